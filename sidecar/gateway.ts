@@ -120,13 +120,13 @@ function createCore(config: GatewayConfig, given: Made) {
     onBatchReady: () => uploader.wake(),
     isSync: () => control.snapshots.current()?.gateway.audit === 'sync',
   })
-  const refusals = createRefusals({ journal, events, clock, newId, whole: config.wholeRefusals })
   const view = createView({
     ...{ clock, kill, journal, events, metrics, unlistedPorts, controlPlaneUrl: config.controlPlaneUrl },
     control: () => control,
     deferrals: () => uploader.deferrals,
   })
   const rate = createRate({ monotonicMs: clock.monotonicMs, lend: createLend(() => control.client) })
+  const refusals = createRefusals({ journal, events, clock, newId, peers: rate, whole: config.wholeRefusals })
   const control: ControlPlane = createControlPlane({
     ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
     caFile: config.pod?.controlPlaneCaFile ?? null,

@@ -1,32 +1,5 @@
 import { storableText } from '../storable.ts'
-
-/** Limits of the aggregation of refusals. */
-export const REFUSAL_LIMITS = {
-  windowMs: 60_000,
-  /** So many refusals of each class of an agent get a record of their own, whatever they are. */
-  whole: 60,
-  /** Records of an agent in one window for requests that no rule judged, the row that counts the rest included. */
-  unjudgedRows: 100,
-  /** Records for judged requests, the row that counts the rest included. Both classes together are 600. */
-  judgedRows: 500,
-  /** Of `judgedRows`, those that only a denied action takes: a host is chosen by the agent, an action is not. */
-  actionReserve: 100,
-  /** Of `judgedRows`, those that only an action type takes which has no record in this window. */
-  newActionReserve: 100,
-  /** Of `newActionReserve`, those of one connector type: the agent invents names of MCP tools. */
-  newActionsOfConnector: 25,
-  /** Action types of one connector type that a row counts one by one, and of all. */
-  countedOfConnector: 32,
-  countedActions: 128,
-  /** Targets that a row names. */
-  shownTargets: 32,
-  /** UTF-16 units of a named target. */
-  targetLength: 200,
-  /** Distinct targets that a row can tell apart. */
-  distinctTargets: 10_000,
-  /** Hashes of targets that all rows together keep. */
-  rememberedTargets: 500_000,
-} as const
+import { createRefusalLimits, REFUSAL_LIMITS, type RefusalLimits } from './refusal-limits.ts'
 
 /** What makes two refusals the same. */
 export type Refusal = {
@@ -67,6 +40,11 @@ export type RefusalWindows<T> = {
     refusal: Refusal,
     at: { readonly nowMs: number; readonly time: string },
   ): RefusalRow<T> | null
+  /**
+   * Takes one of the records for judged requests in the window of the agent; false when there is none left.
+   * `isForced`: takes it all the same.
+   */
+  take(agent: string, nowMs: number, isForced?: boolean): boolean
   /** Ends the windows that are over. */
   expire(nowMs: number): void
   /** Ends all windows. */
@@ -84,6 +62,17 @@ export type RefusalWindowsDeps<T> = {
   readonly windowMs?: number
   /** Instead of `REFUSAL_LIMITS.whole`; more than usual leave as much room for refusals of new kinds. */
   readonly whole?: number
+  /** How many processes serve the agent: each takes its part of the limits. One where it is absent. */
+  readonly processesOf?: (agent: string) => number
+  /** Takes room elsewhere for a refusal that would have a record of its own; where it returns false, the row counts the refusal. */
+  readonly claim?: (agent: string, nowMs: number) => boolean
+}
+
+type Admission<T> = {
+  readonly of: RefusalClass<T>
+  readonly refusal: Refusal
+  readonly agent: string
+  readonly nowMs: number
 }
 
 type Window<T> = { readonly endMs: number; readonly classes: readonly [RefusalClass<T>, RefusalClass<T>] }
@@ -104,16 +93,16 @@ type RefusalClass<T> = {
 export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWindows<T> {
   const { open, onEnd, hash, windowMs = REFUSAL_LIMITS.windowMs } = deps
   const whole = deps.whole ?? REFUSAL_LIMITS.whole
-  const more = Math.max(0, whole - REFUSAL_LIMITS.whole)
+  const limitsOf = createRefusalLimits(whole)
+  const partOf = (agent: string) => limitsOf(deps.processesOf?.(agent) ?? 1)
   const windows = new Map<string, Window<T>>()
-  let remembered = 0
+  const targets = createTargets()
 
   function end(agent: string, { classes }: Window<T>): void {
     windows.delete(agent)
     for (const { row } of classes) {
-      if (row === null) continue
-      remembered -= row.targets.size
-      onEnd(row)
+      if (row !== null) targets.forget(row.targets)
+      if (row !== null) onEnd(row)
     }
   }
 
@@ -126,48 +115,34 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
     return window
   }
 
-  function isWhole(of: RefusalClass<T>, refusal: Refusal): boolean {
+  function isWhole({ of, refusal, agent, nowMs }: Admission<T>): boolean {
     const { action, target, rule, reason } = refusal
     const key = hash(JSON.stringify([action, target, rule, reason]))
-    const limit = more + rowLimit(refusal) - 1
-    const isBelow = of.rows < limit && (of.rows < whole || !of.seen.has(key))
-    if (!isBelow && !isReserved(of, refusal)) return false
+    const kind = action === null ? null : hash(JSON.stringify([action]))
+    if (!hasRoom(of, { refusal, key, kind, limits: partOf(agent) })) return false
+    if (deps.claim?.(agent, nowMs) === false) return false
     of.seen.add(key)
-    if (action !== null) of.seen.add(hash(JSON.stringify([action])))
+    if (kind !== null) of.seen.add(kind)
     of.rows++
-    return true
-  }
-
-  /** Takes a row of the reserve for action types that have no record yet. */
-  function isReserved({ rows, seen, reserved }: RefusalClass<T>, { isJudged, action }: Refusal): boolean {
-    if (!isJudged || action === null || rows >= more + REFUSAL_LIMITS.judgedRows - 1) return false
-    const connector = connectorOf(action)
-    const taken = reserved.get(connector) ?? 0
-    if (taken >= REFUSAL_LIMITS.newActionsOfConnector || seen.has(hash(JSON.stringify([action]))))
-      return false
-    reserved.set(connector, taken + 1)
-    return true
-  }
-
-  /** True when the target could be told apart from those before, and is a new one; null when there is no room to tell. */
-  function remember(targets: Set<number>, target: number): boolean | null {
-    if (targets.has(target)) return false
-    if (targets.size >= REFUSAL_LIMITS.distinctTargets || remembered >= REFUSAL_LIMITS.rememberedTargets)
-      return null
-    targets.add(target)
-    remembered++
     return true
   }
 
   return {
     admit(agent, refusal, { nowMs, time }) {
       const of = windowOf(agent, nowMs).classes[refusal.isJudged ? 0 : 1]
-      if (isWhole(of, refusal)) return null
+      if (isWhole({ of, refusal, agent, nowMs })) return null
       of.row ??= { item: open(agent), tally: NOTHING, targets: new Set() }
       const { row } = of
-      const isNew = remember(row.targets, hash(refusal.target))
+      const isNew = targets.remember(row.targets, hash(refusal.target))
       row.tally = { ...counted(row.tally, refusal, time), ...withTarget(row.tally, refusal.target, isNew) }
       return row
+    },
+    take(agent, nowMs, isForced = false) {
+      const [of] = windowOf(agent, nowMs).classes
+      const limit = rowLimit({ isJudged: true, action: null }, partOf(agent)) - 1
+      if (of.rows >= limit && !isForced) return false
+      of.rows++
+      return true
     },
     expire(nowMs) {
       for (const [agent, window] of windows) if (nowMs >= window.endMs) end(agent, window)
@@ -182,6 +157,52 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
   }
 }
 
+/** Hashes of targets, of all rows together. */
+function createTargets() {
+  let remembered = 0
+  return {
+    /** True when the target is a new one of the row; null when there is no room to tell. */
+    remember(targets: Set<number>, target: number): boolean | null {
+      if (targets.has(target)) return false
+      if (targets.size >= REFUSAL_LIMITS.distinctTargets || remembered >= REFUSAL_LIMITS.rememberedTargets)
+        return null
+      targets.add(target)
+      remembered++
+      return true
+    },
+    forget(targets: ReadonlySet<number>) {
+      remembered -= targets.size
+    },
+  }
+}
+
+type Judgement = {
+  readonly refusal: Refusal
+  /** Hashes of the whole refusal and of its action type. */
+  readonly key: number
+  readonly kind: number | null
+  readonly limits: RefusalLimits
+}
+
+function hasRoom(of: RefusalClass<unknown>, judgement: Judgement): boolean {
+  const { refusal, key, limits } = judgement
+  const isBelow = of.rows < rowLimit(refusal, limits) - 1 && (of.rows < limits.whole || !of.seen.has(key))
+  return isBelow || isReserved(of, judgement)
+}
+
+/** Takes a row of the reserve for action types that have no record yet. */
+function isReserved(
+  { rows, seen, reserved }: RefusalClass<unknown>,
+  { refusal: { isJudged, action }, kind, limits }: Judgement,
+): boolean {
+  if (!isJudged || action === null || kind === null || rows >= limits.judgedRows - 1) return false
+  const connector = connectorOf(action)
+  const taken = reserved.get(connector) ?? 0
+  if (taken >= limits.newActionsOfConnector || seen.has(kind)) return false
+  reserved.set(connector, taken + 1)
+  return true
+}
+
 const NOTHING: RefusalTally = {
   ...{ count: 0, first: '', last: '', distinct_targets: 0, more_targets: false },
   ...{ targets: [], reasons: {}, actions: {} },
@@ -192,10 +213,9 @@ function emptyClass<T>(): RefusalClass<T> {
 }
 
 /** Without the reserve for new action types. */
-function rowLimit({ isJudged, action }: Refusal): number {
-  const { unjudgedRows, judgedRows, actionReserve, newActionReserve } = REFUSAL_LIMITS
-  if (!isJudged) return unjudgedRows
-  return judgedRows - newActionReserve - (action === null ? actionReserve : 0)
+function rowLimit({ isJudged, action }: Pick<Refusal, 'isJudged' | 'action'>, limits: RefusalLimits): number {
+  if (!isJudged) return limits.unjudgedRows
+  return limits.judgedRows - limits.newActionReserve - (action === null ? limits.actionReserve : 0)
 }
 
 /** The first word of an action type. */

@@ -14,6 +14,8 @@ export type Rate = {
   take(agent: string, perMinute: number): Taken | Promise<Taken>
   /** Which agents (`*`: all) so many processes serve, this one among them. */
   share(agents: Message<'sharing'>['agents']): void
+  /** How many processes serve the agent, this one among them; those that left count for a minute more. */
+  processesOf(agent: string): number
   /** Gives back what is lent. */
   close(): Promise<void>
 }
@@ -77,6 +79,7 @@ export function createRate({ monotonicMs, lend, maxAgents = MAX_AGENTS }: RateDe
       budget.shared ??= new SharedBudget({ agent, perMinute, window: budget.window, lend, monotonicMs })
       return budget.shared.take(now)
     },
+    processesOf: (agent) => (crowds.size === 0 ? 1 : processesOf(agent, monotonicMs())),
     share(agents) {
       const untilMs = monotonicMs() + WINDOW_MS
       for (const [agent, crowd] of crowds) {

@@ -18,7 +18,16 @@ export function createRecordWindows<T>(
 ): Pick<RefusalWindows<T>, 'admit' | 'close'> {
   const { monotonicMs } = deps
   const judged = createRefusalWindows<T>(deps)
-  const unowned = createRefusalWindows<T>({ ...deps, windowMs: UNOWNED_WINDOW_MS, whole: 0 })
+  const unowned = createRefusalWindows<T>({
+    ...deps,
+    ...{ windowMs: UNOWNED_WINDOW_MS, whole: 0 },
+    // Rows of both count against the limit of the minute.
+    claim: judged.take,
+    open(agent) {
+      judged.take(agent, monotonicMs(), true)
+      return deps.open(agent)
+    },
+  })
   let timer: NodeJS.Timeout | undefined
   let timerEndMs = Number.POSITIVE_INFINITY
 

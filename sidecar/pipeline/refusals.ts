@@ -14,6 +14,8 @@ export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 
   readonly windowMs?: number
   /** Refusals of an agent in a window that have a record each; 60 when absent. */
   readonly whole?: number
+  /** How many processes serve an agent: together they keep to the limits. One where it is absent. */
+  readonly peers?: { processesOf(agent: string): number }
 }
 
 export type Refusals = RefusalPort & {
@@ -39,6 +41,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
     monotonicMs: clock.monotonicMs,
     ...(deps.windowMs === undefined ? {} : { windowMs: deps.windowMs }),
     ...(deps.whole === undefined ? {} : { whole: deps.whole }),
+    processesOf: (agent) => deps.peers?.processesOf(agent) ?? 1,
     open: (): RefusalRecord => {
       const row = { id: newId('record'), seq: journal.nextSeq() }
       return { ...row, common: null, actId: null, revision: 0, isEnded: false }

@@ -47,6 +47,31 @@ function send(refusals: Iterable<Sent>) {
 const many = (count: number, of: (n: number) => Sent): Sent[] =>
   Array.from({ length: count }, (_, n) => of(n))
 
+test.each([1, 2, 3, 7, 60, 300])(
+  '%i processes of one agent keep to 600 rows in a minute together',
+  (processes) => {
+    let rows = 0
+    for (let process = 0; process < processes; process++) {
+      const windows = createRefusalWindows<number>({
+        hash,
+        open: () => rows++,
+        onEnd: () => {},
+        processesOf: () => processes,
+      })
+      const at = { nowMs: 0, time: new Date(START_MS).toISOString() }
+      for (let n = 0; n < 1_200 / processes + 10; n++) {
+        const refusal = { action: `a${n % 40}.${n}`, target: `t${n}`, rule: 'r', reason: 'permission' }
+        for (const isJudged of [true, false])
+          if (windows.admit('bot', { ...refusal, isJudged }, at) === null) rows++
+      }
+      windows.close()
+    }
+    expect(rows).toBeLessThanOrEqual(600)
+    expect(rows).toBeGreaterThanOrEqual(Math.min(2 * processes, 600))
+    if (processes < 4) expect(rows).toBeGreaterThan(590)
+  },
+)
+
 describe('refusals of one agent in one minute', () => {
   test.each<[string, Sent[], { whole: number; rows: number; distinct?: number; more?: boolean }]>([
     ['sixty of a kind', many(60, () => ({})), { whole: 60, rows: 0 }],
