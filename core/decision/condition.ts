@@ -110,7 +110,15 @@ function evaluate(program: Program, facts: Facts): boolean | ConditionError {
   }
 }
 
+/** What the CEL library says of a value whose type it does not have. */
+const UNKNOWN_VALUE = /^Unsupported type: symbol/
+
 function errorText(cause: unknown): string {
+  const text = messageOf(cause)
+  return UNKNOWN_VALUE.test(text) ? 'a fact that it reads is unknown for this request' : text
+}
+
+function messageOf(cause: unknown): string {
   if (cause instanceof EvaluationError) return cause.summary
   return cause instanceof Error ? cause.message : String(cause)
 }

@@ -1,4 +1,5 @@
 import type { Action } from '../action/action.ts'
+import type { PathFacts } from './request-path.ts'
 import type { RequiredGroups } from './required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
@@ -18,8 +19,10 @@ export type AgentFacts = {
 export type RequestFacts = {
   readonly method: string
   readonly host: string
-  /** Decoded once; `%2F` and `%25` stay encoded. */
-  readonly path: string
+  /** Decoded once; `%25` stays encoded. Unknown where servers read the path differently. */
+  readonly path: PathFacts['path']
+  /** Decoded; unknown where `path` is. */
+  readonly segments?: PathFacts['segments']
   /** The path as sent. */
   readonly raw_path: string
   /** A parameter that was sent several times is a list. */

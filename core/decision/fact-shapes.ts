@@ -17,7 +17,7 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['agent', ['id', 'name', 'environment', 'runtime', 'status']],
   ['gateway', ['name', 'environment']],
   ['connector', ['name', 'type', 'environment']],
-  ['request', ['method', 'host', 'path', 'raw_path', 'query', 'headers', 'body']],
+  ['request', ['method', 'host', 'path', 'segments', 'raw_path', 'query', 'headers', 'body']],
   ['risk', ['score', 'level', 'factors']],
 ])
 

@@ -35,7 +35,14 @@ const TYPES: Readonly<Record<string, Readonly<Record<string, FactType>>>> = {
   },
   gateway: { name: 'string', environment: 'string' },
   connector: { name: 'string', type: 'string', environment: 'string' },
-  request: { method: 'string', host: 'string', path: 'string', raw_path: 'string', headers: 'map' },
+  request: {
+    method: 'string',
+    host: 'string',
+    path: 'string',
+    raw_path: 'string',
+    segments: 'list',
+    headers: 'map',
+  },
   risk: { score: 'number', level: LEVELS, factors: 'list' },
   hints: { irreversible: 'bool', financial_impact: 'bool', production_target: 'bool' },
 }

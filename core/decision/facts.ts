@@ -98,19 +98,21 @@ export function connectorOf(facts: Facts): string {
 /** Names in the one spelling of the provider; `raw_target` is the target as sent. */
 function resourceOf(input: PlacedInput): Parameters {
   const { connector, resource } = input.action
-  const { target } = resource
-  const decoded = target === undefined ? resource : { ...resource, target: decodedTarget(target, input) }
+  const { target: sent, ...rest } = resource
+  const target = sent === undefined ? undefined : decodedTarget(sent, input)
+  const decoded = typeof target === 'string' ? { ...rest, target } : rest
   return {
     ...canonicalResource(nameRulesOf(connector), decoded),
-    ...(target === undefined ? {} : { raw_target: target }),
+    ...(target === UNKNOWN ? { target } : {}),
+    ...(sent === undefined ? {} : { raw_target: sent }),
     environment: input.environment,
   }
 }
 
 /** A target that is the address of the request has the path as `request.path` has it. */
-function decodedTarget(target: string, { request }: PlacedInput): string {
-  const isAddress = request !== undefined && target === request.host + request.raw_path
-  return isAddress ? request.host + request.path : target
+function decodedTarget(target: string, { request }: PlacedInput): string | typeof UNKNOWN {
+  if (request === undefined || target !== request.host + request.raw_path) return target
+  return typeof request.path === 'string' ? request.host + request.path : UNKNOWN
 }
 
 /** `items[0]` and `items[]` alone are also the list `items`: servers read them so. */

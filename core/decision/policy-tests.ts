@@ -96,7 +96,8 @@ function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
 
 function requestOf({ headers, ...request }: NonNullable<PolicyTest['request']>): RequestFacts {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
-  return { ...request, raw_path: request.path, headers: Object.fromEntries(named) }
+  const segments = request.path.split('/').filter((segment) => segment !== '')
+  return { ...request, segments, raw_path: request.path, headers: Object.fromEntries(named) }
 }
 
 function describe(outcome: string, rule: string | undefined): string {

@@ -7,7 +7,7 @@ import { type CanonicalRequest, isRefusal, type RawHeaders } from '../request/ca
 import { queryFacts } from '../request/repeated-names.ts'
 import { fold } from '../request/strict-json.ts'
 import type { RequestFacts } from './decision.ts'
-import { decodedPath } from './request-path.ts'
+import { pathFacts } from './request-path.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
 /** The body as the gateway has it: null without one, `unread` where it was not read. */
@@ -26,7 +26,7 @@ export function requestFacts(
   let headers: RequestFacts['headers']
   let value: unknown
   return {
-    ...{ method, host, path: decodedPath(request), raw_path: rawPath },
+    ...{ method, host, ...pathFacts(request), raw_path: rawPath },
     query: query.length === 0 ? NO_QUERY : queryFacts(query),
     get headers() {
       headers ??= headerFacts(request.rawHeaders, bound)

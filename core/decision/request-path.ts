@@ -3,15 +3,26 @@ import { decodePercent } from '../request/percent.ts'
 import { type CelNode, childrenOf, ShapeError } from './cel-node.ts'
 import { factsOf } from './fact-shapes.ts'
 import { LOGIC } from './name-meeting.ts'
+import { UNKNOWN } from './unknown-value.ts'
+
+/** The path as conditions see it; `UNKNOWN` where servers read it differently. */
+export type PathFacts = {
+  readonly path: string | typeof UNKNOWN
+  readonly segments: readonly string[] | typeof UNKNOWN
+}
 
 /**
- * The path with its percent escapes decoded once, so that no encoded spelling evades a condition. `%2F` and `%25` stay:
- * a decoded slash would look like a border of segments, a decoded percent sign like the begin of an escape.
+ * The path with its percent escapes decoded once, so that no encoded spelling evades a condition. `%25` stays, because a
+ * decoded percent sign would look like the begin of an escape. With an encoded slash, which some servers take for a
+ * border of segments, or a `;`, which some cut off, the path is unknown.
  */
-export function decodedPath({ rawPath, segments }: CanonicalRequest): string {
-  if (!rawPath.includes('%') || !rawPath.startsWith('/')) return rawPath
-  return `/${segments.map((segment) => segment.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/')}`
+export function pathFacts({ rawPath, segments }: CanonicalRequest): PathFacts {
+  if (READ_DIFFERENTLY.test(rawPath)) return { path: UNKNOWN, segments: UNKNOWN }
+  if (!rawPath.includes('%') || !rawPath.startsWith('/')) return { path: rawPath, segments }
+  return { path: `/${segments.map((segment) => segment.replaceAll('%', '%25')).join('/')}`, segments }
 }
+
+const READ_DIFFERENTLY = /;|%2f/i
 
 /** Throws ShapeError for a literal that holds an escape which the decoded path or target beside it cannot hold. */
 export function assertDecodedPaths(node: CelNode): void {
@@ -25,19 +36,21 @@ export function assertDecodedPaths(node: CelNode): void {
   const literal = textsIn(node).find(({ args }) => ESCAPE.test(String(args)))
   if (fact === undefined || literal === undefined) return
   const text = String(literal.args)
-  throw new ShapeError(
-    `${fact} is decoded once (%2F and %25 stay), so ${JSON.stringify(text)} never matches: write ${JSON.stringify(decodedText(text))}, or use ${AS_SENT.get(fact)}, which has the spelling as sent`,
-    literal.start,
-  )
+  const written = decodedText(text)
+  const why = /%2f/i.test(written)
+    ? `is unknown for paths with an encoded slash, so ${JSON.stringify(text)} never matches: use`
+    : `is decoded once (%25 stays), so ${JSON.stringify(text)} never matches: write ${JSON.stringify(written)}, or use`
+  throw new ShapeError(`${fact} ${why} ${AS_SENT.get(fact)}, which has the spelling as sent`, literal.start)
 }
 
 /** Facts with decoded paths, and the fact that has the same as sent. */
 const AS_SENT: ReadonlyMap<string, string> = new Map([
   ['request.path', 'request.raw_path'],
+  ['request.segments', 'request.raw_path'],
   ['resource.target', 'resource.raw_target'],
 ])
 
-const ESCAPE = /%(?!2F|25)[0-9A-Fa-f]{2}/
+const ESCAPE = /%(?!25)[0-9A-Fa-f]{2}/
 
 function textsIn(node: CelNode): readonly CelNode[] {
   if (node.op === 'value') return typeof node.args === 'string' ? [node] : []

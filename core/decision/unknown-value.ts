@@ -2,4 +2,4 @@
  * A fact that is there and has no value that conditions can use, for example because it is too large. CEL has no such
  * type, so that a condition that reads it cannot be evaluated and tightens.
  */
-export const UNKNOWN = Symbol('unknown')
+export const UNKNOWN: unique symbol = Symbol('unknown')

@@ -9,7 +9,8 @@ import type { Exchange } from './exchange.ts'
 
 const asked = new WeakMap<CompiledPolicy, boolean>()
 /** Facts that a body can fill. */
-const BODY_FACTS = /\b(parameters|resource)\b|\brequest\b(?!\.(?:method|host|path|raw_path|query|headers)\b)/
+const BODY_FACTS =
+  /\b(parameters|resource)\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query|headers)\b)/
 
 /** Why a body that cannot be read hides what a policy for one of these actions, or a person, has to know; else null. */
 export function judgeHiddenFacts(exchange: Exchange): Refusal | null {

@@ -52,7 +52,7 @@ function newRuling(actions: readonly Action[], snapshot: Snapshot): Ruling {
 }
 
 /** The time, and facts of the request that differ where its line is the same. */
-const NOT_IN_LINE = /\bnow\b|\brequest\b(?!\.(?:method|host|path|raw_path|query)\b)/
+const NOT_IN_LINE = /\bnow\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query)\b)/
 
 /** Also true when the word only stands in a text: then the decision is taken anew each time, as it would be anyway. */
 function looksBeyondLine({ rules }: CompiledPolicy): boolean {

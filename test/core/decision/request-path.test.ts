@@ -66,12 +66,47 @@ describe('the path of a request in conditions', () => {
     expect(verdict(condition, '/other/things')).toBe('allow')
   })
 
-  test('an encoded slash and an encoded percent sign stay, so that they are no part of the structure', () => {
-    expect(factsOf('/a%2fb/c').path).toBe('/a%2Fb/c')
+  test('an encoded percent sign stays, so that it begins no escape', () => {
     expect(factsOf('/100%25/x').path).toBe('/100%25/x')
     expect(factsOf('/100%25/%78').path).toBe('/100%25/x')
-    expect(verdict('request.path == "/a/b/c"', '/a%2Fb/c')).toBe('allow')
-    expect(verdict('request.path.startsWith("/a%2Fb/")', '/a%2fb/c')).toBe('deny')
+  })
+
+  test.each([
+    'request.path == "/other"',
+    'request.path.startsWith("/admin/")',
+    'has(request.path) && request.path.startsWith("/admin/")',
+    'request.segments[0] == "admin"',
+    '"admin" in request.segments',
+  ])(
+    '%s tightens where servers read the path differently, because of an encoded slash or a semicolon',
+    (condition) => {
+      for (const target of ['/admin%2Fusers', '/admin%2fusers', '/admin;x/users'])
+        expect(verdict(condition, target), target).toBe('deny')
+      expect(verdict('request.raw_path == "/admin%2Fusers"', '/admin%2Fusers')).toBe('deny')
+      expect(verdict('request.raw_path == "/x"', '/admin%2Fusers')).toBe('allow')
+    },
+  )
+
+  test('the address of such a request is unknown as a target, too', () => {
+    const target = '/admin%2Fusers'
+    const resource = { provider: 'generic', target: `api.example.com${target}` }
+    const base = inputOf({ type: 'generic.get', connector: 'generic' })
+    const input = {
+      ...base,
+      request: factsOf(target),
+      action: { ...base.action, connector: 'generic', resource },
+    }
+    const condition = 'has(resource.target) && resource.target.startsWith("api.example.com/admin/")'
+    expect(decide(rulesWith(condition), input).verdict).toBe('deny')
+    expect(decide(rulesWith('resource.raw_target == "x"'), input).verdict).toBe('allow')
+  })
+
+  test('request.segments are its decoded segments', () => {
+    expect(factsOf('/%61dmin/users').segments).toEqual(['admin', 'users'])
+    expect(factsOf('/').segments).toEqual([])
+    expect(verdict('request.segments.size() == 2 && request.segments[1] == "users"', '/a/user%73')).toBe(
+      'deny',
+    )
   })
 
   test('the query is no part of it, a slash at the end is', () => {
@@ -107,12 +142,13 @@ describe('the path of a request in conditions', () => {
     'request.path.contains("%3a")',
     'request.path.matches("^/a%20")',
     'request.path == "/a%2fb"',
+    'request.path == "/a%2Fb"',
+    'request.segments[0] == "a%20b"',
   ])('%s can never match, and does not compile', (condition) => {
-    expect(compileErrorOf(condition)).toMatch(/request\.path is decoded.*request\.raw_path/)
+    expect(compileErrorOf(condition)).toMatch(/request\.(?:path|segments) .*request\.raw_path/)
   })
 
-  test.each(['request.path == "/a%2Fb"', 'request.path == "/100%25"', 'request.path.contains("100%")'])(
-    '%s compiles',
-    (condition) => expect(compileErrorOf(condition)).toBe('compiled'),
+  test.each(['request.path == "/100%25"', 'request.path.contains("100%")'])('%s compiles', (condition) =>
+    expect(compileErrorOf(condition)).toBe('compiled'),
   )
 })
