@@ -16,7 +16,7 @@ export function UnownedHosts() {
   const hosts = useResource(
     'GET /api/dashboard/unowned-hosts',
     { query: { limit: SHOWN } },
-    { on: ['config', 'traffic'] },
+    { on: ['config'], everyMs: 10_000 },
   )
   const [chosen, setChosen] = useState<UnownedHost | null>(null)
   return (
