@@ -6,6 +6,7 @@ import { canonicalEdits } from './canonical-names.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import { type CelNode, ShapeError } from './cel-node.ts'
 import { boundShape } from './cel-shape.ts'
+import { assertLiteralMembers } from './computed-members.ts'
 import { applyEdits } from './condition-edits.ts'
 import { foldEnvironmentLiterals } from './environment-literals.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
@@ -75,6 +76,7 @@ type Programs = { readonly asSent: Program; get(rules: NameRules | null): Progra
 function compilePrograms(text: string, isAbout: (connectorType: string) => boolean): Programs {
   const { ast } = CEL.parse(text)
   assertKnownFacts(ast)
+  assertLiteralMembers(ast)
   assertFactTypes(ast)
   assertDecodedPaths(ast)
   assertHeaderNames(ast)

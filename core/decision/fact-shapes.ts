@@ -21,6 +21,9 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['risk', ['score', 'level', 'factors']],
 ])
 
+/** Facts of which every field is known. */
+export const SHAPED_FACTS: ReadonlySet<string> = new Set(FIELDS.keys())
+
 export const KNOWN_HINTS = ['irreversible', 'financial_impact', 'production_target']
 
 /** Facts that a condition reads, with the names it gives to comprehension variables left out. */

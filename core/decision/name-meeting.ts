@@ -117,7 +117,18 @@ function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
   if (node.op === 'map') into.meeting.hasMap = true
   else if (!isList) into.meeting.operations.push(node)
   if (calledName(node) === 'matches') into.meeting.patterns.push(...children.splice(1))
+  const before = into.meeting.facts.length
   for (const child of children) collect(child, isCompared && isList, into)
+  if (!index.some((key) => isKeyVariable(key, into.scope))) return
+  // Which key it is, and so whether its value is a name, is unknown.
+  const { facts } = into.meeting
+  for (const fact of facts.splice(before))
+    facts.push(fact.kind === 'parameter' ? { ...fact, kind: 'mixed' } : fact)
+}
+
+/** The variable of a comprehension over the keys of a parameter. */
+function isKeyVariable({ op, args }: CelNode, { variables }: NameScope): boolean {
+  return op === 'id' && (variables.get(String(args)) ?? null) !== null
 }
 
 /** An index decides which value it is, and is no part of it, but where it meets the keys of a map in the condition. */

@@ -119,7 +119,6 @@ describe('names that the code host compares without case', () => {
     'resource == {"target": "ACME/Prod"}',
     'parameters == {"owner": "ACME"}',
     'parameters.exists(key, parameters[key] == "ACME")',
-    'parameters[context.key] == "ACME"',
     '{"ACME/Prod": true}[resource.target]',
     'parameters.reviewers.exists(name, name.startsWith("Bob"))',
     'parameters.reviewers.map(name, name + "X") == ["bobX"]',
