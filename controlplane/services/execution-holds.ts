@@ -9,7 +9,6 @@ import { closeExecution, findExecution, markReleased, type RunningExecution } fr
 import { parkNonce } from '../store/nonces.ts'
 import type { Query } from '../store/query.ts'
 import { approvalCard } from './approval-card.ts'
-import { passOf } from './execution-pass.ts'
 import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
 
 /**
@@ -23,7 +22,10 @@ export async function holdOfExecution(
   binding: string,
 ): Promise<HoldReply | undefined> {
   const { owner, body } = input
-  const key = { agent: body.agent, actId: body.act_id, gatewayId: owner.gatewayId, pass: passOf(body) }
+  const key = {
+    ...{ agent: body.agent, actId: body.act_id, gatewayId: owner.gatewayId },
+    requestFingerprint: body.request_fingerprint ?? null,
+  }
   const execution = await findExecution(q, key)
   if (execution === undefined) return undefined
   const approval = await releasingApproval(q, execution, { ...input, binding })

@@ -79,11 +79,11 @@ type Opening = { readonly jti: string; readonly actId: string; readonly approval
  */
 async function open(
   { db, tokens }: ExecutionDeps,
-  { gatewayId, pass }: Executor,
+  { gatewayId, requestFingerprint }: Executor,
   { jti, actId, approvalId }: Opening,
 ): Promise<string | null> {
   const orderId = newId('order')
-  await openExecution(db, { orderId, actId, gatewayId, pass, approvalId })
+  await openExecution(db, { orderId, actId, gatewayId, requestFingerprint, approvalId })
   const spent = await tokens.spend({ jti, actId, usedBy: 'execute' })
   if (spent === 'spent') return orderId
   await closeExecution(db, orderId)

@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto'
-import { boundHeaders, shownHeaders } from '../../core/connectors/bound-headers.ts'
+import { fingerprintText } from '../../core/connectors/request-fingerprint.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { sha256Hex } from '../crypto/sha256.ts'
 import type { ActionRow } from '../store/actions.ts'
 import type { OrderRelay } from '../sync/order-relay.ts'
 import type { Place } from './action-evaluation.ts'
-import { passOf } from './execution-pass.ts'
 import type { ExecutionPlace } from './execution-place.ts'
 import { type Outcome, outcomeOf } from './execution-record.ts'
-import type { FindUrlGateway } from './url-gateway.ts'
+import { type FindUrlGateway, proxiedHeaders } from './url-gateway.ts'
 
 export type ExecutorDeps = {
   /** To gateways wherever they are connected. */
@@ -21,8 +20,8 @@ export type ExecutorDeps = {
 export type Executor = {
   /** Null: a gateway at `gateway_url`, whichever that is. */
   readonly gatewayId: string | null
-  /** Names the request by which a gateway's hold is found; null where the order names its action. */
-  readonly pass: string | null
+  /** Of the request that is sent, by which a gateway's hold of it is found; null where the order names its action. */
+  readonly requestFingerprint: string | null
   /** Once. Null: nothing was sent, so nothing is used up. */
   run(orderId: string): Promise<Outcome | null>
 }
@@ -69,7 +68,7 @@ function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway
   }
   return {
     gatewayId: gateway.id,
-    pass: null,
+    requestFingerprint: null,
     async run(orderId) {
       const result = await relay.execute(gateway.id, { order_id: orderId, ...sent })
       return result === null ? null : outcomeOf(result)
@@ -87,13 +86,14 @@ async function byUrl(
   if (made === null) throw new Error('an action without a request has no capable gateway')
   const gateway = await findUrlGateway(url)
   const { request, scheme, canonical } = made
-  const body = request.body === undefined ? null : createHash('sha256').update(request.body).digest('hex')
-  const { method, host, rawTarget: path } = canonical
-  const type = at.place.action.connector
-  const headers = [...shownHeaders(type, boundHeaders(type, request.headers))]
+  const { body = '' } = request
+  const fingerprint = fingerprintText({
+    ...{ agent, connectorType: at.place.action.connector, request: canonical },
+    ...{ rawHeaders: proxiedHeaders(request), body: body === '' ? null : sha256Hex(body) },
+  })
   return {
     gatewayId: null,
-    pass: passOf({ agent, method, host, path, headers, body_sha256: body }),
+    requestFingerprint: sha256Hex(fingerprint),
     run: () => gateway.send({ agent, agentKey, scheme, request }),
   }
 }

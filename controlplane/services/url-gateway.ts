@@ -1,5 +1,6 @@
 import type { ExecuteRequest } from '../../core/connectors/connector.ts'
 import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
+import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Resolve } from '../../core/request/outbound-address.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
 import type { Outcome } from './execution-record.ts'
@@ -81,22 +82,26 @@ function stateOf({ status, body }: Answer): unknown {
 
 /** Absolute-form: the gateway speaks TLS to the upstream, whatever leads to the gateway. */
 function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
-  const { method, host, target, headers, body } = request
+  const { method, host, target, body } = request
   const bytes = body === undefined ? null : Buffer.from(body)
   const credential = Buffer.from(`${agent}:${agentKey}`).toString('base64')
-  const accepts = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'accept')
   return {
     method,
     target: `${scheme}://${host}${target}`,
     headers: [
       ...['Host', host, 'User-Agent', 'chaperone', 'Proxy-Authorization', `Basic ${credential}`],
-      ...(accepts ? [] : ['Accept', '*/*']),
       // Without a length Node would announce chunks, which is a body that nobody can read.
       ...(method === 'GET' ? [] : ['Content-Length', String(bytes?.length ?? 0)]),
-      ...headers,
+      ...proxiedHeaders(request),
     ],
     body: bytes,
   }
+}
+
+/** The header fields of the request itself, without those of the connection to the gateway. */
+export function proxiedHeaders({ headers }: ExecuteRequest): RawHeaders {
+  const accepts = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'accept')
+  return accepts ? headers : ['Accept', '*/*', ...headers]
 }
 
 /** As with orders: what the upstream answers is the result, short of its own failure; what the gateway says is one. */

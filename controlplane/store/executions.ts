@@ -13,8 +13,8 @@ export type OpenExecution = {
 }
 
 type NewExecution = OpenExecution & {
-  /** Names the request at a gateway that is reached through `gateway_url`; null where the order names its action. */
-  readonly pass: string | null
+  /** Of the request to a gateway that is reached through `gateway_url`; null where the order names its action. */
+  readonly requestFingerprint: string | null
   /** The person's approval that may release a hold of it. */
   readonly approvalId: string | null
 }
@@ -23,7 +23,7 @@ type NewExecution = OpenExecution & {
 export async function openExecution(q: Query, row: NewExecution): Promise<void> {
   await q.query(
     'insert into executions (order_id, act_id, gateway_id, pass, approval_id) values ($1, $2, $3, $4, $5)',
-    [row.orderId, row.actId, row.gatewayId, row.pass, row.approvalId],
+    [row.orderId, row.actId, row.gatewayId, row.requestFingerprint, row.approvalId],
   )
 }
 
@@ -42,7 +42,8 @@ export async function findExecution(
     readonly agent: string
     readonly actId: string
     readonly gatewayId: string
-    readonly pass: string
+    /** Null from a gateway that sends none: its holds are found by their action alone. */
+    readonly requestFingerprint: string | null
   },
 ): Promise<RunningExecution | undefined> {
   const { rows } = await q.query<RunningExecution>(
@@ -53,7 +54,7 @@ export async function findExecution(
      where (e.pass = $1 or e.act_id = $2 and e.gateway_id = $3)
        and n.used_by = 'execute' and n.used_at > clock_timestamp() - interval '40 seconds'
      order by e.started_at limit 1 for update of e`,
-    [key.pass, key.actId, key.gatewayId, key.agent],
+    [key.requestFingerprint, key.actId, key.gatewayId, key.agent],
   )
   return rows[0]
 }

@@ -237,6 +237,11 @@ export const HoldBody = z.object({
   required_groups: z.array(RequiredGroupsView).max(1_000).optional(),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
+  /**
+   * Hex SHA-256 of the whole request as the gateway received it (`fingerprintText`). Absent from gateways of older
+   * versions: their holds never belong to an execution through `gateway_url`.
+   */
+  request_fingerprint: z.string().max(64).optional(),
   unread_body: UnreadBody.nullable().default(null),
   /** Names the requests of one process that wait for it together; absent from gateways of older versions. */
   asker: Asker.optional(),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type BoundHeader, boundHeaders } from '../../core/connectors/bound-headers.ts'
+import { fingerprintText } from '../../core/connectors/request-fingerprint.ts'
 import { requiredView } from '../../core/decision/required-groups.ts'
 import { boundBody } from './bound-body.ts'
 import type { Exchange } from './exchange.ts'
@@ -56,5 +57,19 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest): string {
       // An order shares no card with other requests: its approval belongs to its action.
       ...(order === undefined ? [] : [order.actionRequestId]),
     ]),
+  )
+}
+
+/** The whole request as it was received, as one hash: by it the control plane finds the execution that sent the request. */
+export function requestFingerprint(exchange: Exchange, bodySha256: string | null): string {
+  const { agent, connector, request, isOpenEnded } = exchange
+  if (agent === undefined || connector === undefined || request === undefined) {
+    throw new Error('held before it was routed')
+  }
+  return sha256Hex(
+    fingerprintText({
+      ...{ agent: agent.name, connectorType: connector.connector.name, request },
+      ...{ rawHeaders: request.rawHeaders, body: isOpenEnded === true ? 'open' : bodySha256 },
+    }),
   )
 }

@@ -10,7 +10,7 @@ import { parseBody } from '../../core/request/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { storableForm, storableText } from '../../core/storable.ts'
 import type { HoldBody } from '../../core/wire/sync.ts'
-import type { BoundRequest } from './binding.ts'
+import { type BoundRequest, requestFingerprint } from './binding.ts'
 import type { Exchange } from './exchange.ts'
 import { primaryType } from './primary-action.ts'
 import { primaryInput } from './record-audit.ts'
@@ -57,6 +57,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }:
     required_groups: requiredView(decision.requiredGroups),
     requested_by_agent_text: null,
     body_sha256: bodySha256,
+    request_fingerprint: requestFingerprint(exchange, bodySha256),
     unread_body: describeUnread(exchange),
   }
 }

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
@@ -50,6 +51,50 @@ async function cut(): Promise<void> {
   here.gateway.cut()
   cutAtMs = performance.now()
   await eventually('the gateway is not connected', async () => ((await live()) === null ? true : null))
+}
+
+/** What an agent can send so that the card says the same. */
+const OTHERS: readonly (readonly [name: string, value: string])[] = [
+  ['Accept', 'application/vnd.github.raw+json'],
+  ['Accept-Language', 'de'],
+]
+
+type Card = { readonly id: string; readonly agent: string }
+type Sent = {
+  readonly method: string
+  readonly url: string
+  readonly raw: readonly string[]
+  readonly body: Buffer
+}
+
+function otherThan({ method, url, raw }: Sent, [name, value]: readonly [string, string]) {
+  const kept = raw.filter((_, at) => raw[at - (at % 2)]?.toLowerCase() !== name.toLowerCase())
+  return { method, path: url, headers: [...kept, name, value] }
+}
+
+/** Passes everything on to the gateway, each proxied request after `first`. */
+async function frontOf(gateway: string, first: (sent: Sent) => Promise<void>) {
+  const server = createServer(async (incoming, answer) => {
+    const body = Buffer.concat(await incoming.toArray())
+    const { method = '', url = '', rawHeaders } = incoming
+    const headers = rawHeaders.filter((_, at) => rawHeaders[at - (at % 2)]?.toLowerCase() !== 'connection')
+    if (url !== '/health') await first({ method, url, raw: headers, body })
+    const out = request(gateway, { method, path: url, headers })
+    out.on('error', () => answer.destroy())
+    out.on('response', (reply) => {
+      answer.writeHead(reply.statusCode ?? 502, reply.headers)
+      reply.pipe(answer)
+    })
+    out.end(body)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
 }
 
 const ISSUE = {
@@ -181,6 +226,36 @@ describe('a gateway that is not connected but answers at gateway_url', () => {
     expect(await here.world.sql('select 1 from executions')).toEqual([])
     await mended()
     await here.permit('codehost', ISSUE.type, 'allow')
+  })
+
+  test('an approval of an execution releases no other request, whatever the card leaves out', async () => {
+    await mended()
+    await here.permit('codehost', MERGE.type, 'require_approval')
+    await cut()
+    for (const field of OTHERS) {
+      const action = await here.submit(agent, MERGE)
+      const path = `/api/v1/approvals/${action.approval}/respond`
+      const yes = await here.world.admin('POST', path, { decision: 'approve' })
+      const before = seen()
+      let card = ''
+      await using front = await frontOf(here.gateway.url, async (sent) => {
+        // The agent sends this one while the execution is in progress.
+        const other = request(here.gateway.url, otherThan(sent, field)).end(sent.body)
+        other.on('error', () => undefined)
+        card = await eventually('the card', async () => {
+          const list = '/api/dashboard/proxy-approvals?kind=hold&status=pending'
+          const cards = at<Card[]>((await here.world.admin('GET', list)).body, 'approvals')
+          return cards.find((one) => one.agent === agent.name)?.id ?? null
+        }).finally(() => other.destroy())
+        expect(seen()).toBe(before)
+        await here.world.admin('POST', '/api/dashboard/proxy-approvals', { id: card, approved: false })
+      })
+      await setUrl(front.url)
+      const answer = await here.execute(agent, { ...action, token: at(yes.body, 'decision_token') })
+      expect(answer.body['executed'], answer.text).toBe(true)
+      expect(card).toMatch(/^apv_/)
+      expect(seen()).toBe(before + 1)
+    }
   })
 
   test('its denials and the upstream’s failures end the action, and the token is used up', async () => {
