@@ -2,20 +2,11 @@ import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../core/wire/hold.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { RecordsBody, RecordsReply } from '../../core/wire/records.ts'
 import { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
-import {
-  AckBody,
-  HoldBody,
-  HoldReply,
-  LeaveBody,
-  ResultBody,
-  SpendBody,
-  SpendReply,
-  StatusBody,
-  SYNC_PATHS,
-} from '../../core/wire/sync.ts'
+import { AckBody, ResultBody, StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
 import type { GatewayAuthority } from '../crypto/gateway-authority.ts'
 import { refuseRestricted } from '../http/restriction.ts'
 import { type Principal, type Route, route } from '../http/route.ts'

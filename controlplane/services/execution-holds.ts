@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import type { HoldReply } from '../../core/wire/hold.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
-import type { HoldReply } from '../../core/wire/sync.ts'
 import type { DecisionView } from '../../core/wire/v1.ts'
 import { getAction, holdAction } from '../store/actions.ts'
 import { type ApprovalRow, getApproval, insertApproval, insertApprovedHold } from '../store/approvals.ts'

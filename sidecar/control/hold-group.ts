@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { HoldBody, SpendReply } from '../../core/wire/hold.ts'
 import type { ApprovalCard } from '../../core/wire/internal.ts'
-import type { HoldBody, SpendReply, VerdictMessage } from '../../core/wire/sync.ts'
+import type { VerdictMessage } from '../../core/wire/sync.ts'
 import type { HoldOutcome } from '../pipeline/ports.ts'
 import { createBackoff, pause } from './backoff.ts'
 import type { HoldCalls } from './hold-calls.ts'

@@ -1,4 +1,5 @@
-import type { HoldBody, VerdictMessage } from '../../core/wire/sync.ts'
+import type { HoldBody } from '../../core/wire/hold.ts'
+import type { VerdictMessage } from '../../core/wire/sync.ts'
 import type { HoldOutcome, HoldPort } from '../pipeline/ports.ts'
 import type { ControlClient } from './client.ts'
 import { createHoldCalls } from './hold-calls.ts'

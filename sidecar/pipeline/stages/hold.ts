@@ -1,6 +1,6 @@
 import { isGrpc } from '../../../core/request/grpc.ts'
+import type { HoldBody } from '../../../core/wire/hold.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { HoldBody } from '../../../core/wire/sync.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
 import { bindingOf, boundRequest } from '../binding.ts'
 import type { BodyBudget } from '../body-budget.ts'

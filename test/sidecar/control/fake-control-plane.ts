@@ -6,17 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
 import { CertificateBody } from '../../../core/wire/certificate.ts'
 import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
+import { HoldBody, LeaveBody } from '../../../core/wire/hold.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
 import type { KillEntry } from '../../../core/wire/kill.ts'
 import { RecordsBody } from '../../../core/wire/records.ts'
-import {
-  AckBody,
-  type DownMessage,
-  HoldBody,
-  LeaveBody,
-  StatusBody,
-  SYNC_PATHS,
-} from '../../../core/wire/sync.ts'
+import { AckBody, type DownMessage, StatusBody, SYNC_PATHS } from '../../../core/wire/sync.ts'
 import { beatMacText, manifestMacText } from '../../../core/wire/sync-mac.ts'
 
 export const TOKEN = 'test-enrolment-token'

@@ -7,11 +7,11 @@ import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import { PERMISSION_SECTIONS } from '../../../core/snapshot/sections.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../../core/state/lease.ts'
+import type { HoldBody } from '../../../core/wire/hold.ts'
 import type { KillEntry } from '../../../core/wire/kill.ts'
 import type {
   AgentEntry,
   ConnectorEntry,
-  HoldBody,
   PermissionEntry,
   PolicyEntry,
   SECTION_SCHEMAS,
