@@ -1,6 +1,6 @@
 import { unknownActionWarning } from '../connectors/action-names.ts'
 import { nearest } from '../nearest.ts'
-import { type CelNode, childrenOf, pathOf } from './cel-node.ts'
+import { type CelNode, calledName, childrenOf, pathOf } from './cel-node.ts'
 import { parseCondition } from './condition.ts'
 import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
 
@@ -37,4 +37,21 @@ function isActionType(node: CelNode): boolean {
 function literalsOf(node: CelNode): readonly string[] {
   if (node.op === 'value') return typeof node.args === 'string' ? [node.args] : []
   return node.op === 'list' ? childrenOf(node.args).flatMap(literalsOf) : []
+}
+
+/**
+ * The target that the condition reads behind `has()`, such as `resource.target`; null where it does not. A rule that
+ * tightens then passes requests without one, to which it would apply without `has()`.
+ */
+export function guardedTarget(text: string): string | null {
+  const root = parseCondition(text)
+  return root === null ? null : (guardedIn(root)[0] ?? null)
+}
+
+function guardedIn(node: CelNode): readonly string[] {
+  const children = childrenOf(node.args)
+  const [argument] = children
+  const path = calledName(node) === 'has' && argument !== undefined ? pathOf(argument) : null
+  const isTarget = path?.root === 'resource' && ['target', 'account'].includes(String(path.keys[0]))
+  return [...(isTarget ? [`resource.${String(path.keys[0])}`] : []), ...children.flatMap(guardedIn)]
 }

@@ -4,6 +4,7 @@ import type { Risk } from '../action/risk.ts'
 import { effectsOf } from '../connectors/effects.ts'
 import { canonicalParameters, canonicalResource } from '../connectors/names.ts'
 import { nameRulesOf } from '../connectors/registry.ts'
+import { hasTargetById } from '../connectors/target-by-id.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import type { DecisionInput } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
@@ -31,7 +32,8 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
     risk: action.risk,
     unmapped: action.unmapped === true,
   }),
-  resource: ({ input }) => celValue(resourceOf(input)),
+  resource: ({ input }) =>
+    hasTargetById(input.action) ? withUnknownTarget(input) : celValue(resourceOf(input)),
   parameters: ({ input: { action } }) =>
     celValue(withPlainNames(canonicalParameters(nameRulesOf(action.connector), action.parameters))),
   hints: ({ input }) => celValue(hintsOf(input)),
@@ -93,6 +95,19 @@ function folded<T extends object>(named: T & { readonly environment?: string }):
 export function connectorOf(facts: Facts): string {
   const { input } = facts['state'] as State
   return input.action.connector
+}
+
+/** Reading the target is an error, behind `has()` too: the id may be that of what a rule names. */
+function withUnknownTarget(input: PlacedInput): object {
+  const fields = Object.entries(resourceOf(input)).map(([name, value]) => [name, celValue(value)])
+  const fact: object = Object.fromEntries(fields)
+  for (const name of ['target', 'account'])
+    Object.defineProperty(fact, name, { get: refuseId, enumerable: true })
+  return fact
+}
+
+function refuseId(): never {
+  throw new Error('the request names its target by an id, which does not say whose it is')
 }
 
 /** Names in the one spelling of the provider; `raw_target` is the target as sent. */

@@ -2,7 +2,7 @@ import { parsePattern } from '../action/pattern.ts'
 import { idleAllowWarning, unknownActionWarning } from '../connectors/action-names.ts'
 import type { PolicyDocument, PolicyRule } from '../crd/schemas.ts'
 import { nearest } from '../nearest.ts'
-import { conditionWarnings } from './condition-warnings.ts'
+import { conditionWarnings, guardedTarget } from './condition-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
 /** What is legal in a policy and probably not meant. Full sentences. */
@@ -13,6 +13,7 @@ export function policyWarnings(document: PolicyDocument): readonly string[] {
     ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
     ...new Set(undeclaredWarnings(document)),
+    ...guardedTargets(rules),
     ...idleAllows(document),
     ...repeatedNames(rules),
     ...deadRules(rules),
@@ -25,6 +26,17 @@ function undeclaredWarnings({ rules, scope }: PolicyDocument): readonly string[]
   return rules.flatMap(({ conditions }) =>
     conditions.flatMap((text) => undeclaredNames(text, patterns).warnings.map((warning) => `${warning}.`)),
   )
+}
+
+function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
+  return rules.flatMap(({ name, conditions, decision }) => {
+    const target =
+      decision === 'allow' ? undefined : conditions.map(guardedTarget).find((each) => each !== null)
+    if (target === undefined) return []
+    return [
+      `Rule "${name}" has has(${target}): requests without a known target pass it. Leave has() out, so that the rule applies to them.`,
+    ]
+  })
 }
 
 function idleAllows({ rules, scope }: PolicyDocument): readonly string[] {

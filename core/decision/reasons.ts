@@ -90,8 +90,9 @@ function permissionRemedy({ id, manifest }: PermissionMatch): string {
 
 function policyRemedy({ policy, error }: Opinion): string {
   if (policy.invalid !== null) return `Correct that policy (${policy.id}).`
-  const guard = error === null ? '' : ' Guard its condition with has(), or complete the request.'
-  return `Change that rule (${policy.id}).${guard}`
+  const read =
+    error === null ? '' : ' Its condition could not be evaluated: complete the request, or read another fact.'
+  return `Change that rule (${policy.id}).${read}`
 }
 
 /** Put before the reason when the level let something pass. */

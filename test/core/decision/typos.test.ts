@@ -170,3 +170,18 @@ test('a group that nobody is in is a warning with the nearest one', () => {
   )
   expect(emptyGroupWarnings(document, new Set(['releas-managers']))).toEqual([])
 })
+
+test.each([
+  ['deny', 'has(resource.target) && resource.target == "acme/prod"', true],
+  ['require_approval', 'has(resource.account) && resource.account == "acme"', true],
+  ['deny', 'resource.target == "acme/prod"', false],
+  ['deny', 'has(parameters.title) && resource.target == "acme/prod"', false],
+  ['allow', 'has(resource.target) && resource.target == "acme/prod"', false],
+])(
+  'a rule with the decision %s and the condition %s: warning about has() %s',
+  (decision, condition, isWarned) => {
+    const rules = [{ name: 'r', conditions: [condition], decision }]
+    const { warnings } = parsePolicyYaml(JSON.stringify({ scope: { actions: ['codehost.*'] }, rules }))
+    expect(warnings.some((text) => text.includes('has(resource.'))).toBe(isWarned)
+  },
+)
