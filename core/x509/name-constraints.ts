@@ -15,19 +15,21 @@ const MAX_SUBTREES_BYTES = 24 * 1024
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /**
- * A list without any name of one form leaves that form unconstrained, so each form always has a subtree. These two
- * name no host: a name of RFC 2606, and the limited broadcast address.
+ * A list without any name of one form leaves that form unconstrained, so each form always has a subtree; to GnuTLS IPv4
+ * and IPv6 addresses are two forms. These name no host: a name of RFC 2606, the limited broadcast address, and an address
+ * of the discard prefix (RFC 6666).
  */
 const NO_HOST = 'none.invalid'
 const NO_ADDRESS = '255.255.255.255'
-const NO_NAMES: ReadonlySet<string> = new Set([NO_HOST, NO_ADDRESS])
+const NO_ADDRESS_6 = '100:0:0:0:0:0:0:0'
+const NO_NAMES: ReadonlySet<string> = new Set([NO_HOST, NO_ADDRESS, NO_ADDRESS_6])
 const TAG = { dnsName: 0x82, ipAddress: 0x87, permittedSubtrees: 0xa0, extensions: 0xa3 } as const
 /** 2.5.29.30 with its tag and length. */
 const OID = der.oid('2.5.29.30')
 
 /**
  * The names that a certificate for these hosts (host names in lower case, or IP addresses) permits. Hosts that
- * clients do not accept in a constraint, the two names that every certificate has (`NO_NAMES`), and hosts beyond the
+ * clients do not accept in a constraint, the names that every certificate has (`NO_NAMES`), and hosts beyond the
  * size limit are left out: a certificate permits exactly what is returned here.
  */
 export function permittedNames(hosts: Iterable<string>): PermittedNames {

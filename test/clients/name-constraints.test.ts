@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer, type Server } from 'node:tls'
@@ -74,9 +75,19 @@ type Case = { readonly host: string; readonly port: number; readonly isOk: boole
 let dir = ''
 const cases: Case[] = []
 const servers: Server[] = []
+/** Connects to the port on this machine, whatever the host is. */
+const proxy = createHttpServer().on('connect', (request, socket) => {
+  const port = Number(request.url?.split(':').at(-1))
+  const server = connect(port, '127.0.0.1', () => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    server.pipe(socket).pipe(server)
+  })
+  for (const one of [socket, server]) one.on('error', () => [socket, server].map((end) => end.destroy()))
+})
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'name-constraints-'))
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   writeFileSync(join(dir, 'root.crt'), authority.caPem)
   for (const { hosts, ok, refused } of SETS) {
     const sign = async (request: string): Promise<string> =>
@@ -104,6 +115,7 @@ beforeAll(async () => {
 })
 
 afterAll(() => {
+  proxy.close()
   for (const server of servers) server.close()
   rmSync(dir, { recursive: true, force: true })
 })
@@ -142,12 +154,18 @@ describe.each<[string, readonly string[], RegExp]>([
     /not authorized to sign for this name/,
   ],
   ['Java', ['java', join(CLIENTS, 'Client.java'), 'cases.txt', 'root.crt'], /name constraints/],
+  ['git', ['git', 'sh', join(CLIENTS, 'gnutls.sh'), 'cases.txt', 'root.crt', 'git'], /certificate/],
+  ['wget', ['wget', 'sh', join(CLIENTS, 'gnutls.sh'), 'cases.txt', 'root.crt', 'wget'], /certificate/],
 ])('%s', (_, [command = '', ...args], reason) => {
   test.skipIf(!hasCommand(command))(
     'accepts the permitted names and no other',
     { timeout: 120_000 },
     async () => {
-      const { stdout } = await run(command, args, { cwd: dir })
+      const { port } = proxy.address() as AddressInfo
+      const { stdout } =
+        args[0] === 'sh'
+          ? await run('sh', [...args.slice(1), `http://127.0.0.1:${port}`], { cwd: dir })
+          : await run(command, args, { cwd: dir })
       const seen = stdout.trim().split('\n')
       const told = seen.map((line) => line.split(' ').slice(0, 2).join(' '))
       expect(told, stdout).toEqual(cases.map(({ host, isOk }) => `${host} ${isOk ? 'ok' : 'refused'}`))
