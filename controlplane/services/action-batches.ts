@@ -4,10 +4,12 @@ import type { DecisionView } from '../../core/wire/v1.ts'
 import { newId } from '../crypto/ids.ts'
 import { insertActions, type NewAction, type StoredAction } from '../store/actions.ts'
 import type { AgentRow } from '../store/agents.ts'
+import { takeRefusedItems } from '../store/refused-items.ts'
 import { decisionView, type Evaluated, evaluateAction } from './action-evaluation.ts'
 import { decidedEvents } from './action-events.ts'
 import type { ActionRules } from './action-rules.ts'
 import { restless, type SubmissionDeps } from './action-submission.ts'
+import { rateLimited } from './rate-limited.ts'
 import type { TokenSeed } from './tokens.ts'
 
 export type BatchItem = {
@@ -23,7 +25,7 @@ const MAX_ROUNDS = 8
 
 /**
  * Decides every item by itself under the same rules and stores all of them in one statement. Nobody is asked: what
- * needs a person is denied, saying so. An item whose evaluation fails is denied and fails no other.
+ * needs a person is denied, saying so. Throws `rate_limited` for more refused items than a minute may have. An item whose evaluation fails is denied and fails no other.
  */
 export function createSubmitBatch(
   deps: SubmissionDeps,
@@ -45,9 +47,17 @@ type Given = { readonly known: ActionRules; readonly agent: AgentRow; readonly s
 async function store(deps: SubmissionDeps, given: Given): Promise<Batch | null> {
   const batchId = newId('batch')
   const actions = given.specs.map((spec) => itemOf(deps, given, { spec, batchId }))
+  const refused = actions.filter(({ status }) => status === 'denied')
+  if (refused.length > 0) await countRefused(deps, given.agent.id, refused.length)
   const stored = new Map((await insertActions(deps.db, actions)).map((row) => [row.id, row]))
   if (stored.size < actions.length) return null
   return { batchId, items: actions.map((action) => answered(action, stored.get(action.id))) }
+}
+
+/** Throws `rate_limited`: a batch is one request to the rate limit of the agent, and up to 20 rows of the audit log. */
+async function countRefused({ db }: SubmissionDeps, agentId: string, items: number): Promise<void> {
+  const retryAfterS = await takeRefusedItems(db, agentId, items)
+  if (retryAfterS !== null) throw rateLimited(retryAfterS)
 }
 
 function answered(

@@ -1,4 +1,3 @@
-import { ChaperoneError } from '../../core/errors.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import type { AgentPrincipal, Identify, UserPrincipal } from '../http/auth.ts'
@@ -12,6 +11,7 @@ import { createAgentKeyUse, createUncheckedUse, type KeyUse } from './agent-key-
 import { createDeadline } from './deadline.ts'
 import { inLanes } from './lookup-lanes.ts'
 import { createProcessOwners } from './process-owners.ts'
+import { rateLimited } from './rate-limited.ts'
 import { createRecentAnswers, type Lookup } from './recent-answers.ts'
 
 export type Identities = Identify & {
@@ -108,16 +108,6 @@ function single<T>(find: (secret: string) => Promise<T | null | undefined>): Loo
     const found = await find(secret)
     return new Map(found == null ? [] : [[secret, found]])
   }
-}
-
-/** 60 requests per minute and agent (spec 8), over all replicas. */
-function rateLimited(retryAfterS: number): ChaperoneError {
-  return new ChaperoneError('rate_limited', {
-    error: 'Rate limit exceeded',
-    retryAfterS,
-    // The body has exactly the fields that the specification gives it.
-    extra: { message: undefined },
-  })
 }
 
 const RANKS = ['viewer', 'member', 'admin', 'owner']

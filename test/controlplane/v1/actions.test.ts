@@ -341,6 +341,33 @@ describe('the limit of 60 requests a minute', () => {
   })
 })
 
+test('refused items of batches leave at most 540 actions of an agent and minute, on all replicas together', async () => {
+  const caller = await world.agent()
+  const replica = await world.replica()
+  const there = callerOf(replica.url, bearer(caller.key))
+  const actions = Array(20).fill({ action_spec: DESTRUCTIVE })
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      (i % 2 === 0 ? caller.call : there)('POST', '/api/v1/actions/batch', { actions }),
+    ),
+  )
+  for (const { status, body, headers } of answers.filter((answer) => answer.status !== 200)) {
+    expect([status, body['error']]).toEqual([429, 'Rate limit exceeded'])
+    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  }
+  // A new minute may have begun in between.
+  const minutes = await world.sql<{ n: number }>(
+    `select count(*)::int as n from action_requests where agent_id = $1
+     group by date_trunc('minute', created_at)`,
+    [caller.id],
+  )
+  expect(Math.max(...minutes.map(({ n }) => n))).toBeLessThanOrEqual(540)
+  expect(minutes.reduce((sum, { n }) => sum + n, 0)).toBeGreaterThanOrEqual(540)
+  const allowed = { actions: Array(20).fill({ action_spec: ALLOWED }) }
+  expect((await caller.call('POST', '/api/v1/actions/batch', allowed)).status).toBe(200)
+  expect((await caller.call('POST', '/api/v1/actions', { action_spec: DESTRUCTIVE })).status).toBe(200)
+})
+
 test('two replicas share the window of an agent, exactly, however the requests come', async () => {
   const caller = await world.agent()
   const replica = await world.replica()
