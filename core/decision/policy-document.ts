@@ -113,7 +113,9 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
   const { id, name, version, priority, mode, document, invalid: reason = null } = entry
   const patterns = patternsOf(document.scope)
   const ownRules = () =>
-    document.rules.map((rule) => ruleOf(rule, (text, place) => compile(text, place, aboutOf(patterns))))
+    document.rules.map((rule) =>
+      ruleOf(rule, (text, place) => compile(text, place, ruleAboutOf(rule, patterns))),
+    )
   return {
     id,
     name,
@@ -135,6 +137,15 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
 function aboutOf(patterns: readonly Pattern[]): (connectorType: string) => boolean {
   return (connectorType) => patterns.some((pattern) => mayMatchBelow(pattern, `${connectorType}.`))
 }
+
+/** The same for a rule: the condition `connector.type == "TYPE"` leaves one type. */
+function ruleAboutOf(rule: PolicyRule, patterns: readonly Pattern[]): (connectorType: string) => boolean {
+  const isAbout = aboutOf(patterns)
+  const only = rule.conditions.flatMap((text) => ONE_TYPE.exec(text)?.[1] ?? [])
+  return only.length === 0 ? isAbout : (type) => only.includes(type) && isAbout(type)
+}
+
+const ONE_TYPE = /^connector\.type == "([a-z_]+)"$/
 
 function ruleOf(rule: PolicyRule, compile: (text: string, place: ConditionPlace) => Condition): CompiledRule {
   return {
@@ -208,8 +219,8 @@ function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
 function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
   const failures: string[] = []
   const patterns = patternsOf(document.scope)
-  const isAbout = aboutOf(patterns)
   document.rules.forEach((rule, ruleIndex) => {
+    const isAbout = ruleAboutOf(rule, patterns)
     rule.conditions.forEach((text, index) => {
       const path = ['rules', ruleIndex, 'conditions', index]
       const fail = (message: string) => failures.push(`${lineOf(path)}${path.join('.')}: ${message}`)
