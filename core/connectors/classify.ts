@@ -46,6 +46,7 @@ export function scannedMembers(bound: BoundConnector, request: CanonicalRequest)
 
 /** True when the class cannot be settled without the body: an MCP POST always, others when they have candidates. */
 export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
+  if (bound.connector.bodyMayAct?.(request, bound.config) === true) return false
   if (decidingKeys(bound, request).length > 0) return true
   if (bound.connector.decidingKeys !== undefined) return false
   const named = classify(bound, request)

@@ -161,6 +161,8 @@ export type Connector = {
   parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
   /** Body keys that the class of this request depends on, as paths (`state`, `params.name`); empty when it does not. */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
+  /** True where the body may hold further actions of a request that its line names: it is read before the decision. */
+  bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
    * Given where a JSON body is scanned to its end before the request is decided, whatever the rules: the members that name
    * and describe the request, as paths (see `scanJson`). The body view `json` then holds nothing else. Null for other requests.

@@ -27,7 +27,8 @@ export const mcp: Connector = {
   domains: (config) => config.domains,
   parseAction: nameRequest,
   decidingKeys: (request, config) =>
-    request.method === 'POST' && pathKind(request, config) !== 'other' ? DECIDING : [],
+    isPost(request, config) || mayHoldMessage(request, config) ? DECIDING : [],
+  bodyMayAct: mayHoldMessage,
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   unboundMembers: UNBOUND,
@@ -47,21 +48,55 @@ function nameRequest(
   body: BodyView | undefined,
   config: ConnectorConfig,
 ): Classification {
+  if (isPost(request, config)) return namePost({ request, body, config, kind: pathKind(request, config) })
+  const line = nameLine(request, config)
+  if (!mayHoldMessage(request, config) || body === undefined || body.kind === 'absent') return oneAction(line)
+  return nameOtherMethod({ request, config, kind: 'endpoint', line }, body)
+}
+
+function isPost(request: CanonicalRequest, config: ConnectorConfig): boolean {
+  return request.method === 'POST' && pathKind(request, config) !== 'other'
+}
+
+/** Servers that ignore the method read a message here in the body of any other. */
+function mayHoldMessage(request: CanonicalRequest, config: ConnectorConfig): boolean {
+  if (request.method === 'POST') return false
   const kind = pathKind(request, config)
-  if (kind !== 'other' && request.method === 'POST') return namePost({ request, body, config, kind })
+  return kind === 'endpoint' || (kind === 'open' && request.body.mediaType?.includes('json') === true)
+}
+
+/** The request by its method and path alone. */
+function nameLine(request: CanonicalRequest, config: ConnectorConfig): Action {
+  const kind = pathKind(request, config)
   const target = request.host + request.rawPath
   const common = { connector: 'mcp', risk: 'low', target } as const
   if (kind === 'endpoint' && opensStream(request))
-    return oneAction(namedAction({ ...common, type: 'mcp.rpc.stream_open', effect: 'read' }, config))
+    return namedAction({ ...common, type: 'mcp.rpc.stream_open', effect: 'read' }, config)
   if (kind === 'endpoint' && endsSession(request))
-    return oneAction(namedAction({ ...common, type: 'mcp.rpc.session_end', effect: 'write' }, config))
-  return oneAction(unmappedAction('mcp', request, config))
+    return namedAction({ ...common, type: 'mcp.rpc.session_end', effect: 'write' }, config)
+  return unmappedAction('mcp', request, config)
+}
+
+function nameOtherMethod(post: Post, body: Exclude<BodyView, { kind: 'absent' }>): Classification {
+  switch (body.kind) {
+    case 'head':
+      return refusal('unsupported_body', 'an MCP message must be sent as application/json')
+    case 'invalid':
+      return isLooseJson(body.text) ? refuseLoose(body.detail) : nameBeside(post, undefined)
+    case 'json':
+      return nameBeside(post, body.value)
+    case 'form':
+    case 'opaque':
+      return nameOtherBody(post, body.bytes ?? NO_BYTES)
+  }
 }
 
 type Post = {
   readonly request: CanonicalRequest
   readonly config: ConnectorConfig
   readonly kind: PathKind
+  /** Of another method than POST. */
+  readonly line?: Action
 }
 
 function namePost({ body, ...post }: Post & { readonly body: BodyView | undefined }): Classification {
@@ -89,7 +124,8 @@ function namePost({ body, ...post }: Post & { readonly body: BodyView | undefine
 
 const NO_BYTES = new Uint8Array()
 
-function noMessage({ request, config }: Post, isMessage: boolean): Action {
+function noMessage({ request, config, line }: Post, isMessage: boolean): Action {
+  if (line !== undefined) return line
   return isMessage ? unknownMessage(config) : unmappedAction('mcp', request, config)
 }
 

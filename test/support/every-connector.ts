@@ -1,3 +1,4 @@
+import { REACHING_KINDS } from '../../core/connectors/provider-side/kinds.ts'
 import type { ConnectorEntry } from '../../core/wire/sync.ts'
 import { type Recorder, type RecorderOptions, startRecorder } from './recorder.ts'
 import { createTestCa, type TestCa } from './test-ca.ts'
@@ -93,11 +94,13 @@ export function upstreamSpec(port: number, caPem: string): string {
 
 function connectorManifest(type: ConnectorType, port: number, caPem: string): string {
   const domains = BY_CONFIGURATION.has(type) ? `  domains: [${HOSTS[type].join(', ')}]\n` : ''
+  // Rules of the agents decide what providers do; hosts they would reach are the Gateway's business.
+  const tools = type.startsWith('llm_') ? `  providerTools: { allow: [${REACHING_KINDS.join(', ')}] }\n` : ''
   const credential = `  credential: { secretRef: { name: stored, key: ${keyOf(type)} } }\n`
   return resource(
     'Connector',
     keyOf(type),
-    `  type: ${type}\n${domains}${credential}${upstreamSpec(port, caPem)}`,
+    `  type: ${type}\n${domains}${tools}${credential}${upstreamSpec(port, caPem)}`,
   )
 }
 

@@ -69,7 +69,10 @@ function name(exchange: Exchange, given: Given): StageResult | Promise<StageResu
 
 /** What the line says, where no rule and no connector asks for more. */
 function nameByBody(exchange: Exchange, naming: Naming, given: Given): StageResult | Promise<StageResult> {
-  const { ports } = given.deps
+  const { bound, request, deps } = given
+  const { ports } = deps
+  const mayAct = !exchange.body.isEmpty && bound.connector.bodyMayAct?.(request, bound.config) === true
+  if (mayAct && mayBeSent(exchange, naming, ports)) return readAndClassify(exchange, given)
   const isAsked = !exchange.body.isEmpty && areAskedFor(rulingOn(naming, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
   // A policy asks for what stands in the body, and the body is in no format that we can read.
@@ -79,11 +82,15 @@ function nameByBody(exchange: Exchange, naming: Naming, given: Given): StageResu
   return nameByScan(exchange, naming, given)
 }
 
+/** JSON and forms hold no file: the provider refuses them, and a policy reads them as what they are. */
+function uploadReader(exchange: Exchange, { bound, request }: Given): UploadReader | null {
+  const hasFile = !exchange.body.isEmpty && !hasReadableBody(exchange)
+  return hasFile ? (bound.connector.readUpload?.(request, bound.config) ?? null) : null
+}
+
 /** Reads the body to its end where the connector has it scanned. */
 function nameByScan(exchange: Exchange, naming: Naming, given: Given): StageResult | Promise<StageResult> {
-  const upload = exchange.body.isEmpty
-    ? null
-    : (given.bound.connector.readUpload?.(given.request, given.bound.config) ?? null)
+  const upload = uploadReader(exchange, given)
   if (upload !== null) {
     const isSent = mayBeSent(exchange, naming, given.deps.ports)
     return isSent ? nameByUpload(exchange, given, upload) : 'continue'

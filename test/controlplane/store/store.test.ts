@@ -222,7 +222,10 @@ describe('traffic', () => {
     await insertTraffic(db, orgId, rows)
     await insertTraffic(db, orgId, rows)
     expect(await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: {}, limit: 10 })).toEqual(
-      [...rows].reverse().map((row) => ({ ...row, refusals: null, why: null, candidates: null })),
+      [...rows].reverse().map((row) => ({
+        ...row,
+        ...{ refusals: null, why: null, candidates: null, actions: null, action_count: null },
+      })),
     )
     expect(await count('traffic_default')).toBe(0)
   })

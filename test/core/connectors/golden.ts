@@ -23,6 +23,8 @@ import { inflate, objectId } from '../../../sidecar/pipeline/git-objects.ts'
 export type GoldenCase = {
   readonly name: string
   readonly connector: ConnectorEntry['type']
+  /** The provider would reach a host that servers read differently: denied whatever the rules say. */
+  readonly isAlwaysDenied?: boolean
   readonly request: {
     readonly method: string
     readonly target: string

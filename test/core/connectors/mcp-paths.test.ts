@@ -45,8 +45,6 @@ describe('an MCP connector that names its endpoint', () => {
     ['POST', '/mcp;a=b', JSON_TYPE, PING, 'mcp.unmapped.post'],
     ['POST', '/v2%2Ftools', JSON_TYPE, PING, 'mcp.unmapped.post'],
     ['POST', '/v2', JSON_TYPE, PING, 'mcp.unmapped.post'],
-    ['PUT', '/mcp', JSON_TYPE, PING, 'mcp.unmapped.put'],
-    ['PATCH', '/mcp', JSON_TYPE, PING, 'mcp.unmapped.patch'],
     ['DELETE', '/api/users/1', SESSION, undefined, 'mcp.unmapped.delete'],
     ['DELETE', '/mcp', [], undefined, 'mcp.unmapped.delete'],
     ['DELETE', '/mcp', [...SESSION, ...SESSION], undefined, 'mcp.unmapped.delete'],
@@ -135,6 +133,27 @@ describe('an MCP connector without an endpoint', () => {
     expect(away).toContain('mcp.unmapped.post')
     expect(name({}, { method: 'POST', target: '/mcp', headers, body })).toContain('mcp.tools.delete_repo')
   })
+
+  it.each([
+    ['PUT', '/mcp', JSON_TYPE, 'mcp.unmapped.put'],
+    ['PATCH', '/mcp/', JSON_TYPE, 'mcp.unmapped.patch'],
+    ['GET', '/mcp', STREAM, 'mcp.rpc.stream_open'],
+    ['DELETE', '/mcp', SESSION, 'mcp.rpc.session_end'],
+    ['DELETE', '/mcp', [['Content-Type', 'text/plain']], 'mcp.unmapped.delete'],
+    ['PUT', '/rpc', JSON_TYPE, 'mcp.unmapped.put'],
+  ] as const)(
+    'decides the call in the body of %s %s beside its method: servers may ignore the method',
+    (method, target, headers, wanted) => {
+      expect(name({}, { method, target, headers, body: DELETE_REPO })).toEqual([
+        wanted,
+        'mcp.tools.delete_repo',
+      ])
+      expect(name({}, { method, target, headers, body: '' })).toEqual([wanted])
+      expect(name({}, { method, target, headers, body: 'hello' })).not.toContain('mcp.tools.delete_repo')
+      const loose = DELETE_REPO.replace('}}}', '},}}')
+      expect(name({}, { method, target, headers, body: loose })).toBe('ambiguous_request')
+    },
+  )
 
   it('refuses what only lenient parsers read as JSON, whatever its type', () => {
     const body = DELETE_REPO.replace('}}}', '},}}')

@@ -32,7 +32,12 @@ export type McpWorld = AsyncDisposable & {
   tunnel(alpn: 'http/1.1' | 'h2'): Promise<TLSSocket>
 }
 
-export type PostOptions = { readonly over?: McpProtocol; readonly headers?: Readonly<Record<string, string>> }
+export type PostOptions = {
+  readonly over?: McpProtocol
+  readonly headers?: Readonly<Record<string, string>>
+  /** POST when absent. */
+  readonly method?: 'PUT' | 'PATCH' | 'DELETE'
+}
 
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
@@ -60,11 +65,11 @@ export async function startMcpWorld(rules: Rules, answer: Answer): Promise<McpWo
     world,
     front,
     tunnel,
-    async post(message, { over = 'h1', headers = {} } = {}) {
+    async post(message, { over = 'h1', headers = {}, method = 'POST' } = {}) {
       const body = typeof message === 'string' ? message : JSON.stringify(message)
       const sent = { ...HEADERS, ...headers }
-      if (over === 'h2') return postHttp2(await tunnel('h2'), body, sent)
-      const options = { method: 'POST', dispatcher: agent, headers: sent, body } as const
+      if (over === 'h2') return sendHttp2(await tunnel('h2'), { method, body, headers: sent })
+      const options = { method, dispatcher: agent, headers: sent, body }
       const reply = await request(`https://${MCP_HOST}/mcp`, options)
       return { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
     },
@@ -76,14 +81,16 @@ export async function startMcpWorld(rules: Rules, answer: Answer): Promise<McpWo
   }
 }
 
-async function postHttp2(
-  socket: TLSSocket,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<McpAnswer> {
+type Sent = {
+  readonly method: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+async function sendHttp2(socket: TLSSocket, { method, body, headers }: Sent): Promise<McpAnswer> {
   const session = connectHttp2(`https://${MCP_HOST}`, { createConnection: () => socket })
   try {
-    const stream = session.request({ ':method': 'POST', ':path': '/mcp', ...headers })
+    const stream = session.request({ ':method': method, ':path': '/mcp', ...headers }, { endStream: false })
     stream.end(body)
     const [answered] = await once(stream, 'response')
     return { status: answered[':status'], headers: answered, body: await text(stream) }
