@@ -106,13 +106,13 @@ function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
 type Target = Pick<ProviderAct, 'target' | 'reaches'>
 
 /** Null for what stands in the request itself. */
-function targetOf({ target, end }: FieldRow, value: unknown): Target | null {
+function targetOf({ target }: FieldRow, value: unknown): Target | null {
   if (target === 'none') return { target: undefined, reaches: null }
   const text = String(value)
   if (target === 'text') return { target: text.slice(0, MAX_SHOWN), reaches: null }
   if (target === 'unread') return { target: text.slice(0, MAX_SHOWN), reaches: 'unread' }
   if (isInline(text)) return null
-  const reaches = end.endsWith('.*') ? listedHost(text) : reachedHost(text)
+  const reaches = target === 'name' ? listedHost(text) : reachedHost(text)
   if (reaches === null) return { target: text.slice(0, MAX_SHOWN), reaches: 'unreadable' }
   const usual = /^(?:http|ws):/i.test(text) ? 80 : 443
   return { target: reaches.port === usual ? reaches.host : `${reaches.host}:${reaches.port}`, reaches }

@@ -22,6 +22,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     programmatic_tool_calling    provider_tool.code
     shell                        provider_tool.code
     computer*                    provider_tool.computer
+    automations                  hosted_agent.run
   `,
   fields: `
     server_url                        provider_tool.mcp         host
@@ -33,7 +34,10 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     file_url                          provider_fetch.url        host
     remote_url                        provider_fetch.url        host
     token_endpoint                    provider_fetch.url        host
-    network_policy.allowed_domains.*  provider_tool.code        host
+    network_policy.allowed_domains.*  provider_tool.code        name
+    allowed_hosts.*                   provider_tool.code        name
+    discovery_url                     provider_fetch.url        host
+    ^.url                             provider_fetch.url        host
     web_search_options                provider_tool.web_search  none
     model                             provider_tool.web_search  text  ~-search-
     approve                           hosted_approval.answer    none  =true

@@ -26,7 +26,11 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     source.url                      provider_fetch.url        host
     resources.*.url                 provider_fetch.url        host
     token_endpoint                  provider_fetch.url        host
-    networking.allowed_hosts.*      provider_tool.code        host
+    endpoint_url                    provider_fetch.url        host
+    repository_url                  provider_fetch.url        host
+    issuer_url                      provider_fetch.url        host
+    ^.url                           provider_fetch.url        host
+    allowed_hosts.*                 provider_tool.code        name
     skills.*.skill_id               provider_tool.code        text
     events.*.type                   hosted_approval.answer    none  =user.tool_confirmation
     initial_events.*.type           hosted_approval.answer    none  =user.tool_confirmation

@@ -2,7 +2,8 @@ import type { ProviderTable } from './table.ts'
 
 export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   connector: 'llm_c',
-  source: 'types of `google-ai-generativelanguage` 0.12.1 and `google-genai` 1.52.0 (PyPI), read 2026-11-24',
+  source:
+    'types of `google-ai-generativelanguage` 0.12.1 (PyPI) and of `@google/genai` 2.18.0 (googleapis/js-genai), read 2026-11-24',
   opaque: [
     ...['args', 'arguments', 'response', 'parameters', 'properties', 'schema', 'responseSchema'],
     ...['response_schema', 'parametersJsonSchema', 'parameters_json_schema', 'responseJsonSchema'],
@@ -21,11 +22,13 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     google_search_retrieval   provider_tool.web_search
     google_maps               provider_tool.web_search
     enterprise_web_search     provider_tool.web_search
+    exa_ai_search             provider_tool.web_search
+    parallel_ai_search        provider_tool.web_search
     url_context               provider_tool.web_fetch
     code_execution            provider_tool.code
     computer_use              provider_tool.computer
     file_search               provider_tool.file_search
-    retrieval                 provider_tool.file_search
+    retrieval                 provider_tool.file_search,provider_tool.web_search
   `,
   fields: `
     tools.*.url                          provider_tool.mcp    host
@@ -37,6 +40,12 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     uri                                  provider_fetch.url   host
     gcsUri                               provider_fetch.url   host
     gcs_uri                              provider_fetch.url   host
+    webhook_config.uris.*                provider_fetch.url   host
+    webhookConfig.uris.*                 provider_fetch.url   host
+    sources.*.source                     provider_fetch.url   host
+    allowlist.*.domain                   provider_tool.code   name
+    environment.type                     provider_tool.code   text  =remote
+    ^.environment                        provider_tool.code   text
     externalApi.endpoint                 provider_fetch.url   host
     external_api.endpoint                provider_fetch.url   host
     inputConfig.fileName                 provider_tool.unknown  unread

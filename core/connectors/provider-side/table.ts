@@ -9,7 +9,7 @@ export type ProviderTable = {
   /** One a line: type of a tool, or its beginning with `*`, and kinds; `-` where the caller runs it, or it only computes. */
   readonly tools: string
   /**
-   * One a line: end of a path (see `FindRules`), kinds, how the target is read (`host` of a URL, `text`, `unread` for the
+   * One a line: end of a path (see `FindRules`), kinds, how the target is read (`host` of a URL, `name` of a host, `text`, `unread` for the
    * name of something with requests in it, `none`), and
    * optionally the value that counts (`=true`) or with which it has to begin or end (`~user.`).
    */
@@ -39,7 +39,7 @@ export type ToolRow = {
 export type FieldRow = {
   readonly end: string
   readonly kinds: readonly ProviderKind[]
-  readonly target: 'host' | 'text' | 'unread' | 'none'
+  readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'
   readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
 }
 
@@ -93,8 +93,10 @@ function readField([end = '', kinds = '', target = '', value]: readonly string[]
   return { end, kinds: readKinds(kinds), target, value: value === undefined ? null : readValue(value) }
 }
 
+const TARGETS: ReadonlySet<string> = new Set(['host', 'name', 'text', 'unread', 'none'])
+
 function isTarget(text: string): text is FieldRow['target'] {
-  return text === 'host' || text === 'text' || text === 'unread' || text === 'none'
+  return TARGETS.has(text)
 }
 
 function readValue(text: string): FieldRow['value'] {

@@ -1,0 +1,90 @@
+import { snakeCase } from '../../core/connectors/llm/resource-bodies.ts'
+import type { CompiledTable } from '../../core/connectors/provider-side/table.ts'
+
+/** What the types of a provider's SDK say about its requests. */
+export type PublishedFields = {
+  /** Names of fields that could hold a host, a URL or the id of something at another service. */
+  readonly fields: readonly string[]
+  /** Types of tools. */
+  readonly tools: readonly string[]
+}
+
+/** Ends of such names, in the spellings of all providers. */
+const REACHING_NAME =
+  /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|connector_id|tunnel_id|webhook_config)$/
+
+/** Unions of tools in the SDKs' types. */
+const TOOL_UNION =
+  /^(?:Beta)?(?:Tool|ToolUnion|AssistantTool|AgentTool|AgentToolParam|ChatCompletionTool|RealtimeToolsConfigUnion)$/
+
+/** Reads TypeScript declarations of an SDK. */
+export function readPublished(declarations: readonly string[]): PublishedFields {
+  const names = declarations.flatMap((text) =>
+    [...text.matchAll(/^\s+([A-Za-z_]\w*)\??:/gm)].map(([, name = '']) => name),
+  )
+  return {
+    fields: [...new Set(names)].filter((name) => REACHING_NAME.test(snakeCase(name))).sort(),
+    tools: [...new Set(declarations.flatMap(toolTypes))].sort(),
+  }
+}
+
+function toolTypes(text: string): readonly string[] {
+  const unions = [...text.matchAll(/^export type (\w+) = ([^;{]+);/gm)]
+  return unions
+    .filter(([, name = '']) => TOOL_UNION.test(name))
+    .flatMap(([, , members = '']) => members.split('|'))
+    .flatMap((member) => typesOf(text, member.trim().split('.').at(-1) ?? ''))
+}
+
+/** The literals of `type` in an interface of this name. */
+function typesOf(text: string, name: string): readonly string[] {
+  if (!/^\w+$/.test(name)) return []
+  const found = text.matchAll(new RegExp(`interface ${name} (?:extends [^{]+)?\\{(.*?)\\n\\s*\\}`, 'gs'))
+  return [...found].flatMap(([, body = '']) => {
+    const [, literals = ''] = /^\s+type\??: ([^;]*'[^;]*);/m.exec(body) ?? []
+    return [...literals.matchAll(/'([^']+)'/g)].map(([, literal = '']) => literal)
+  })
+}
+
+/** What no row of the table describes, and no reason explains. */
+export function undescribed(
+  table: CompiledTable,
+  published: PublishedFields,
+  harmless: Readonly<Record<string, string>>,
+): readonly string[] {
+  const names = new Set(table.fields.flatMap(({ end }) => end.split('.')))
+  const isTool = (type: string) =>
+    table.tools.some((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))
+  return [
+    ...published.fields
+      .filter((name) => !names.has(name) && !Object.hasOwn(harmless, name))
+      .map((name) => `field ${name}`),
+    ...published.tools.filter((type) => !isTool(type)).map((type) => `tool ${type}`),
+  ]
+}
+
+/** Fields of the types that make the provider reach nothing, with the reason, by connector. */
+export const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  llm_a: {
+    blocked_domains: 'narrows a search',
+    domain: 'a secret for a host that network_policy.allowed_domains lists',
+    endpoint: 'path of the API that a batch is for',
+    issuer: 'compared, never fetched: discovery_url is',
+    preview_url: 'in answers',
+    report_url: 'in answers',
+    target_uri: 'target of a call that is its own action (live_session.refer, realtime_call.refer)',
+    vault_uri: 'a key store of the organisation, named by its own write of high risk',
+  },
+  llm_b: {
+    api_base_url: 'in answers',
+    appeal_url: 'in answers',
+    blocked_domains: 'narrows a search',
+    allowed_domains: 'narrows a search or a fetch',
+    connector_id: 'in permissions of roles and in reports',
+    domain: 'in answers',
+    issuer: 'compared, never fetched',
+    results_url: 'in answers',
+    tunnel_id: 'in permissions of roles',
+    vault_uri: 'a key store of the organisation, named by its own write of high risk',
+  },
+}
