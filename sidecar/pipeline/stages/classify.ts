@@ -8,7 +8,7 @@ import type {
 import { judgeImpersonation } from '../../../core/connectors/impersonation.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
-import { judgeLabel, parseBody } from '../../../core/request/body.ts'
+import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
@@ -82,9 +82,9 @@ function nameByBody(exchange: Exchange, naming: Naming, given: Given): StageResu
   return nameByScan(exchange, naming, given)
 }
 
-/** JSON and forms hold no file: the provider refuses them, and a policy reads them as what they are. */
+/** JSON holds no file: the provider refuses it, and a policy reads it as what it is. */
 function uploadReader(exchange: Exchange, { bound, request }: Given): UploadReader | null {
-  const hasFile = !exchange.body.isEmpty && !hasReadableBody(exchange)
+  const hasFile = !exchange.body.isEmpty && !isPlainJson(request.body)
   return hasFile ? (bound.connector.readUpload?.(request, bound.config) ?? null) : null
 }
 
