@@ -26,7 +26,7 @@ export type ProviderTable = {
   readonly unreadOperations?: readonly string[]
   /** Uploads of files that may hold the requests of a batch, one JSON object a line, as a multipart form. */
   readonly batchUploads?: readonly string[]
-  /** URLs of files at the provider itself: nothing is fetched from elsewhere. */
+  /** URLs at the provider itself: nothing is fetched from elsewhere. */
   readonly ownFile?: RegExp
 }
 
