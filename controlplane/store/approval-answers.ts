@@ -1,6 +1,6 @@
 import { APPROVAL_COLUMNS, type ApprovalRow, notifyAnswer, type StoredAnswer } from './approvals.ts'
+import { ANSWER_COUNTS } from './counting-answers.ts'
 import type { Query } from './query.ts'
-import { identityStateSql } from './user-identities.ts'
 
 export type EndedApproval = ApprovalRow & { readonly responseS: number }
 
@@ -55,21 +55,13 @@ export async function dropVoidAnswers(
        from jsonb_array_elements(answers) with ordinality as given(answer, place)
          left join users u on u.id = answer->>'user_id' left join user_identities i on i.user_id = u.id
        where coalesce(answer->>'user_id', '') <> all($2::text[])
-         and (u.id is null or u.status = 'active' and ${identityStateSql('i')} <> 'ended' and ${ANSWERS_HERE}
-           and (u.role in ('owner', 'admin') and u.namespaces is null or answer->'groups' <@ to_jsonb(u.groups))))
+         and (u.id is null or ${ANSWER_COUNTS}))
      where id = $1 and status = 'pending' returning ${APPROVAL_COLUMNS}`,
     [row.id, voidUsers],
   )
   return rows[0] ?? row
 }
 
-/** The namespace of the agent; null for an agent without one. */
-const NAMESPACE = "case when agent like '%/%' then split_part(agent, '/', 1) end"
-const ANSWERS_HERE = `exists (
-  select from (values (u.role, to_jsonb(u.namespaces))
-    union all select entry->>'role', entry->'namespaces' from jsonb_array_elements(u.lower_roles) as entry
-  ) as held (role, namespaces)
-  where held.role <> 'viewer' and (coalesce(held.namespaces, 'null') = 'null' or held.namespaces ? ${NAMESPACE}))`
 const NOW = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 const COLUMNS = `${APPROVAL_COLUMNS},
   extract(epoch from coalesce(responded_at, clock_timestamp()) - created_at)::float8 as "responseS"`

@@ -3,6 +3,7 @@ import type { AnsweringPerson } from '../../core/state/answering-person.ts'
 import type { ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
 import type { ClusterUser } from './cluster-user.ts'
+import { ALL_ANSWERS_COUNT } from './counting-answers.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
@@ -163,7 +164,7 @@ export async function findPendingHold(
   return rows[0]
 }
 
-/** A yes for exactly this request that nobody used yet, answered at most `windowS` seconds ago. */
+/** A yes for exactly this request that nobody used yet, answered at most `windowS` seconds ago by users who may still answer. */
 export async function findUnspentHold(
   q: Query,
   key: HoldKey & { readonly windowS: number },
@@ -171,6 +172,7 @@ export async function findUnspentHold(
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'approved' and gateway_id = $1 and binding = $2
        and agent = $3 and spent_at is null and responded_at > clock_timestamp() - make_interval(secs => $4)
+       and ${ALL_ANSWERS_COUNT}
      order by created_at desc limit 1`,
     [key.gatewayId, key.binding, key.agent, key.windowS],
   )
@@ -204,7 +206,7 @@ export async function listApprovalsOfAction(
   )
 }
 
-/** True exactly once per approved hold, and only for the request it was given for. */
+/** True exactly once per approved hold, for the request it was given for, while its users may still answer. */
 export async function spendHold(
   q: Query,
   key: {
@@ -217,7 +219,7 @@ export async function spendHold(
   const { rowCount } = await q.query(
     `update approvals set spent_at = clock_timestamp()
      where id = $1 and gateway_id = $2 and binding = $3 and kind = 'hold' and status = 'approved' and spent_at is null
-       and responded_at > clock_timestamp() - make_interval(secs => $4)`,
+       and responded_at > clock_timestamp() - make_interval(secs => $4) and ${ALL_ANSWERS_COUNT}`,
     [key.id, key.gatewayId, key.binding, key.windowS],
   )
   return rowCount === 1

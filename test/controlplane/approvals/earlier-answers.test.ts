@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import type { UserPrincipal } from '../../../controlplane/http/auth.ts'
 import { createConfirmAnswer } from '../../../controlplane/services/earlier-answers.ts'
@@ -193,4 +193,32 @@ test.each([
   duringConfirmation = () => replica.db.query(`update users set ${change} where id = $1`, [late.userId])
   expect(await answer(id, late)).toBe(403)
   expect(await users(id)).toEqual(['ann'])
+})
+
+describe('an approval that the gateway has not used yet', () => {
+  const UNUSED: ReadonlyArray<readonly [string, string | null]> = [
+    ['is still an approver', null],
+    ['is suspended', "update users set status = 'suspended'"],
+    ['is a viewer', "update users set role = 'viewer'"],
+    ['has a role in another namespace only', "update users set namespaces = '{elsewhere}'"],
+    ['left the group', "update users set groups = '{}'"],
+  ]
+  test.each(UNUSED)('of a user who %s since', async (_what, change) => {
+    const by = await account('member', ['security', 'finance'])
+    const required_groups = SETS.map((groups) => ({ policy: 'p', groups, distinct: false }))
+    const agent = `agents/${newId('agent')}`
+    await replica.command(gateway, 'agents.register', { name: agent })
+    const binding = newId('hold').padEnd(64, '0').slice(-64)
+    const ask = async () => {
+      const body = holdBody({ binding, agent, required_groups, required_approver_groups: SETS.flat() })
+      return (await replica.gateway(gateway, 'POST', '/api/gateway/holds', body)).body
+    }
+    const { id } = (await ask())['approval'] as ApprovalCard
+    expect(await answer(id, by)).toBe('approved')
+    if (change !== null) await replica.db.query(`${change} where id = $1`, [by.userId])
+    const isUsable = change === null
+    expect(await ask()).toMatchObject({ outcome: isUsable ? 'approved' : 'created' })
+    const spent = await replica.gateway(gateway, 'POST', `/api/gateway/holds/${id}/spend`, { binding })
+    expect(spent.body).toEqual({ spent: isUsable, status: 'approved' })
+  })
 })
