@@ -1,8 +1,9 @@
-import type { Action } from '../action/action.ts'
-import type { EffectClass } from '../action/effect-class.ts'
+import type { Action, Parameters } from '../action/action.ts'
+import { EFFECT_CLASSES, type EffectClass } from '../action/effect-class.ts'
 import { type EffectEntry, readEffects } from './effect-table.ts'
 import { CHAT_EFFECTS } from './effects/chat.ts'
 import { CODEHOST_EFFECTS } from './effects/codehost.ts'
+import { effectsOfFields } from './effects/fields/of-fields.ts'
 import { LLM_A_EFFECTS } from './effects/llm-a.ts'
 import { LLM_B_EFFECTS } from './effects/llm-b.ts'
 import { LLM_C_EFFECTS } from './effects/llm-c.ts'
@@ -31,19 +32,26 @@ type EffectTable = {
 const NONE: readonly EffectClass[] = Object.freeze([])
 
 /**
- * The effect classes of an action, in the order of the list: those of its name and those that this request adds. Null
+ * The effect classes of an action, in the order of the list: those of its name and those that this
+ * request adds by its fields. Null
  * where they are not known: the name belongs to a classified connector type and to no operation of its catalogue
  * (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Types that have no table (`mcp`,
  * `generic`, `webhook`, an agent's own) have the classes that a Connector declares, else none.
  */
-export function effectsOf(
-  action: Pick<Action, 'type' | 'connector' | 'effect' | 'effects'>,
-): readonly EffectClass[] | null {
-  const own = action.effects
+export function effectsOf(action: Classified): readonly EffectClass[] | null {
   const known = effectsOfName(action)
-  if (own === undefined || own.length === 0) return known ?? own ?? null
-  return known === null || known.length === 0 ? own : [...new Set([...known, ...own])]
+  if (known === null && action.effects === undefined) return null
+  const own = [...(action.effects ?? []), ...effectsOfFields({ parameters: NO_PARAMETERS, ...action })]
+  if (own.length === 0) return known ?? NONE
+  const all = new Set([...(known ?? []), ...own])
+  return EFFECT_CLASSES.filter((effect) => all.has(effect))
 }
+
+/** Without parameters the classes are those of the name. */
+type Classified = Pick<Action, 'type' | 'connector' | 'effect' | 'effects'> &
+  Partial<Pick<Action, 'parameters'>>
+
+const NO_PARAMETERS: Parameters = Object.freeze({})
 
 function effectsOfName({ type, effect }: Pick<Action, 'type' | 'effect'>): readonly EffectClass[] | null {
   if (UNREAD.has(type)) return null

@@ -1,7 +1,9 @@
-import type { Parameters } from '../action/action.ts'
-import type { Connector } from './connector.ts'
+import type { Action, Parameters } from '../action/action.ts'
+import { isRefusal } from '../request/canonical.ts'
+import type { Classification, Connector } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
+import { expandsSecret, hasMoneyField, MONEY_FIELDS } from './effects/fields/payments.ts'
 import { once } from './once.ts'
 import { ACCOUNTS } from './payments/accounts.ts'
 import { BILLING } from './payments/billing.ts'
@@ -28,7 +30,23 @@ const NAMING: RowNaming = {
   connector: 'payments',
   formats: new Set(['json', 'form']),
   ...prefixedSurface(trie, 'v1'),
+  further: ['expand', ...MONEY_FIELDS],
   resource: paidObject,
+}
+
+/** Raises the risk where fields move money to another account, or ask for secrets in the answer. */
+function withFields(named: Classification): Classification {
+  if (isRefusal(named)) return named
+  return named.kind === 'actions'
+    ? { ...named, actions: named.actions.map(withField) }
+    : { ...named, candidates: named.candidates.map(withField) }
+}
+
+function withField(action: Action): Action {
+  const { parameters, riskHints } = action
+  const risk = expandsSecret(parameters) ? 'high' : action.risk
+  if (!hasMoneyField(parameters)) return risk === action.risk ? action : { ...action, risk }
+  return { ...action, risk, riskHints: { ...riskHints, financial_impact: true } }
 }
 
 function paidObject({ id, customer, charge, payment_intent }: Parameters): {
@@ -46,7 +64,7 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
 export const payments: Connector = {
   name: 'payments',
   domains: (config) => ownedDomains(config, DOMAINS),
-  parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
+  parseAction: (request, body, config) => withFields(parseByRows(NAMING, request, body, config)),
   decidingKeys: (request, config) => rowKeys(NAMING, request, config),
   hasOpaqueBody: (request, config) => rowsAreOpaque(NAMING, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),

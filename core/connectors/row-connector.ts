@@ -22,6 +22,8 @@ export type RowNaming = {
   readonly formats: ReadonlySet<'json' | 'form'>
   /** Fields that any method of the API may read, whether or not its row names them. */
   readonly always?: readonly string[]
+  /** Fields that become parameters wherever they stand, without being asked of a body that cannot be read. */
+  readonly further?: readonly string[]
   /** Who is acted upon, from the template's and the row's parameters. */
   resource(parameters: Parameters): {
     readonly target?: string | undefined
@@ -215,7 +217,8 @@ function fieldNames({ always = [] }: RowNaming, { parameters = [] }: Row): reado
 }
 
 function actionOf(naming: RowNaming, row: Row, found: Found): Action {
-  const fields = pickFields(fieldNames(naming, row), found.request.query, found.body)
+  const names = [...new Set([...fieldNames(naming, row), ...(naming.further ?? [])])]
+  const fields = pickFields(names, found.request.query, found.body)
   const parameters = { ...fields, ...found.match.parameters }
   const { type, effect, risk, hints } = row
   const parts = {

@@ -1,5 +1,7 @@
 import { EFFECT_CLASSES, EFFECT_MEANINGS } from '../../core/action/effect-class.ts'
 import type { EffectEntry } from '../../core/connectors/effect-table.ts'
+import type { FieldRule } from '../../core/connectors/effects/fields/field-rule.ts'
+import { fieldRules } from '../../core/connectors/effects/fields/of-fields.ts'
 import { effectEntries } from '../../core/connectors/effects.ts'
 
 /** `docs/actions/effects.md`: the classes, how rules use them, and the class of every operation with the reason. */
@@ -55,7 +57,25 @@ function sectionOf(connector: string, entries: readonly EffectEntry[]): readonly
   const rows = [
     ...Map.groupBy(entries, ({ reason, effects }) => `${effects.join(', ')}|${reason}`).values(),
   ].map(rowOf)
-  return [[`## \`${connector}\``, '', '| Classes | Actions | Reason |', '|---|---|---|', ...rows].join('\n')]
+  const names = [`## \`${connector}\``, '', '| Classes | Actions | Reason |', '|---|---|---|', ...rows].join(
+    '\n',
+  )
+  const fields = fieldRules(connector)
+  return fields.length === 0 ? [names] : [names, fieldTable(fields)]
+}
+
+function fieldTable(rules: readonly FieldRule[]): string {
+  const rows = rules.map(({ actions, effects, reason }) => {
+    const names = actions.length === 0 ? 'all' : actions.map((name) => `\`${name}\``).join(' ')
+    return `| ${effects.map((effect) => `\`${effect}\``).join(', ')} | ${names} | ${reason} |`
+  })
+  return [
+    'Fields of a request that add classes to those of its name:',
+    '',
+    '| Classes | Actions | Fields |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n')
 }
 
 function rowOf(entries: readonly EffectEntry[]): string {

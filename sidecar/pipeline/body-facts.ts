@@ -1,5 +1,6 @@
 import type { Action } from '../../core/action/action.ts'
 import { classify } from '../../core/connectors/classify.ts'
+import { hasFieldEffects } from '../../core/connectors/effects/fields/of-fields.ts'
 import { type CompiledPolicy, concerns } from '../../core/decision/compiled-policy.ts'
 import { policyLabel } from '../../core/decision/rule-label.ts'
 import { formatOf } from '../../core/request/body.ts'
@@ -21,16 +22,24 @@ export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
   return isRefusal(named) ? named : null
 }
 
-/** A policy for an action that asks for something which only the unread body can tell. */
-export type BodyQuestion = { readonly policy: CompiledPolicy; readonly action: Action }
+/** A policy, or (null) a permission by effect class, for an action of which only the unread body tells a fact. */
+export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly action: Action }
 
 const NO_QUESTIONS: readonly BodyQuestion[] = []
 
-/** What the policies ask of the bodies of these actions, whoever sends them. */
-export function bodyQuestions({ policies }: Snapshot, actions: readonly Action[]): readonly BodyQuestion[] {
-  const questions = actions.flatMap((action) =>
-    policies.matching(action.type).flatMap((policy) => (looksAtBody(policy) ? [{ policy, action }] : [])),
-  )
+/** What the rules ask of the bodies of these actions, whoever sends them. */
+export function bodyQuestions(
+  { policies, permissions }: Snapshot,
+  actions: readonly Action[],
+): readonly BodyQuestion[] {
+  const questions = actions.flatMap((action) => {
+    const hasEffects = hasFieldEffects(action.type)
+    const asking = policies
+      .matching(action.type)
+      .filter((policy) => looksAtBody(policy) || (hasEffects && looksAtEffects(policy)))
+    const byPermission = hasEffects && permissions.effects.size > 0 ? [{ policy: null, action }] : []
+    return [...asking.map((policy) => ({ policy, action })), ...byPermission]
+  })
   return questions.length === 0 ? NO_QUESTIONS : questions
 }
 
@@ -45,7 +54,7 @@ export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchan
 /** Labels of the policies among them that concern this exchange. */
 export function askingPolicies(questions: readonly BodyQuestion[], exchange: Exchange): readonly string[] {
   const asking = questions.filter(isAskedBy(exchange))
-  return [...new Set(asking.map(({ policy }) => labelOf(policy)))]
+  return [...new Set(asking.flatMap(({ policy }) => (policy === null ? [] : [labelOf(policy)])))]
 }
 
 function labelOf({ name, tier }: CompiledPolicy): string {
@@ -59,13 +68,20 @@ function isAskedBy({ agent, connector, snapshot }: Exchange): (question: BodyQue
     connector: { name: connector.entry.name, type: connector.connector.name },
     ...(snapshot === undefined ? {} : { gateway: snapshot.gateway }),
   }
-  return ({ policy, action }) => concerns(policy, { ...common, action })
+  return ({ policy, action }) => policy === null || concerns(policy, { ...common, action })
 }
 
 /** A body in a format that has fields: JSON or a form. */
 export function hasReadableBody({ request, body }: Exchange): boolean {
   return !body.isEmpty && formatOf(request?.body.mediaType) !== 'opaque'
 }
+
+function looksAtEffects({ rules }: CompiledPolicy): boolean {
+  return rules.some(({ conditions }) => conditions.some(({ text }) => EFFECTS.test(text)))
+}
+
+/** Also `action["effects"]`. */
+const EFFECTS = /\beffects\b/
 
 function looksAtBody(policy: CompiledPolicy): boolean {
   const known = asked.get(policy)

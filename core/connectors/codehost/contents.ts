@@ -34,7 +34,7 @@ export const CONTENTS = `
   GET    /repos/{owner}/{repo}/git/commits/{commit_sha}                git_commit.get             read  low
   POST   /repos/{owner}/{repo}/git/tags                                git_tag.create             write low    tag,message,object
   GET    /repos/{owner}/{repo}/git/tags/{tag_sha}                      git_tag.get                read  low
-  POST   /repos/{owner}/{repo}/git/trees                               git_tree.create            write low    base_tree
+  POST   /repos/{owner}/{repo}/git/trees                               git_tree.create            write low    base_tree,tree
   GET    /repos/{owner}/{repo}/git/trees/{tree_sha/}                   git_tree.get               read  low
 
   GET    /repos/{owner}/{repo}/commits                                 commit.list                read  low    sha,path

@@ -1,7 +1,7 @@
 /** Repositories, who may use them, hooks and keys, releases. */
 export const REPOS = `
   GET    /repos/{owner}/{repo}                                         repo.get                   read  low
-  PATCH  /repos/{owner}/{repo}                                         repo.update                write low    name,description,visibility,private,archived,default_branch
+  PATCH  /repos/{owner}/{repo}                                         repo.update                write low    name,description,visibility,private,archived,default_branch,security_and_analysis
   DELETE /repos/{owner}/{repo}                                         repo.delete                write high   +irreversible
   POST   /user/repos                                                   repo.create                write medium name,private,visibility
   POST   /orgs/{org}/repos                                             repo.create                write medium name,private,visibility @same

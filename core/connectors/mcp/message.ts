@@ -1,4 +1,4 @@
-import type { Action, Effect } from '../../action/action.ts'
+import type { Action, Effect, Parameters } from '../../action/action.ts'
 import { toolRisk } from '../../action/tool-risk.ts'
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { fold } from '../../request/strict-json.ts'
@@ -117,11 +117,40 @@ type Rpc = { readonly type: string; readonly method: string; readonly params: un
 
 function nameRpc({ type, method, params }: Rpc, config: ConnectorConfig): Action {
   const isRead = READS.has(method) || method.startsWith('notifications/')
-  const { uri, name } = isRecord(params) ? params : {}
-  const subject = typeof uri === 'string' ? { uri } : typeof name === 'string' ? { name } : {}
-  const target = typeof uri === 'string' ? uri : typeof name === 'string' ? name : undefined
   const effect: Effect = isRead ? 'read' : 'write'
-  return act({ type, effect, risk: 'low', target, parameters: { method, ...subject } }, config)
+  const given = isRecord(params) ? params : {}
+  const subject = subjectOf(given)
+  const parameters = { method, ...subject, ...argumentsOf(given) }
+  const effects = SENDS.has(method) && sendsData(given) ? (['egress'] as const) : undefined
+  return act({ type, effect, risk: 'low', target: subject.uri ?? subject.name, parameters, effects }, config)
+}
+
+function subjectOf({ uri, name }: Readonly<Record<string, unknown>>): { uri?: string; name?: string } {
+  if (typeof uri === 'string') return { uri }
+  return typeof name === 'string' ? { name } : {}
+}
+
+/** Arguments, or an address that the server fetches. */
+function sendsData(params: Readonly<Record<string, unknown>>): boolean {
+  const { uri } = params
+  return Object.keys(argumentsOf(params)).length > 0 || (typeof uri === 'string' && ADDRESS.test(uri.trim()))
+}
+
+/** Methods that read, and whose server gets data of the request or fetches the address in it. */
+const SENDS: ReadonlySet<string> = new Set([
+  'resources/read',
+  'resources/subscribe',
+  'prompts/get',
+  'completion/complete',
+])
+const ADDRESS = /^(https?|ftp|wss?):/i
+
+function argumentsOf(params: Readonly<Record<string, unknown>>): Parameters {
+  const { arguments: given, argument } = params
+  return {
+    ...(given === undefined ? {} : { arguments: given }),
+    ...(argument === undefined ? {} : { argument }),
+  }
 }
 
 /** The client's answer to something the server asked. */

@@ -353,16 +353,6 @@ describe('a held call of an MCP tool', () => {
     ],
     ['a key beside params', call('1', `${params('{}')},"account":"mallory"`), { account: 'mallory' }],
     [
-      'arguments of a prompt',
-      {
-        ...call('1'),
-        body: '{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p","arguments":{"to":"bob"}}}',
-      },
-      {
-        params: { arguments: { to: 'bob' } },
-      },
-    ],
-    [
       'the name in a call that is none',
       { ...call('1'), body: '{"id":1,"method":"No Method!","params":{"name":"pay","uri":"u"}}' },
       { method: 'No Method!', params: { name: 'pay', uri: 'u' } },

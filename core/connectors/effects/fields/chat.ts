@@ -1,0 +1,42 @@
+import { type FieldRule, has, valuesOf } from './field-rule.ts'
+
+const MESSAGES = [
+  ...['message.post', 'message.post_ephemeral', 'message.post_me', 'message.schedule', 'message.update'],
+  'message.unfurl',
+]
+const LINK = /https?:/i
+const FETCHED = /"?(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|thumbnail_url)\b/
+
+export const CHAT_FIELDS: readonly FieldRule[] = [
+  {
+    actions: MESSAGES,
+    effects: ['egress'],
+    reason:
+      '`blocks`, `attachments` or `unfurls` holds an image, or `icon_url` is given: the provider fetches it.',
+    applies: (parameters) =>
+      has(parameters, 'icon_url') ||
+      [parameters['blocks'], parameters['attachments'], parameters['unfurls']].some((value) =>
+        FETCHED.test(textOf(value)),
+      ),
+  },
+  {
+    actions: MESSAGES,
+    effects: ['egress'],
+    reason:
+      'The text holds a link and `unfurl_links` and `unfurl_media` are not both false: the provider fetches it.',
+    applies: (parameters) =>
+      [parameters['text'], parameters['blocks'], parameters['attachments']].some((value) =>
+        LINK.test(textOf(value)),
+      ) && !(isFalse(parameters['unfurl_links']) && isFalse(parameters['unfurl_media'])),
+  },
+]
+
+function textOf(value: unknown): string {
+  return valuesOf(value)
+    .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+    .join('\n')
+}
+
+function isFalse(value: unknown): boolean {
+  return value === false || value === 'false' || value === '0'
+}

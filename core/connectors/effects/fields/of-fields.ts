@@ -1,0 +1,38 @@
+import type { Action } from '../../../action/action.ts'
+import type { EffectClass } from '../../../action/effect-class.ts'
+import { CHAT_FIELDS } from './chat.ts'
+import { CODEHOST_FIELDS } from './codehost.ts'
+import type { FieldRule } from './field-rule.ts'
+import { PAYMENTS_FIELDS } from './payments.ts'
+
+const RULES: Readonly<Record<string, readonly FieldRule[]>> = {
+  codehost: CODEHOST_FIELDS,
+  chat: CHAT_FIELDS,
+  payments: PAYMENTS_FIELDS,
+}
+
+/** The rules of a connector type, for documentation; empty for types without one. */
+export function fieldRules(connectorType: string): readonly FieldRule[] {
+  return RULES[connectorType] ?? []
+}
+
+/** Effect classes that the parameters add. */
+export function effectsOfFields({
+  type,
+  parameters,
+}: Pick<Action, 'type' | 'parameters'>): readonly EffectClass[] {
+  return rulesFor(type).flatMap(({ effects, applies }) => (applies(parameters) ? effects : []))
+}
+
+/** True where fields of the body can add effect classes to those of the name. */
+export function hasFieldEffects(type: string): boolean {
+  return rulesFor(type).length > 0
+}
+
+function rulesFor(type: string): readonly FieldRule[] {
+  const dot = type.indexOf('.')
+  const name = type.slice(dot + 1)
+  return fieldRules(type.slice(0, Math.max(0, dot))).filter(
+    ({ actions }) => actions.length === 0 || actions.includes(name),
+  )
+}
