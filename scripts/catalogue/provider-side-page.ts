@@ -91,7 +91,8 @@ function sectionOf(table: CompiledTable): string {
 function toolTable({ tools, toolPlaces }: CompiledTable): string {
   const places = toolPlaces.map((place) => `\`${place.join('.')}\``).join(', ')
   const rows = tools.map(
-    ({ type, isPrefix, kinds }) => `| \`${type}${isPrefix ? '*' : ''}\` | ${kindsText(kinds)} |`,
+    ({ type, isPrefix, kinds, unless }) =>
+      `| \`${type}${isPrefix ? '*' : ''}\` | ${kindsText(kinds)}${unless === null ? '' : `, unless \`${unless}\` is \`false\``} |`,
   )
   return [
     `Tools, at any depth under ${places}:`,

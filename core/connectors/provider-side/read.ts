@@ -145,7 +145,8 @@ function toolActs(
   const wanted = [...(isTyped ? [String(type)] : []), ...byName]
   return wanted.flatMap((name) => {
     const row = rowOf(tools, table.toolsByName === true ? snakeCase(name) : name)
-    const kinds: readonly ProviderKind[] = row?.kinds ?? ['provider_tool.unknown']
+    const isOff = typeof row?.unless === 'string' && members.get(row.unless) === false
+    const kinds: readonly ProviderKind[] = isOff ? [] : (row?.kinds ?? ['provider_tool.unknown'])
     return kinds.flatMap((kind) => act(kind, name))
   })
 }

@@ -17,6 +17,8 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     tool_search                  -
     image_generation             -
     mcp                          provider_tool.mcp
+    # With false it reads the provider's own index alone; web_search_preview ignores the member.
+    web_search                   provider_tool.web_search  unless=external_web_access
     web_search*                  provider_tool.web_search
     file_search                  provider_tool.file_search
     retrieval                    provider_tool.file_search

@@ -6,7 +6,10 @@ export type ProviderTable = {
   readonly connector: string
   /** Package, version and date of what it was read from. */
   readonly source: string
-  /** One a line: type of a tool, or its beginning with `*`, and kinds; `-` where the caller runs it, or it only computes. */
+  /**
+   * One a line: type of a tool, or its beginning with `*`, and kinds; `-` where the caller runs it, or it only computes. With
+   * `unless=MEMBER` nothing of it happens where that member of the tool is `false`. The first line that fits counts.
+   */
   readonly tools: string
   /**
    * One a line: end of a path (see `FindRules`), kinds, how the target is read (`host` of a URL, `name` of a host, `text`, `unread` for the
@@ -34,6 +37,8 @@ export type ToolRow = {
   readonly type: string
   readonly isPrefix: boolean
   readonly kinds: readonly ProviderKind[]
+  /** A member that turns the tool's access off with `false`. */
+  readonly unless: string | null
 }
 
 export type FieldRow = {
@@ -56,17 +61,15 @@ export type CompiledTable = {
 export function compileTable(table: ProviderTable): CompiledTable {
   const fields = linesOf(table.fields).map(readField)
   const toolPlaces = ['tools.*', ...table.toolPlaces]
-  const toolEnds = toolPlaces.flatMap((place) =>
-    table.toolsByName === true ? [`${place}.?`, `${place}.type`] : [`${place}.type`],
-  )
+  const tools = linesOf(table.tools).map(readTool)
+  const toolEnds = toolPlaces.flatMap((place) => [
+    ...(table.toolsByName === true ? [`${place}.?`, `${place}.type`] : [`${place}.type`]),
+    ...tools.flatMap(({ unless }) => (unless === null ? [] : [`${place}.${unless}`])),
+  ])
   return {
     table,
     fields,
-    tools: linesOf(table.tools).map(([type = '', kinds = '']) => ({
-      type: type.replace(/\*$/, ''),
-      isPrefix: type.endsWith('*'),
-      kinds: readKinds(kinds),
-    })),
+    tools,
     fieldsByName: Map.groupBy(fields, ({ end }) => end.split('.').at(-1) ?? ''),
     operations: new Map(
       linesOf(table.operations).map(([name = '', kinds = '']) => [
@@ -86,6 +89,17 @@ function linesOf(text: string): readonly (readonly string[])[] {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split(/\s+/))
+}
+
+function readTool([type = '', kinds = '', condition]: readonly string[]): ToolRow {
+  if (condition !== undefined && !condition.startsWith('unless='))
+    throw new Error(`provider-side tool ${type}: no condition "${condition}"`)
+  return {
+    type: type.replace(/\*$/, ''),
+    isPrefix: type.endsWith('*'),
+    kinds: readKinds(kinds),
+    unless: condition?.slice('unless='.length) ?? null,
+  }
 }
 
 function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {
