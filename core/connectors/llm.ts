@@ -24,11 +24,11 @@ import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { providerRows, withProviderActions } from './provider-side/actions.ts'
-import { isBatchUpload, readUploaded } from './provider-side/batch-file.ts'
 import { type CompiledTable, compileTable } from './provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from './provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from './provider-side/table-b.ts'
 import { LLM_C_PROVIDER_SIDE } from './provider-side/table-c.ts'
+import { uploadReader } from './provider-side/upload.ts'
 import {
   describedMembers,
   parseByRows,
@@ -88,7 +88,9 @@ function createModelConnector(provider: Provider): Connector {
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
       if (isRefusal(read)) return read
-      const named = parseByRows(naming, read.request, read.body, config)
+      // The fields of a form that was read for its acts are not told: a rule that asks for them has it refused.
+      const isUpload = read.body?.kind === 'opaque' && read.body.acts !== undefined
+      const named = parseByRows(naming, read.request, isUpload ? undefined : read.body, config)
       if (isRefusal(named)) return named
       const isUnread = rowsAreOpaque(naming, request, config)
       return withProviderActions(provider.side, named, { body: read.body, isUnread, config })
@@ -96,10 +98,8 @@ function createModelConnector(provider: Provider): Connector {
     ...messagesOf(provider, naming),
     find: provider.side.find,
     readUpload(request, config) {
-      const named = parseByRows(naming, request, { kind: 'opaque' }, config)
-      const isUpload =
-        !isRefusal(named) && actionsOf(named).some(({ type }) => isBatchUpload(provider.side, type))
-      return isUpload ? (bytes, type) => readUploaded(provider.side, bytes, type) : null
+      const named = parseByRows(naming, request, undefined, config)
+      return isRefusal(named) ? null : uploadReader(provider.side, actionsOf(named))
     },
     decidingKeys: (request, config) => rowKeys(naming, request, config),
     scannedMembers: (request, config) => describedMembers(naming, request, config, style.body),

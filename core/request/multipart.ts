@@ -56,6 +56,21 @@ export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] 
   return hidesBoundary(text, delimiter) ? unclear('holds its boundary within a part') : named
 }
 
+/** The header fields of a part that `readParts` found. */
+export function partHead(bytes: Uint8Array, part: Part): string {
+  return LATIN1.decode(bytes.subarray(part.start, headEndOf(bytes, part)))
+}
+
+/** The content of a part that `readParts` found. */
+export function partContent(bytes: Uint8Array, part: Part): Uint8Array {
+  return bytes.subarray(headEndOf(bytes, part) + HEADER_END.length, part.end)
+}
+
+function headEndOf(bytes: Uint8Array, { start, end }: Part): number {
+  const head = LATIN1.decode(bytes.subarray(start, Math.min(end, start + MAX_PART_HEAD)))
+  return start + head.indexOf(HEADER_END)
+}
+
 /** A line that begins with LF or CR alone before the boundary is a delimiter to lenient readers. */
 function hidesBoundary(text: string, delimiter: string): boolean {
   for (let at = text.indexOf(`\n${delimiter}`); at !== -1; at = text.indexOf(`\n${delimiter}`, at + 1)) {

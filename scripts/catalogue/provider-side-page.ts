@@ -74,6 +74,9 @@ At the enforcement level \`monitor\` everything passes, and the record says what
   upload has the actions of the requests in it. A file that is longer or cannot be read, an upload in parts, a batch of llm_c by the name
   of a file, and a call of llm_c over gRPC that can hold tools have \`provider_tool.unknown\` and are held, whatever permissions say,
   unless the Connector lists it.
+- Multipart forms in which tools or URLs may stand (\`llm_a.realtime_call.create\`, \`llm_a.video.create\`, \`llm_a.image.edit\`) are read
+  up to 32 MiB, nested names (\`session[tools][0][type]\`) and JSON in parts included. A longer form has \`provider_tool.unknown\`; what is
+  no form that every server reads alike is 415. An SDP body names nothing.
 - WebSockets that the gateway does not read (Realtime API, Live API) have one action for the whole connection.`
 
 function sectionOf(table: CompiledTable): string {

@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts'
 
 /**
  * The action that stands for the exchange: the one that decided, of candidates and where it is the provider's; else the
- * riskiest of several, and the only one otherwise.
+ * riskiest of several of the request's own, and the only one otherwise.
  */
 export function primaryAction({ actions, named, decision }: Exchange): Action | undefined {
   if (named?.kind === 'candidates') {
@@ -12,10 +12,14 @@ export function primaryAction({ actions, named, decision }: Exchange): Action | 
   }
   const byProvider = decision?.verdict === 'allow' ? undefined : decidingProviderAction(actions, decision)
   if (byProvider !== undefined) return byProvider
-  let primary = actions?.[0]
-  if (actions === undefined || primary === undefined) return undefined
-  for (const action of actions) if (RANK[action.risk] > RANK[primary.risk]) primary = action
-  return primary
+  return riskiest(actions?.filter((action) => action.byProvider === undefined) ?? []) ?? actions?.[0]
+}
+
+function riskiest(actions: readonly Action[]): Action | undefined {
+  let [first] = actions
+  for (const action of actions)
+    if (first === undefined || RANK[action.risk] > RANK[first.risk]) first = action
+  return first
 }
 
 function decidingProviderAction(

@@ -69,7 +69,7 @@ export const LLM_A_AGENTS = `
   POST   /v1/realtime/translations/client_secrets                                   realtime_secret.create_translation write   high
 
   POST   /v1/decisions                                                              decision.create                    compute low    model
-  POST   /v1/content_provenance_checks                                              provenance_check.create            compute low
+  POST   /v1/content_provenance_checks                                              provenance_check.create            compute low @opaque
   POST   /v1/audio/voices                                                           voice.create                       write   high   name @opaque
   DELETE /v1/audio/voices/{voice_id}                                                voice.delete                       write   high
   GET    /v1/audio/voice_consents                                                   voice_consent.list                 read    low

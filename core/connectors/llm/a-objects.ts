@@ -42,7 +42,7 @@ export const LLM_A_OBJECTS = `
   POST   /v1/fine_tuning/checkpoints/{fine_tuned_model_checkpoint}/permissions      checkpoint_permission.create          write   high   project_ids
   DELETE /v1/fine_tuning/checkpoints/{fine_tuned_model_checkpoint}/permissions/{permission_id} checkpoint_permission.delete          write   high
   GET    /v1/fine_tuning/jobs/{id}/permissions                                      finetune.list_permissions             read    low
-  POST   /v1/realtime/calls                                                         realtime_call.create                  compute medium
+  POST   /v1/realtime/calls                                                         realtime_call.create                  compute medium @opaque
   POST   /v1/realtime/calls/{call_id}/accept                                        realtime_call.accept                  compute medium
   POST   /v1/realtime/calls/{call_id}/hangup                                        realtime_call.hangup                  write   low
   POST   /v1/realtime/calls/{call_id}/refer                                         realtime_call.refer                   write   medium target_uri

@@ -67,12 +67,12 @@ export const LLM_B_ORGANIZATION = `
   DELETE /v1/organizations/invites/{id}                                             org_invite.delete                      write high
   GET    /v1/organizations/me                                                       org.get                                read  low
   GET    /v1/organizations/plugin_marketplaces                                      plugin_marketplace.list                read  low
-  POST   /v1/organizations/plugin_marketplaces/validate_archive                     plugin_marketplace.validate            read  low
+  POST   /v1/organizations/plugin_marketplaces/validate_archive                     plugin_marketplace.validate            read  low @opaque
   POST   /v1/organizations/plugin_marketplaces/validate_repository                  plugin_marketplace.validate            read  low
   GET    /v1/organizations/plugin_marketplaces/{marketplace_id}                     plugin_marketplace.get                 read  low
   POST   /v1/organizations/plugin_marketplaces/{marketplace_id}                     plugin_marketplace.update              write high
   GET    /v1/organizations/plugins                                                  plugin.list                            read  low
-  POST   /v1/organizations/plugins                                                  plugin.create                          write high
+  POST   /v1/organizations/plugins                                                  plugin.create                          write high @opaque
   GET    /v1/organizations/plugins/{plugin_id}                                      plugin.get                             read  low
   POST   /v1/organizations/plugins/{plugin_id}                                      plugin.update                          write high
   DELETE /v1/organizations/plugins/{plugin_id}                                      plugin.delete                          write high
@@ -81,7 +81,7 @@ export const LLM_B_ORGANIZATION = `
   DELETE /v1/organizations/plugins/{plugin_id}/installation_settings/{target}       plugin.reset_installation              write high
   GET    /v1/organizations/plugins/{plugin_id}/shares                               plugin.list_shares                     read  low
   GET    /v1/organizations/plugins/{plugin_id}/versions                             plugin_version.list                    read  low
-  POST   /v1/organizations/plugins/{plugin_id}/versions                             plugin_version.create                  write high
+  POST   /v1/organizations/plugins/{plugin_id}/versions                             plugin_version.create                  write high @opaque
   GET    /v1/organizations/plugins/{plugin_id}/versions/{version}                   plugin_version.get                     read  low
   GET    /v1/organizations/plugins/{plugin_id}/versions/{version}/content           plugin_version.download                read  low
   GET    /v1/organizations/rate_limits                                              rate_limit.list                        read  low

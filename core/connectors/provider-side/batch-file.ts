@@ -1,6 +1,6 @@
 import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import { scanJson } from '../../request/json-scan.ts'
-import { boundaryOf, type Part, readParts } from '../../request/multipart.ts'
+import { boundaryOf, type Part, partContent, readParts } from '../../request/multipart.ts'
 import type { Sliced } from '../../sliced.ts'
 import type { ProviderAct } from './kinds.ts'
 import { addActs, foundActs } from './read.ts'
@@ -30,20 +30,11 @@ export function* readBatchFile(
   if (!isForBatch(bytes, parts)) return []
   const acts = new Map<string, ProviderAct>()
   for (const part of parts.filter(({ name }) => name === 'file')) {
-    const wrong = yield* readLines(table, contentOf(bytes, part), acts)
+    const wrong = yield* readLines(table, partContent(bytes, part), acts)
     if (wrong === 'unread') return [...acts.values(), unreadAct(UNREAD_FILE)]
     if (wrong !== null) return wrong
   }
   return [...acts.values()]
-}
-
-/** The same for a file that may be too long to be read: then there are no bytes. */
-export function* readUploaded(
-  table: CompiledTable,
-  bytes: Uint8Array | null,
-  contentType: string,
-): Sliced<readonly ProviderAct[] | Refusal> {
-  return bytes === null ? [unreadAct(UNREAD_FILE)] : yield* readBatchFile(table, bytes, contentType)
 }
 
 export function isBatchUpload({ table }: CompiledTable, type: string): boolean {
@@ -53,18 +44,8 @@ export function isBatchUpload({ table }: CompiledTable, type: string): boolean {
 function isForBatch(bytes: Uint8Array, parts: readonly Part[]): boolean {
   const purposes = parts
     .filter(({ name }) => name.trim().toLowerCase() === 'purpose')
-    .map((part) => TEXT.decode(contentOf(bytes, part).subarray(0, 64)).trim().toLowerCase())
+    .map((part) => TEXT.decode(partContent(bytes, part).subarray(0, 64)).trim().toLowerCase())
   return purposes.length === 0 || purposes.some((purpose) => purpose === 'batch')
-}
-
-/** Without the head of the part. */
-function contentOf(bytes: Uint8Array, { start, end }: Part): Uint8Array {
-  const part = bytes.subarray(start, end)
-  for (let at = 0; at + 3 < part.length; at++) {
-    if (part[at] === CR && part[at + 1] === LF && part[at + 2] === CR && part[at + 3] === LF)
-      return part.subarray(at + 4)
-  }
-  return part.subarray(part.length)
 }
 
 function* readLines(

@@ -8,6 +8,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
   toolPlaces: [],
   batchUploads: ['file.upload'],
+  readForms: ['realtime_call.create', 'video.create', 'image.edit'],
   tools: `
     function                     -
     custom                       -

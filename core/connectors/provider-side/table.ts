@@ -29,6 +29,8 @@ export type ProviderTable = {
   readonly unreadOperations?: readonly string[]
   /** Uploads of files that may hold the requests of a batch, one JSON object a line, as a multipart form. */
   readonly batchUploads?: readonly string[]
+  /** Operations with opaque bodies that take their fields as a multipart form, in which tools or URLs may stand. */
+  readonly readForms?: readonly string[]
   /** URLs at the provider itself: nothing is fetched from elsewhere. */
   readonly ownFile?: RegExp
 }
