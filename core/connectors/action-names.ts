@@ -47,6 +47,32 @@ export function unknownActionWarning(text: string): string | null {
 }
 
 /**
+ * A warning about a text that a condition compares with the name of an action, or with the beginning of one, and that no
+ * known action is spelled like: conditions compare exactly, and `*` is a character to them. Null when there is nothing to say.
+ */
+export function comparedActionWarning(text: string, isBeginning: boolean): string | null {
+  const unknown = unknownActionWarning(isBeginning ? `${text}*` : text)
+  if (unknown !== null) return unknown
+  const stem = text.replace(/\*+$/, '')
+  if (stem !== text)
+    return `"${text}" is the name of no action: conditions compare names exactly. Write action.type.startsWith("${stem}").`
+  const isKnown = (one: string) =>
+    known().names.some((name) => name === one || (isBeginning && name.startsWith(one)))
+  return isKnown(text) || !isKnown(fold(text))
+    ? null
+    : `"${text}" is the name of no action: conditions compare names exactly. Did you mean ${fold(text)}?`
+}
+
+/** A warning about a text that is compared with the type of a connector; null for a type that exists. */
+export function unknownConnectorWarning(text: string): string | null {
+  const { types } = known()
+  if (types.includes(text)) return null
+  const meant = nearest(fold(text), types)
+  const hint = meant === undefined ? ` Types: ${types.join(', ')}.` : ` Did you mean ${meant}?`
+  return `No connector has the type "${text}".${hint}`
+}
+
+/**
  * A warning about a pattern that a rule that allows cannot match, although one that denies can: what allows compares
  * names exactly, and no part of `unmapped`. Null when there is nothing to say. `declared`: names of the rows of Connectors.
  */

@@ -1,13 +1,13 @@
-import { unknownActionWarning } from '../connectors/action-names.ts'
+import { comparedActionWarning, unknownConnectorWarning } from '../connectors/action-names.ts'
 import { nearest } from '../nearest.ts'
 import { type CelNode, calledName, childrenOf, pathOf } from './cel-node.ts'
 import { parseCondition } from './condition.ts'
 import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
 
-/** What a condition names that nobody knows: hints, and actions that `action.type` is compared with. Full sentences. */
+/** Names in a condition that no fact can have: hints, actions and connector types. Full sentences. */
 export function conditionWarnings(text: string): readonly string[] {
   const root = parseCondition(text)
-  return root === null ? [] : [...unknownHints(root), ...comparedActions(root)]
+  return root === null ? [] : [...unknownHints(root), ...comparedNames(root)]
 }
 
 function unknownHints(root: CelNode): readonly string[] {
@@ -22,16 +22,22 @@ function unknownHints(root: CelNode): readonly string[] {
 
 const EQUALITY = new Set(['==', '!=', 'in'])
 
-function comparedActions(node: CelNode): readonly string[] {
+/** Texts that are compared with a fact which has known names, and are none of them. */
+function comparedNames(node: CelNode): readonly string[] {
   const children = childrenOf(node.args)
-  const isCompared = EQUALITY.has(node.op) && children.some(isActionType)
-  const own = isCompared ? children.flatMap(literalsOf).map((name) => unknownActionWarning(name)) : []
-  return [...own.filter((warning) => warning !== null), ...children.flatMap(comparedActions)]
+  const isBeginning = calledName(node) === 'startsWith'
+  const isCompared = isBeginning || EQUALITY.has(node.op)
+  const warnings = isCompared ? children.flatMap((child) => warningsFor(child, children, isBeginning)) : []
+  return [...warnings, ...children.flatMap(comparedNames)]
 }
 
-function isActionType(node: CelNode): boolean {
-  const path = pathOf(node)
-  return path?.root === 'action' && path.keys.length === 1 && path.keys[0] === 'type'
+function warningsFor(fact: CelNode, compared: readonly CelNode[], isBeginning: boolean): readonly string[] {
+  const path = pathOf(fact)
+  const name = path?.keys.length === 1 ? `${path.root}.${String(path.keys[0])}` : ''
+  const texts = compared.flatMap(literalsOf)
+  if (name === 'action.type') return texts.flatMap((text) => comparedActionWarning(text, isBeginning) ?? [])
+  const isType = name === 'connector.type' && !isBeginning
+  return isType ? texts.flatMap((text) => unknownConnectorWarning(text) ?? []) : []
 }
 
 function literalsOf(node: CelNode): readonly string[] {

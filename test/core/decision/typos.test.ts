@@ -125,6 +125,37 @@ describe('a name in a condition that nobody knows', () => {
   })
 })
 
+describe('a comparison that can never hold', () => {
+  test.each([
+    ['action.type == "codehost.PR.merge"', 'Did you mean codehost.pr.merge?'],
+    ['action.type in ["codehost.pr.Merge"]', 'Did you mean codehost.pr.merge?'],
+    ['action.type == "codehost.pr.*"', 'Write action.type.startsWith("codehost.pr.").'],
+    ['action.type.startsWith("codehots.")', 'Did you mean codehost.*?'],
+    ['action.type.startsWith("codehost.PR.")', 'Did you mean codehost.pr.?'],
+    ['action.type.startsWith("codehost.pull.")', 'No known action matches "codehost.pull.*".'],
+    ['connector.type == "codehots"', 'No connector has the type "codehots". Did you mean codehost?'],
+    ['connector.type in ["chat", "Chat"]', 'Did you mean chat?'],
+    ['!(connector.type != "github")', 'No connector has the type "github". Types: codehost, '],
+  ])('%s is a warning', (condition, wanted) => {
+    const { warnings } = parsePolicyYaml(policyOf(condition))
+    expect(warnings).toEqual([expect.stringContaining(wanted)])
+  })
+
+  test.each([
+    'action.type == "codehost.pr.merge"',
+    'action.type == "mcp.tools.Delete_Repo"',
+    'action.type == "acme.deploy"',
+    'action.type.startsWith("codehost.pr.")',
+    'action.type.startsWith("mcp.tools.Create")',
+    'action.type.startsWith("codehost.unmapped.")',
+    'action.type.startsWith("")',
+    'connector.type in ["chat", "generic"]',
+    'connector.name == "codehots"',
+  ])('%s is not', (condition) => {
+    expect(parsePolicyYaml(policyOf(condition)).warnings).toEqual([])
+  })
+})
+
 describe('a pattern that matches no known action', () => {
   test.each([
     ['codehost.pr.mrege', 'Did you mean codehost.pr.merge?'],
