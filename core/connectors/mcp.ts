@@ -55,14 +55,18 @@ function nameRequest(
 }
 
 function isPost(request: CanonicalRequest, config: ConnectorConfig): boolean {
-  return request.method === 'POST' && pathKind(request, config) !== 'other'
+  return request.method === 'POST' && READ.has(pathKind(request, config))
 }
 
-/** Servers that ignore the method read a message here in the body of any other. */
+const READ: ReadonlySet<PathKind> = new Set(['endpoint', 'open'])
+
+/**
+ * Servers that ignore the method read a message here in the body of any other, some whatever its type says, and some on
+ * paths near to the endpoint.
+ */
 function mayHoldMessage(request: CanonicalRequest, config: ConnectorConfig): boolean {
-  if (request.method === 'POST') return false
   const kind = pathKind(request, config)
-  return kind === 'endpoint' || (kind === 'open' && request.body.mediaType?.includes('json') === true)
+  return kind === 'near' || (kind !== 'other' && request.method !== 'POST')
 }
 
 /** The request by its method and path alone. */

@@ -1,8 +1,12 @@
 import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeError } from './cel-node.ts'
 import { SHAPED_FACTS } from './fact-shapes.ts'
 
-/** What the variables of the comprehensions around stand for: the path whose keys they are, or a number. */
-type Variables = ReadonlyMap<string, string | 'number' | null>
+/**
+ * What the variables of the comprehensions around stand for: a number, or the path whose keys they are and the facts
+ * that they may be.
+ */
+type Variables = ReadonlyMap<string, 'number' | Range>
+type Range = { readonly keysOf: string | null; readonly facts: readonly Fact[] }
 
 /**
  * Throws ShapeError for a member whose name is computed, `parameters[agent.name]` or `resource["tar" + "get"]`: the name
@@ -25,15 +29,16 @@ function visit(node: CelNode, variables: Variables): void {
   for (const part of found.body) visit(part, inside)
 }
 
-function rangeOf(range: CelNode, variables: Variables): string | null {
-  if (range.op === 'list')
-    return childrenOf(range.args).every((item) => isNumber(item, variables)) ? 'number' : null
-  return textOf(range)
+function rangeOf(range: CelNode, variables: Variables): 'number' | Range {
+  const items = range.op === 'list' ? childrenOf(range.args) : []
+  if (range.op === 'list' && items.every((item) => isNumber(item, variables))) return 'number'
+  return { keysOf: textOf(range), facts: items.flatMap((item) => factsIn(item, variables)) }
 }
 
 function judgeMember(node: CelNode, variables: Variables): void {
   const [receiver, key] = node.args as [CelNode, CelNode]
-  if (key.op === 'value') return
+  // An index of a literal chooses among what stands in it.
+  if (key.op === 'value' || receiver.op === 'list' || receiver.op === 'map') return
   const held = factsIn(receiver, variables).find((fact) => !isCounted(fact, key, variables))
   if (held === undefined) return
   const text = held.keys.length === 0 ? held.root : `${held.root}.${held.keys.join('.')}`
@@ -45,30 +50,33 @@ function judgeMember(node: CelNode, variables: Variables): void {
 
 type Fact = NonNullable<ReturnType<typeof pathOf>>
 
-/** The facts whose members may be meant: `(a ? parameters : context)` and `dyn(parameters)` are what they hold. */
+/**
+ * The facts whose members may be meant: `(a ? parameters : context)`, `dyn(parameters)`, `[parameters][0]`,
+ * `{"a": parameters}.a` and the variable of a comprehension over a list are what they hold.
+ */
 function factsIn(node: CelNode, variables: Variables): readonly Fact[] {
   const path = pathOf(node)
-  if (path !== null) return isJudged(path, variables) ? [path] : []
-  if (node.op === '?:')
-    return childrenOf(node.args)
-      .slice(1)
-      .flatMap((branch) => factsIn(branch, variables))
-  if (calledName(node) === 'dyn') return childrenOf(node.args).flatMap((inner) => factsIn(inner, variables))
-  return []
+  if (path !== null) return factsAt(path, variables)
+  const held = HOLDING.has(node.op) || calledName(node) === 'dyn' ? childrenOf(node.args) : []
+  return held.flatMap((inner) => factsIn(inner, variables))
 }
 
-function isJudged({ root, keys }: Fact, variables: Variables): boolean {
-  if (variables.has(root)) return false
-  return root === 'parameters' || (keys.length === 0 && SHAPED_FACTS.has(root))
+/** Of a condition, `?:` and literals of lists and maps; of their elements and members the whole literal. */
+const HOLDING: ReadonlySet<string> = new Set(['?:', 'list', 'map', '.', '[]'])
+
+function factsAt(path: Fact, variables: Variables): readonly Fact[] {
+  const { root, keys } = path
+  const range = variables.get(root)
+  if (range !== undefined) return range === 'number' || keys.length > 0 ? [] : range.facts
+  return root === 'parameters' || (keys.length === 0 && SHAPED_FACTS.has(root)) ? [path] : []
 }
 
 /** An element of a list, or a key that a comprehension over the same map goes through. */
 function isCounted(fact: Fact, key: CelNode, variables: Variables): boolean {
   if (fact.keys.length > 0 && isNumber(key, variables)) return true
-  return (
-    key.op === 'id' &&
-    variables.get(String(key.args)) === JSON.stringify([fact.root, ...fact.keys.map(String)])
-  )
+  const range = key.op === 'id' ? variables.get(String(key.args)) : undefined
+  if (range === undefined || range === 'number') return false
+  return range.keysOf === JSON.stringify([fact.root, ...fact.keys.map(String)])
 }
 
 const ARITHMETIC: ReadonlySet<string> = new Set(['-', '*', '/', '%', '-_'])

@@ -5,9 +5,10 @@ import { baseOf } from '../domains.ts'
 
 /**
  * `endpoint`: the path is the MCP endpoint, declared or one of the usual ones. `open`: no endpoint is declared, so
- * JSON by POST is read as JSON-RPC here as well. `other`: an endpoint is declared, and this path is none.
+ * JSON by POST is read as JSON-RPC here as well. `near`: an endpoint is declared, and a server may take this path for it.
+ * `other`: an endpoint is declared, and this path is none.
  */
-export type PathKind = 'endpoint' | 'open' | 'other'
+export type PathKind = 'endpoint' | 'open' | 'near' | 'other'
 
 /**
  * Where servers have their endpoint unless configured otherwise. Only exact paths: a rule such as "ends in `/mcp`" would
@@ -17,12 +18,29 @@ const USUAL = ['/', '/mcp', '/sse', '/mcp/sse', '/mcp/v1', '/v1/mcp', '/v1/sse',
 
 export function pathKind({ segments }: CanonicalRequest, config: ConnectorConfig): PathKind {
   const { endpoint } = config
-  if (endpoint !== undefined)
-    return endpoint.some((path) => isPath(segments, segmentsOf(path))) ? 'endpoint' : 'other'
+  if (endpoint !== undefined) return kindBeside(segments, endpoint.map(segmentsOf))
   const base = baseOf(config)?.segments
   const isEndpoint =
     (base !== undefined && isPath(segments, base)) || USUAL.some((path) => isPath(segments, path))
   return isEndpoint ? 'endpoint' : 'open'
+}
+
+function kindBeside(
+  segments: readonly string[],
+  endpoints: ReadonlyArray<readonly string[]>,
+): 'endpoint' | 'near' | 'other' {
+  if (endpoints.some((path) => isPath(segments, path))) return 'endpoint'
+  const loose = looseSegments(segments)
+  return endpoints.some((path) => looseSegments(path).every((segment, at) => segment === loose[at]))
+    ? 'near'
+    : 'other'
+}
+
+/** As routers read a path that ignore case, path parameters and encoded slashes; many take the paths below as well. */
+function looseSegments(segments: readonly string[]): readonly string[] {
+  return segments
+    .flatMap((segment) => segment.replace(/;.*$/s, '').toLowerCase().split(/[\\/]/))
+    .filter((segment) => segment !== '')
 }
 
 /** GET that asks for the server's event stream. */

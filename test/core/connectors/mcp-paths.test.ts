@@ -39,11 +39,8 @@ describe('an MCP connector that names its endpoint', () => {
   it.each([
     ['POST', '/api/users', JSON_TYPE, PING, 'mcp.unmapped.post'],
     ['POST', '/', JSON_TYPE, PING, 'mcp.unmapped.post'],
-    ['POST', '/MCP', JSON_TYPE, PING, 'mcp.unmapped.post'],
-    ['POST', '/mcp/x', JSON_TYPE, PING, 'mcp.unmapped.post'],
+    ['POST', '/mcps', JSON_TYPE, PING, 'mcp.unmapped.post'],
     ['POST', '/x/mcp', JSON_TYPE, PING, 'mcp.unmapped.post'],
-    ['POST', '/mcp;a=b', JSON_TYPE, PING, 'mcp.unmapped.post'],
-    ['POST', '/v2%2Ftools', JSON_TYPE, PING, 'mcp.unmapped.post'],
     ['POST', '/v2', JSON_TYPE, PING, 'mcp.unmapped.post'],
     ['DELETE', '/api/users/1', SESSION, undefined, 'mcp.unmapped.delete'],
     ['DELETE', '/mcp', [], undefined, 'mcp.unmapped.delete'],
@@ -57,6 +54,35 @@ describe('an MCP connector that names its endpoint', () => {
     ['GET', '/.well-known/oauth-protected-resource', STREAM, undefined, 'mcp.unmapped.get'],
   ] as const)('leaves %s %s unmapped', (method, target, headers, body, wanted) => {
     expect(name(endpoint, { method, target, headers, ...(body && { body }) })).toEqual([wanted])
+  })
+
+  it.each([
+    ['POST', '/MCP'],
+    ['POST', '/mcp/x'],
+    ['POST', '/mcp;a=b'],
+    ['POST', '/mcp;a=b/x'],
+    ['POST', '/V2%2ftools'],
+    ['POST', '/v2/tools%2Fx'],
+    ['PUT', '/Mcp'],
+  ])(
+    'decides the call in the body of %s %s as well: servers may take that path for the endpoint',
+    (method, target) => {
+      for (const type of ['application/json', 'text/plain']) {
+        const headers: Headers = [['Content-Type', type]]
+        expect(name(endpoint, { method, target, headers, body: DELETE_REPO })).toEqual([
+          `mcp.unmapped.${method.toLowerCase()}`,
+          'mcp.tools.delete_repo',
+        ])
+        expect(name(endpoint, { method, target, headers, body: 'hello' })).toEqual([
+          `mcp.unmapped.${method.toLowerCase()}`,
+        ])
+      }
+    },
+  )
+
+  it.each(['/api/users', '/mcps', '/x/mcp', '/v2'])('reads no body on %s', (target) => {
+    const sent = { method: 'POST', target, headers: JSON_TYPE, body: DELETE_REPO }
+    expect(name(endpoint, sent)).toEqual(['mcp.unmapped.post'])
   })
 
   it('needs no body to name another path', () => {
@@ -141,6 +167,9 @@ describe('an MCP connector without an endpoint', () => {
     ['DELETE', '/mcp', SESSION, 'mcp.rpc.session_end'],
     ['DELETE', '/mcp', [['Content-Type', 'text/plain']], 'mcp.unmapped.delete'],
     ['PUT', '/rpc', JSON_TYPE, 'mcp.unmapped.put'],
+    ['PUT', '/rpc', [['Content-Type', 'text/plain']], 'mcp.unmapped.put'],
+    ['PATCH', '/rpc', [], 'mcp.unmapped.patch'],
+    ['GET', '/api/mcp', STREAM, 'mcp.rpc.stream_open'],
   ] as const)(
     'decides the call in the body of %s %s beside its method: servers may ignore the method',
     (method, target, headers, wanted) => {

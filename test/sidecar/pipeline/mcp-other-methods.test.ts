@@ -38,4 +38,12 @@ describe('a call in the body of another method than POST, for servers that ignor
     expect((await mcp.post(call('list_repos'), { method, over, headers })).status).toBe(200)
     expect(mcp.world.upstream.seen.length).toBe(before + 1)
   })
+
+  it.each(['PUT', 'DELETE'] as const)('%s as text/plain: a denied tool is denied, too', async (method) => {
+    const before = mcp.world.upstream.seen.length
+    const headers = { 'content-type': 'text/plain' }
+    const denied = await mcp.post(call('delete_repo'), { method, headers })
+    expect(denied.body).toContain('denies mcp.tools.delete_repo')
+    expect(mcp.world.upstream.seen.length).toBe(before)
+  })
 })
