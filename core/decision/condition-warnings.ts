@@ -61,3 +61,15 @@ function guardedIn(node: CelNode): readonly string[] {
   const isTarget = path?.root === 'resource' && ['target', 'account'].includes(String(path.keys[0]))
   return [...(isTarget ? [`resource.${String(path.keys[0])}`] : []), ...children.flatMap(guardedIn)]
 }
+
+const SPELLED: ReadonlySet<string> = new Set(['path', 'segments', 'raw_path'])
+
+/** A fact of the condition that has names of the provider as they were sent, such as `request.path`; else null. */
+export function spelledFact(text: string): string | null {
+  const root = parseCondition(text)
+  const paths = root === null ? [] : factsOf(root).map(({ path }) => path)
+  const found = paths.find(({ root: fact, keys: [key] }) =>
+    fact === 'request' ? SPELLED.has(String(key)) : fact === 'resource' && key === 'raw_target',
+  )
+  return found === undefined ? null : `${found.root}.${String(found.keys[0])}`
+}

@@ -1,8 +1,9 @@
-import { parsePattern } from '../action/pattern.ts'
+import { mayMatchBelow, parsePattern } from '../action/pattern.ts'
 import { idleAllowWarning, unknownActionWarning } from '../connectors/action-names.ts'
+import { NAME_RULES } from '../connectors/registry.ts'
 import type { PolicyDocument, PolicyRule } from '../crd/schemas.ts'
 import { nearest } from '../nearest.ts'
-import { conditionWarnings, guardedTarget } from './condition-warnings.ts'
+import { conditionWarnings, guardedTarget, spelledFact } from './condition-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
 /** What is legal in a policy and probably not meant. Full sentences. */
@@ -14,6 +15,7 @@ export function policyWarnings(document: PolicyDocument): readonly string[] {
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
     ...new Set(undeclaredWarnings(document)),
     ...guardedTargets(rules),
+    ...spelledNames(document),
     ...idleAllows(document),
     ...repeatedNames(rules),
     ...deadRules(rules),
@@ -35,6 +37,22 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
     if (target === undefined) return []
     return [
       `Rule "${name}" has has(${target}): requests without a known target pass it. Leave has() out, so that the rule applies to them.`,
+    ]
+  })
+}
+
+/** Rules that tighten by facts which have names as they were sent, where the provider compares names without case. */
+function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
+  const patterns = scope.actions.filter((text) => text !== '*').map(parsePattern)
+  const [type] = [...NAME_RULES.keys()].filter((one) =>
+    patterns.some((pattern) => mayMatchBelow(pattern, `${one}.`)),
+  )
+  if (type === undefined) return []
+  return rules.flatMap(({ name, conditions, decision }) => {
+    const fact = decision === 'allow' ? undefined : conditions.map(spelledFact).find((each) => each !== null)
+    if (fact === undefined) return []
+    return [
+      `Rule "${name}" reads ${fact}, which has the spelling as sent: ${type} compares names without case, so another spelling passes the rule. Use resource.target or parameters.`,
     ]
   })
 }

@@ -156,6 +156,29 @@ describe('a comparison that can never hold', () => {
   })
 })
 
+describe('a rule that tightens by names as they were sent', () => {
+  const warningsOf = (scope: readonly string[], condition: string, decision = 'deny') =>
+    parsePolicyYaml(
+      JSON.stringify({
+        scope: { actions: scope },
+        rules: [{ name: 'r', conditions: [condition], decision }],
+      }),
+    ).warnings
+
+  test.each([
+    'request.path.startsWith("/repos/acme/")',
+    'request.segments[1] == "acme"',
+    'resource.raw_target == "a/b"',
+  ])('%s is a warning on the code host, where another spelling passes it', (condition) => {
+    expect(warningsOf(['codehost.*'], condition)).toEqual([
+      expect.stringContaining('codehost compares names without case, so another spelling passes the rule'),
+    ])
+    expect(warningsOf(['codehost.*'], condition, 'allow')).toEqual([])
+    expect(warningsOf(['generic.*'], condition)).toEqual([])
+    expect(warningsOf([], condition)).toEqual([])
+  })
+})
+
 describe('a pattern that matches no known action', () => {
   test.each([
     ['codehost.pr.mrege', 'Did you mean codehost.pr.merge?'],
