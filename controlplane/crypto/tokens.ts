@@ -18,6 +18,12 @@ export function issueUserKey(): IssuedKey {
   return issue('svc_user_')
 }
 
+/** Whether a key that a caller chose has the form of an issued agent key, and room for as much randomness. */
+export function isAgentKeyForm(key: string): boolean {
+  const [, secret = ''] = /^svc_(?:live|test)_([0-9A-Za-z]+)$/.exec(key) ?? []
+  return secret.length >= SECRET_LENGTH
+}
+
 /** What a key is looked up by: its first 15 characters. */
 export function keyPrefix(key: string): string {
   return key.slice(0, PREFIX_LENGTH)

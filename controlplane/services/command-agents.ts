@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { AgentDeregister, AgentRegister } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
-import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
+import { isAgentKeyForm, keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import { gatewayActor } from '../events.ts'
 import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../store/agents.ts'
 import { appendAudit } from '../store/audit.ts'
@@ -65,6 +65,7 @@ async function create(
   { name, agent_id, api_key }: AgentRegister,
 ): Promise<AgentRow> {
   if (agent_id !== undefined) throw notFound(agent_id)
+  if (api_key !== undefined && !isAgentKeyForm(api_key)) throw weakKey()
   const row = await insertAgent(q, {
     id: newId('agent'),
     orgId,
@@ -101,6 +102,13 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
       detail: `The given api_key is not the key of the agent ${row.name}`,
     })
   }
+}
+
+/** The prefix of a key is stored and shown, and its hash stands in the database: a short key would be found by either. */
+function weakKey(): ChaperoneError {
+  const detail =
+    'api_key: begins with svc_live_ or svc_test_ and has at least 43 letters and digits behind it; leave it out, and rotate the key of the agent in the dashboard to get one'
+  return new ChaperoneError('validation', { detail, extra: { details: detail } })
 }
 
 function isOurs(row: AgentRow, { gatewayId }: CommandGateway): boolean {

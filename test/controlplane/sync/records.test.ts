@@ -1,6 +1,8 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
+import { issueAgentKey } from '../../../controlplane/crypto/tokens.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
 import { countActions } from '../../../controlplane/store/action-counts.ts'
 import { busiestAgents, countByTime, loudestDenials } from '../../../controlplane/store/activity.ts'
@@ -208,7 +210,7 @@ test('explain names connector, action and verdict, and changes with a stop', asy
 test('an agent registers with its gateway once and keeps its name and id', async () => {
   const first = await replica.command(gateway, 'agents.register', {
     name: 'builder',
-    api_key: 'svc_test_abc',
+    api_key: issueAgentKey('development').key,
   })
   expect(first).toMatchObject({
     status: 200,
@@ -223,6 +225,24 @@ test('an agent registers with its gateway once and keeps its name and id', async
   expect((await replica.command(other, 'agents.register', { name: 'builder' })).status).toBe(409)
   expect((await replica.command(gateway, 'agents.deregister', { name: 'builder' })).status).toBe(200)
   expect((await replica.command(gateway, 'agents.deregister', { name: 'nobody' })).status).toBe(404)
+})
+
+test.each([
+  ...['k', '0'.repeat(200), 'svc_test_', 'svc_test_abc', `svc_test_${'a'.repeat(42)}`, `svc_user_${'a'.repeat(43)}`],
+  ...[`Svc_test_${'a'.repeat(43)}`, `svc_test_${'a'.repeat(42)} `, `svc_live_${'a'.repeat(42)}é`],
+  ...[`x svc_test_${'a'.repeat(43)}`, `svc_test_${'a'.repeat(43)}\n`],
+])('makes no agent with the key %j, which no key of ours has the form of', async (api_key) => {
+  const given = { name: `keyed-${randomUUID()}`, api_key }
+  const { status, body } = await replica.command(gateway, 'agents.register', given)
+  expect([status, body['details']]).toEqual([400, expect.stringContaining('api_key')])
+  const { rows } = await replica.db.query('select id from agents where name = $1', [given.name])
+  expect(rows).toEqual([])
+})
+
+test.each(['svc_test_', 'svc_live_'])('makes an agent with a key of the form %s…', async (kind) => {
+  const given = { name: `keyed-${randomUUID()}`, api_key: `${kind}${randomBytes(32).toString('hex')}` }
+  expect((await replica.command(gateway, 'agents.register', given)).status).toBe(200)
+  expect((await replica.command(gateway, 'agents.register', given)).status).toBe(200)
 })
 
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {
