@@ -2,9 +2,8 @@ import { chmod, rm } from 'node:fs/promises'
 import { isOpaque } from '../core/capture/host-names.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { identify } from './identity.ts'
-import { createAddressPool } from './listener/address-pool.ts'
+import { createAgentDns } from './listener/agent-dns.ts'
 import type { FrontDeps } from './listener/deps.ts'
-import { createDnsStream } from './listener/dns.ts'
 import type { Front } from './listener/front.ts'
 import { createHandedOver } from './listener/handed-over.ts'
 import { createUnownedNames } from './listener/unowned-names.ts'
@@ -33,10 +32,8 @@ export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> 
 
 async function open(deps: CaptureSocketDeps): Promise<void> {
   const { path, front, listener, snapshot, accepts, monotonicMs } = deps
-  const pool = createAddressPool()
   const serve = createHandedOver({
     ...listener,
-    pool,
     accepts,
     isKnown(credentials) {
       const rules = snapshot()
@@ -47,8 +44,7 @@ async function open(deps: CaptureSocketDeps): Promise<void> {
       return rules !== null && isOpaque(rules, host, port)
     },
     isUnowned: (host, port) => isUnownedHost(snapshot(), host, port),
-    dns: createDnsStream({
-      pool,
+    dnsOf: createAgentDns({
       ownerOf: (name) => ownerOf(snapshot(), name),
       exists: existsOutside,
       answersUnowned: listener.canRefuseInside,

@@ -1,18 +1,17 @@
 import type { Socket } from 'node:net'
 import { HandOver, MAX_HAND_OVER_BYTES } from '../../core/capture/hand-over.ts'
 import type { Credentials, KeyedPlace } from '../pipeline/exchange.ts'
-import type { AddressPool } from './address-pool.ts'
+import type { AgentDns } from './agent-dns.ts'
 import type { FrontDeps } from './deps.ts'
-import type { DnsStream } from './dns.ts'
 import { type Captured, createTransparent, type TransparentDeps } from './transparent.ts'
 
 export type HandedOverDeps = FrontDeps & {
   readonly isOpaque: TransparentDeps['isOpaque']
   readonly isUnowned: TransparentDeps['isUnowned']
-  readonly pool: Pick<AddressPool, 'nameOf'>
-  readonly dns: DnsStream
+  /** Called with agents whose key was shown. */
+  readonly dnsOf: (agent: string) => AgentDns
   readonly accepts: KeyedPlace['accepts']
-  /** Whether the credentials are those of an agent: DNS has no answer that could say why not. */
+  /** Whether the credentials are those of an agent. */
   readonly isKnown: (credentials: Credentials) => boolean
 }
 
@@ -35,9 +34,10 @@ export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => 
 
 function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: HandOver): void {
   const credentials = credentialsOf(deps, what)
+  // DNS has no answer that could say why not.
   const isKnown = deps.isKnown(credentials)
   const refusal = isKnown ? lifeline.slot.claim(what.agent) : 'The key is not the one of the agent.'
-  if (refusal === null) deps.dns(socket, credentials)
+  if (refusal === null) deps.dnsOf(what.agent).serve(socket, credentials)
   else {
     deps.log.warn({ agent: what.agent, refusal }, 'DNS that was handed over is not served')
     socket.destroy()
@@ -55,10 +55,12 @@ function serve(
   captured: Captured,
   { kind, destination, ...whose }: HandOver & { readonly kind: 'tls' | 'http' | 'other' },
 ): void {
-  const at = destination && { host: deps.pool.nameOf(destination.address), ...destination }
+  const credentials = credentialsOf(deps, { kind, destination, ...whose })
+  const dns = destination !== null && deps.isKnown(credentials) ? deps.dnsOf(whose.agent) : null
+  const at = destination && { host: dns?.nameOf(destination.address) ?? null, ...destination }
   const transparent = createTransparent({
     ...deps,
-    credentials: credentialsOf(deps, { kind, destination, ...whose }),
+    credentials,
     destinationOf: async () => at,
     isProbe: () => false,
   })

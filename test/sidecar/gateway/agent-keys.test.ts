@@ -178,14 +178,25 @@ describe('the socket of captured commands', () => {
     expect(statSync(join(world.dir, 'capture.sock')).mode & 0o777).toBe(0o600)
   })
 
-  function handOver(bytes: string): Promise<string> {
-    return talk(connect({ path: join(world.dir, 'capture.sock') }), bytes)
+  test('names hosts for each agent alone: the names that another agent looks up take no addresses from it', async () => {
+    const firstOf = async (agent: string, key: string, name: string) =>
+      (await handOver(line({ agent, key, kind: 'dns', destination: null }) + dnsQuery(name), 16)).slice(-4)
+    const [bot, other] = [
+      await firstOf('bot', place.key, 'one.example.org'),
+      await firstOf('other', place.other, 'two.example.org'),
+    ]
+    expect(bot).toBe('\xc6\x13\x00\x01')
+    expect(other).toBe(bot)
+  })
+
+  function handOver(bytes: string, enough?: number): Promise<string> {
+    return talk(connect({ path: join(world.dir, 'capture.sock') }), bytes, enough)
   }
 })
 
 /** A question for one name: two bytes of length, then the message. */
-function dnsQuery(): string {
-  const name = UPSTREAM_HOST.split('.').map((part) => String.fromCharCode(part.length) + part)
+function dnsQuery(host = UPSTREAM_HOST): string {
+  const name = host.split('.').map((part) => String.fromCharCode(part.length) + part)
   const message = `\0\x01\x01\0\0\x01\0\0\0\0\0\0${name.join('')}\0\0\x01\0\x01`
   return `\0${String.fromCharCode(message.length)}${message}`
 }
@@ -195,13 +206,17 @@ function conversation(port: number, head: string, isTls: boolean): Promise<strin
   return talk(isTls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to), head)
 }
 
-/** Everything that is answered until the other end closes, or has answered whole. */
-function talk(socket: ReturnType<typeof connect>, bytes: string): Promise<string> {
+/** Everything that is answered until the other end closes, or has answered whole, or with `enough` bytes. */
+function talk(
+  socket: ReturnType<typeof connect>,
+  bytes: string,
+  enough = Number.POSITIVE_INFINITY,
+): Promise<string> {
   let answer = ''
   return new Promise((resolve) => {
     socket.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1')
-      if (/\r\n\r\n\{.*\}$/s.test(answer)) socket.end()
+      if (answer.length >= enough || /\r\n\r\n\{.*\}$/s.test(answer)) socket.end()
     })
     socket.on('error', () => resolve(answer))
     socket.on('close', () => resolve(answer))
