@@ -152,7 +152,7 @@ function anonymous({ pending }: RouteDeps): onRequestHookHandler {
   return ({ raw, ip }, reply, done) => {
     const { socket } = raw
     if (!pending.begin(socket, networkOf(ip))) return
-    reply.raw.once('close', () => pending.end(socket, false))
+    reply.raw.once('close', () => pending.answered(socket))
     if (!raw.complete && raw.method !== 'GET') {
       const timer = setTimeout(() => socket.destroy(), ANONYMOUS_BODY_MS)
       const clear = (): void => clearTimeout(timer)
@@ -163,20 +163,18 @@ function anonymous({ pending }: RouteDeps): onRequestHookHandler {
 }
 
 function authenticator(declared: Route, { auth, connections, pending }: RouteDeps): onRequestHookHandler {
-  return (request, _reply, done) => {
+  return (request, reply, done) => {
     const { socket } = request.raw
     if (!pending.begin(socket, networkOf(request.ip))) return
+    reply.raw.once('close', () => pending.answered(socket))
     authenticate(declared, request, auth).then(
       (principal) => {
-        pending.end(socket, true)
+        pending.authenticated(socket)
         request.principal = principal
         connections.authenticated(socket, principal)
         done()
       },
-      (error: Error) => {
-        pending.end(socket, false)
-        done(error)
-      },
+      (error: Error) => done(error),
     )
   }
 }

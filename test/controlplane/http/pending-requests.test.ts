@@ -1,11 +1,9 @@
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createPendingRequests } from '../../../controlplane/http/pending-requests.ts'
 
-function socket() {
-  const state = { destroyed: false, destroy: () => void Object.assign(state, { destroyed: true }) }
-  return state as unknown as Socket
-}
+const socket = () => new Socket()
 const NETWORK = '198.51.100.7'
 
 /** Begins requests of one connection until none is taken any more. */
@@ -36,25 +34,40 @@ test('2,000 connections of one network have few pending requests together, and e
   expect(flood(pending, socket(), 100, '203.0.113.9')).toBe(100)
 })
 
-test('an authenticated connection of that network pipelines as it likes, and its requests count no longer', () => {
+test('the requests of an authenticated connection of that network do not count for it', () => {
   const pending = createPendingRequests()
   const honest = socket()
   pending.begin(honest, NETWORK)
-  pending.end(honest, true)
+  pending.authenticated(honest)
+  pending.answered(honest)
   for (let at = 0; at < 20; at++) flood(pending, socket(), 100)
-  expect(flood(pending, honest, 5_000)).toBe(5_000)
-  for (let at = 0; at < 5_000; at++) pending.end(honest, true)
+  for (let round = 0; round < 50; round++) {
+    expect(flood(pending, honest, 100)).toBe(100)
+    for (let at = 0; at < 100; at++) pending.answered(honest)
+  }
+  expect(flood(pending, honest, 5_000)).toBe(100)
+  expect(honest.destroyed).toBe(true)
 })
 
-test('requests that were answered give their places back, whatever became of their connections', () => {
+test('requests that were sent before the connection authenticated count no longer', () => {
+  const pending = createPendingRequests()
+  for (let at = 0; at < 20; at++) {
+    const one = socket()
+    expect(flood(pending, one, 100)).toBe(100)
+    pending.authenticated(one)
+  }
+})
+
+test('requests that were answered, and those of closed connections, give their places back', async () => {
   const pending = createPendingRequests()
   for (let round = 0; round < 5; round++) {
     const sockets = Array.from({ length: 10 }, socket)
     for (const one of sockets) expect(flood(pending, one, 100)).toBe(100)
-    for (const one of sockets) {
-      one.destroy()
-      for (let at = 0; at < 100; at++) pending.end(one, false)
-    }
+    const [closed, open] = [sockets.slice(0, 5), sockets.slice(5)]
+    for (const one of open) for (let at = 0; at < 100; at++) pending.answered(one)
+    await Promise.all(closed.map((one) => once(one.destroy(), 'close')))
+    // Some answers end later than their connection.
+    for (const one of closed) for (let at = 0; at < 50; at++) pending.answered(one)
   }
 })
 

@@ -6,8 +6,8 @@ import { route } from '../../../controlplane/http/route.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
 import { eventually } from '../../support/eventually.ts'
 
-const one = (token: string) =>
-  `GET /api/gateway HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nX-Process-Id: p\r\n\r\n`
+const one = (token: string, path = '/api/gateway') =>
+  `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nX-Process-Id: p\r\n\r\n`
 
 type GatewayToken = AuthDeps['identify']['gatewayToken']
 
@@ -37,6 +37,7 @@ async function start(
         handler: async () => ({ ok: true }),
       }),
       route({ method: 'GET', path: '/api/open', auth: 'none', summary: '', handler: answer }),
+      route({ method: 'GET', path: '/api/slow', auth: 'gateway', summary: '', handler: answer }),
     ],
   })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
@@ -93,10 +94,32 @@ test('requests without sign-in that were answered count no longer', async () => 
   }
 })
 
-test('a gateway that was authenticated pipelines as many requests as it likes', async () => {
+test('a gateway that was authenticated pipelines 100 requests at a time, as often as it likes', async () => {
   await using world = await start(async (token) => ({ id: token, name: token }))
+  for (let round = 1; round <= 20; round++) {
+    world.client.socket.write(one('good').repeat(100))
+    await eventually('all are answered', () => (answersOf(world.client) === round * 100 ? true : null))
+  }
+})
+
+test.each([
+  ['a database that is slow to authenticate', '/api/gateway', true],
+  ['an answer that takes long', '/api/slow', false],
+])('a connection that was authenticated and pipelines requests beyond that is closed: %s', async (_name, path, isHeld) => {
+  let asked = 0
+  const hold = () => {
+    asked++
+    return new Promise<never>(() => undefined)
+  }
+  let isFirst = true
+  await using world = await start(async (token) => {
+    if (isHeld && !isFirst) return hold()
+    isFirst = false
+    return { id: token, name: token }
+  }, hold)
   world.client.socket.write(one('good'))
   await eventually('the first is answered', () => (answersOf(world.client) === 1 ? true : null))
-  world.client.socket.write(one('good').repeat(2_000))
-  await eventually('all are answered', () => (answersOf(world.client) === 2_001 ? true : null))
+  world.client.socket.write(one('good', path).repeat(20_000))
+  await eventually('the connection is closed', () => (world.client.isClosed ? true : null), 5_000)
+  expect(asked).toBeLessThanOrEqual(100)
 })
