@@ -71,8 +71,8 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Other user of the machine',
-    run: 'held: files are private, ports need a key, folders of others are refused, a server without the key in your home gets no token, also on the port of an installation that has ended',
-    captured: 'held',
+    run: 'held: files are private, ports need a key, folders of others are refused, a server without the key in your home gets no token, also on the port of an installation that has ended; not held: they register as a viewer and read records (REGISTRATION=invite ends this), and as the owner while there is none and no chaperone run was used',
+    captured: 'the same',
   },
   {
     attacker: 'Root, or an agent that runs as root',
