@@ -38,6 +38,7 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
   let timer: NodeJS.Timeout | undefined
   let isDisposed = false
   let isRunning = false
+  let isWoken = false
 
   async function sweep(): Promise<boolean> {
     await deps.db.tx(async (q) => appendExpired(q, await expireOverdue(q), deps.onEnded))
@@ -47,12 +48,13 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
   async function run(): Promise<void> {
     if (isRunning || isDisposed) return
     isRunning = true
+    isWoken = false
     const isBusy = await sweep().catch((error: unknown) => {
       deps.log.error({ err: error }, 'approvals could not be expired')
       return true
     })
     isRunning = false
-    if (!isDisposed) schedule(isBusy ? BUSY_MS : IDLE_MS)
+    if (!isDisposed) schedule(isBusy || isWoken ? BUSY_MS : IDLE_MS)
   }
 
   function schedule(delayMs: number): void {
@@ -62,7 +64,11 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
 
   schedule(0)
   return {
-    wake: () => schedule(BUSY_MS),
+    wake() {
+      // The sweep that runs may have counted before the approval was stored.
+      isWoken = true
+      schedule(BUSY_MS)
+    },
     [Symbol.dispose]() {
       isDisposed = true
       clearTimeout(timer)
