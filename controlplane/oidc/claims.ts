@@ -35,10 +35,11 @@ export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
 
 /** The claims of an ID token, and from UserInfo those that it lacks. */
 export function mergeClaims(idToken: Claims, userInfo: Claims): Claims {
-  const { email_verified: _verified, ...others } = userInfo
+  const merged = { ...userInfo, ...idToken }
+  if (idToken['email'] === userInfo['email']) return merged
   // `email_verified` is about the address beside it (OpenID Connect Core 5.1).
-  const isOtherAddress = idToken['email'] !== undefined && idToken['email'] !== userInfo['email']
-  return { ...(isOtherAddress ? others : userInfo), ...idToken }
+  const withAddress = idToken['email'] === undefined ? userInfo : idToken
+  return { ...merged, email_verified: withAddress['email_verified'] }
 }
 
 /** Whether the claims say anything of groups: a provider may put them into the ID token, UserInfo or both. */

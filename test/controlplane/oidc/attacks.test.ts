@@ -447,6 +447,13 @@ describe('an account with a password', () => {
       replaceIdToken(signed({ email: 'eve@example.com' }))
       expect(await refusedBy(given)).toBe('account_exists')
     })
+    // The ID token states that an address is verified, and names none; UserInfo has another one, which is not verified.
+    stage.idp.accounts.set('finn', { ...other, email: 'eve@example.com', email_verified: false })
+    await withoutEffect(async () => {
+      const given = await untilCallback('finn')
+      replaceIdToken(signed({ email_verified: true }))
+      expect(await refusedBy(given)).toBe('no_email')
+    })
     stage.idp.tamper = null
     stage.idp.accounts.set('eve', { ...account, email_verified: true })
     const signedIn = await stage.signIn('eve')
