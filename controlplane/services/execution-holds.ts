@@ -3,7 +3,12 @@ import type { HoldReply } from '../../core/wire/hold.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import type { DecisionView } from '../../core/wire/v1.ts'
 import { getAction, holdAction } from '../store/actions.ts'
-import { type ApprovalRow, getApproval, insertApproval, insertApprovedHold } from '../store/approvals.ts'
+import {
+  type ApprovalRow,
+  getUsableApproval,
+  insertApproval,
+  insertApprovedHold,
+} from '../store/approvals.ts'
 import { agentActor, appendAudit } from '../store/audit.ts'
 import { closeExecution, findExecution, markReleased, type RunningExecution } from '../store/executions.ts'
 import { parkNonce } from '../store/nonces.ts'
@@ -41,7 +46,7 @@ export async function holdOfExecution(
 }
 
 /**
- * The approval that a person gave for this action, if it covers this hold. One that was opened by an execution is for
+ * The approval that a person gave for this action, if it covers this hold and its users may still answer. One that was opened by an execution is for
  * the same request under the same rules; one that was given before is for every hold that requires no other groups.
  */
 async function releasingApproval(
@@ -49,8 +54,8 @@ async function releasingApproval(
   { actId, approvalId, isReleased }: RunningExecution,
   { owner, body, binding }: HoldInput & { readonly binding: string },
 ): Promise<ApprovalRow | null> {
-  const row = approvalId === null || isReleased ? undefined : await getApproval(q, approvalId)
-  if (row === undefined || row.status !== 'approved' || row.actId !== actId) return null
+  const row = approvalId === null || isReleased ? undefined : await getUsableApproval(q, approvalId)
+  if (row === undefined || row.actId !== actId) return null
   const isSame = row.gatewayId === owner.gatewayId && row.binding === binding
   const covers = row.gatewayId === null ? coversGroups(row.requiredGroups, requiredOf(body)) : isSame
   return covers ? row : null

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ActionRow } from '../store/actions.ts'
-import { getApproval } from '../store/approvals.ts'
+import { getUsableApproval } from '../store/approvals.ts'
 import type { Query } from '../store/query.ts'
 import { type Evaluated, type EvaluationDeps, evaluateAction } from './action-evaluation.ts'
 import type { ActionRulesSource } from './action-rules.ts'
@@ -25,15 +25,15 @@ type PersonApprovalDeps = EvaluationDeps & {
 
 /**
  * The approval that a person gave for exactly this action, from the database and never from a token; null when rules
- * alone allowed it. As for live requests, an approval under rules that are no longer the same does not count. That of a
+ * alone allowed it. As for live requests, an approval counts under the same rules, and while its users may still answer. That of a
  * gateway's hold is compared with the hold itself, when the gateway asks again.
  */
 export async function personApproval(
   deps: PersonApprovalDeps,
   { id, approvalId, agentId, spec }: ActionRow,
 ): Promise<string | null> {
-  const row = approvalId === null ? undefined : await getApproval(deps.db, approvalId)
-  if (row === undefined || row.status !== 'approved' || row.actId !== id) return null
+  const row = approvalId === null ? undefined : await getUsableApproval(deps.db, approvalId)
+  if (row === undefined || row.actId !== id) return null
   if (row.gatewayId !== null) return row.id
   const rules = deps.rules.current()
   const agent = rules.agent(agentId)

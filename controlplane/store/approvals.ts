@@ -184,7 +184,16 @@ export async function getApproval(q: Query, id: string): Promise<ApprovalRow | u
   return rows[0]
 }
 
-/** The same, and nobody else answers, cancels or spends it before the transaction ends. */
+/** An approved one whose users may still answer. */
+export async function getUsableApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${APPROVAL_COLUMNS} from approvals where id = $1 and status = 'approved' and ${ALL_ANSWERS_COUNT}`,
+    [id],
+  )
+  return rows[0]
+}
+
+/** Any, and nobody else answers, cancels or spends it before the transaction ends. */
 export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where id = $1 for update`,

@@ -222,3 +222,28 @@ describe('an approval that the gateway has not used yet', () => {
     expect(spent.body).toEqual({ spent: isUsable, status: 'approved' })
   })
 })
+
+describe('an approval of an admin that the gateway has not used yet', () => {
+  const ADMINS: ReadonlyArray<readonly [string, readonly string[], readonly string[] | null, boolean]> = [
+    ['is in the groups', ['legal', 'audit'], null, true],
+    ['left groups that have no members', ['empty', 'idle'], [], true],
+    ['left a group that has members', ['security', 'audit'], ['audit'], false],
+    ['stood for groups without members', [], null, true],
+  ]
+  test.each(ADMINS)('who %s', async (_what, groups, now, isUsable) => {
+    await account('member', ['security'])
+    const by = await account('admin', groups)
+    const sets = groups.length === 0 ? [['nobody'], ['no-one']] : groups.map((group) => [group])
+    const required_groups = sets.map((set) => ({ policy: 'p', groups: set, distinct: false }))
+    const agent = `agents/${newId('agent')}`
+    await replica.command(gateway, 'agents.register', { name: agent })
+    const binding = newId('hold').padEnd(64, '0').slice(-64)
+    const body = holdBody({ binding, agent, required_groups, required_approver_groups: sets.flat() })
+    const held = await replica.gateway(gateway, 'POST', '/api/gateway/holds', body)
+    const { id } = held.body['approval'] as ApprovalCard
+    expect(await answer(id, by)).toBe('approved')
+    if (now !== null) await replica.db.query('update users set groups = $2 where id = $1', [by.userId, now])
+    const spent = await replica.gateway(gateway, 'POST', `/api/gateway/holds/${id}/spend`, { binding })
+    expect(spent.body).toEqual({ spent: isUsable, status: 'approved' })
+  })
+})

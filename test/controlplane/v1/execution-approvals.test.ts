@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { replyJson } from '../../support/recorder.ts'
-import { at } from '../routes/start.ts'
+import { at, register } from '../routes/start.ts'
 import { type ExecutionWorld, type Submitted, startExecutionWorld } from './execution-world.ts'
 import type { TestAgent } from './world.ts'
 
@@ -323,6 +323,27 @@ describe('an approval of the submission', () => {
     expect(approval).not.toBe(action.approval)
     await respond(approval, 'approve')
     expect((await here.execute(agent, action)).body['executed']).toBe(true)
+  })
+
+  test.each([
+    ['that an execution opened', LIVE_HOLD, ISSUE],
+    ['of the submission', HOLD(), MERGE],
+  ])('counts no more once its user may not answer: one %s', async (_which, rules, spec) => {
+    await policy(rules)
+    const email = `approver-${Math.random()}@example.com`
+    const invite = { action: 'invite', email, role: 'member' }
+    const { body } = await here.world.admin('POST', '/api/dashboard/users', invite)
+    await register(here.world.plane.call, email, { invite_token: at(body, 'invite_token') })
+    const approver = await here.world.plane.signIn(email)
+    const action = await here.submit(agent, spec)
+    const approval = action.approval ?? (await pending(action))
+    const yes = await approver('POST', `/api/v1/approvals/${approval}/respond`, { decision: 'approve' })
+    const token = at<string>(yes.body, 'decision_token')
+    await here.world.sql("update users set status = 'suspended' where email = $1", [email])
+    const second = await pending({ ...action, token })
+    expect(second).not.toBe(approval)
+    await respond(second, 'approve')
+    expect((await here.execute(agent, { ...action, token })).body['executed']).toBe(true)
   })
 
   test('does not stand for groups that only the gateway requires', async () => {
