@@ -293,6 +293,7 @@ describe.each([
     ['traffic of the connector', () => `${D}/traffic?connector=${theirs.connector}`],
     ['all pages of traffic', () => `${D}/traffic?limit=500`],
     ['traffic behind a forged cursor', () => `${D}/traffic?cursor=${cursorAt(theirs.record)}`],
+    ['the hosts without connector', () => `${D}/unowned-hosts?limit=500`],
     ['a record', () => `${D}/traffic/${theirs.record}`, 404],
     ['the audit log by text', () => `${D}/audit?q=${theirs.namespace}`],
     ['the audit log of the agent', () => `${D}/audit?agent_id=${theirs.agentId}`],

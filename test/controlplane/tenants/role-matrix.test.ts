@@ -119,7 +119,15 @@ describe('every route, for every role, wherever it counts', () => {
       'gateway',
       'manifests',
     ]
-    pages.push('overview', 'permissions', 'policies', 'proxy-approvals', 'traffic', 'effective-permissions')
+    pages.push(
+      'overview',
+      'permissions',
+      'policies',
+      'proxy-approvals',
+      'traffic',
+      'effective-permissions',
+      'unowned-hosts',
+    )
     expect([...seen]).toEqual(expect.arrayContaining(pages.map((page) => `/api/dashboard/${page}`)))
   }, 240_000)
 

@@ -141,7 +141,7 @@ function manifestsOf(here: TestInstallation, namespace: Tenant) {
 
 let seq = 0
 
-/** One record of the agent and one without an agent. */
+/** One record of the agent, one without an agent, and one of a host that no connector owns. */
 async function recordOf({ sql }: TestInstallation, tenant: Tenant): Promise<string> {
   const [org] = await sql('select id from orgs')
   const common = {
@@ -152,10 +152,16 @@ async function recordOf({ sql }: TestInstallation, tenant: Tenant): Promise<stri
     ...{ latency_ms: 1, overhead_ms: 1, bytes_in: 0, bytes_out: 0, permission: null, policies: [] },
     ...{ snapshot_version: 1, transport: 'forward' },
   }
-  const records = [`${tenant}/bot`, null].map((agent) => ({
-    ...common,
-    agent,
+  const unowned = {
+    connector: null,
+    action_type: null,
+    reason: 'unknown_host',
+    host: `unowned.${tenant}.test`,
+  }
+  const records = [{}, { agent: null }, unowned].map((change) => ({
+    ...{ ...common, agent: `${tenant}/bot` },
     ...{ id: `rec_${tenant}_${seq}`, seq: seq++ },
+    ...change,
   }))
   const query = async (text: string, values: readonly unknown[] = []) => {
     const rows = await sql(text, [...values])
