@@ -145,13 +145,13 @@ function createCore(config: GatewayConfig, given: Made) {
   const upstream = createUpstream({
     dialer: createDialer(config.pod === null ? {} : { resolve: resolveAbsolute }),
     monotonicMs: clock.monotonicMs,
+    onLookUp: metrics.lookUps.asked,
   })
   const ports: PipelinePorts = {
-    ...{ kill, journal, holds: control.holds, live, events, clock, newId },
+    ...{ kill, journal, holds: control.holds, live, events, clock, newId, rate, refusals },
+    lookUps: upstream.lookUps,
     snapshot: control.snapshots.current,
     lease: { step: control.leaseStep },
-    rate,
-    refusals,
   }
   const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
   const handle = createPipeline(ports, upstream, {

@@ -4,6 +4,7 @@ import { type ActionCounts, newActionCounts, writeActions } from './admin/action
 import { createExposition, type Exposition, Histogram, labelText } from './admin/exposition.ts'
 import { createJournalMetrics } from './admin/journal-metrics.ts'
 import { createLabelBounds, DECISION_LABEL, DENIED_LABEL, errorTypeOf } from './admin/labels.ts'
+import { createLookUpMetrics, type LookUpMetrics } from './admin/look-up-metrics.ts'
 import type { JournalMetrics, JournalState } from './journal/journal-deps.ts'
 import type { DenyReason } from './pipeline/exchange.ts'
 
@@ -28,6 +29,7 @@ export type Metrics = {
   /** A connection was refused, or evicted before it authenticated (`agent` null): the setting whose limit is reached. */
   overQuota(agent: string | null, limit: string): void
   readonly journal: JournalMetrics
+  readonly lookUps: LookUpMetrics
   /** Requests accepted, and finished by decision, since the start. */
   readonly counts: {
     readonly total: number
@@ -86,7 +88,7 @@ export function createMetrics(): Metrics {
   const seenAgents = new Set<string>()
   const seenScopes = new Set<string>(['all'])
   const latency = new Histogram(LATENCY_MS_BOUNDS)
-  const journal = createJournalMetrics()
+  const further = { journal: createJournalMetrics(), lookUps: createLookUpMetrics() } as const
   const counts = { total: 0, ALLOW: 0, HOLD: 0, DENY: 0 }
 
   function slotOf(agent: string, connector: string): Slot {
@@ -101,7 +103,7 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    ...{ counts, journal },
+    ...{ counts, ...further },
     accepted() {
       counts.total++
     },
@@ -129,8 +131,8 @@ export function createMetrics(): Metrics {
       writeRateLimited(out, rateLimited)
       writeBlocked(out, loopBlocked)
       writeRefused(out, overQuota)
-      journal.write(out, gauges.journal)
-      return out.text()
+      further.journal.write(out, gauges.journal)
+      return further.lookUps.write(out).text()
     },
     internal(gauges) {
       const out = createExposition()

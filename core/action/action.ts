@@ -38,6 +38,8 @@ export type Action = {
   readonly riskHints: Readonly<Record<string, boolean>>
   /** The request does it besides the operation that names it, and no action spec can ask for it alone. */
   readonly isBeside?: true
+  /** The request alone does not tell whether it does this. It counts as done until a look-up settles it. */
+  readonly isPossible?: true
   /** Effect classes beside those of its name: what this request adds, or what a Connector declares. */
   readonly effects?: readonly EffectClass[]
   /** Why the action has this name and not a milder one, as a sentence; part of the decision's reason. */

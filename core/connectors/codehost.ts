@@ -11,6 +11,7 @@ import { ENTERPRISE } from './codehost/enterprise.ts'
 import { GIT } from './codehost/git.ts'
 import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
 import { ISSUES } from './codehost/issues.ts'
+import { CODEHOST_LOOK_UPS } from './codehost/look-ups.ts'
 import { MIGRATIONS } from './codehost/migrations.ts'
 import { CODEHOST_NAMES } from './codehost/names.ts'
 import { NUMBERED } from './codehost/numbered.ts'
@@ -22,6 +23,7 @@ import { PACKAGES } from './codehost/packages.ts'
 import { PEOPLE } from './codehost/people.ts'
 import { PROJECTS } from './codehost/projects.ts'
 import { PROTECTION } from './codehost/protection.ts'
+import { withPullRequests } from './codehost/pull-request-number.ts'
 import { PULLS } from './codehost/pulls.ts'
 import { announcedPush, namePush, possiblePushes, pushReader } from './codehost/push/actions.ts'
 import { FORCE_PUSH } from './codehost/push/force-push.ts'
@@ -182,7 +184,10 @@ export const codehost: Connector = {
         ? nameGraphql(request, body, { config, known: known() })
         : isNearGraphql(request, config)
           ? nearMiss()
-          : withReferences(withPushes(parseByRows(NAMING, request, body, config), request, config), body),
+          : withPullRequests(
+              withReferences(withPushes(parseByRows(NAMING, request, body, config), request, config), body),
+              known(),
+            ),
   decidingKeys: (request, config) =>
     isGraphql(request, config)
       ? GRAPHQL_KEYS
@@ -203,6 +208,7 @@ export const codehost: Connector = {
   },
   defaultAuth: { type: 'token' },
   overridable: ['form', 'multipart'],
+  lookUps: CODEHOST_LOOK_UPS,
   get catalogue() {
     return catalogue()
   },

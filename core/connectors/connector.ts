@@ -6,6 +6,7 @@ import type { OverridableFormat } from '../request/method-override.ts'
 import type { Sliced } from '../sliced.ts'
 import type { Commits, PackTools } from './codehost/push/pack.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
+import type { LookUps } from './look-up.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
@@ -223,6 +224,8 @@ export type Connector = {
   prepare?(): void
   /** The provider's rules of equality: which facts it compares without case. None: all facts are compared as sent. */
   readonly names?: NameRules
+  /** What the gateway asks the provider about an action before it is decided. */
+  readonly lookUps?: LookUps
   /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */

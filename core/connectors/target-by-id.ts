@@ -3,17 +3,38 @@ import { isRecord } from './fields.ts'
 
 /** Names under which REST and GraphQL of the code host take the id of what they act upon. */
 const ID = /^(?:repository|organization)_(?:number|id)$|^ids?$|[a-z]Ids?$/
+const NAME = 'repositoryNameWithOwner'
 const MAX_NESTING = 4
 
-/** True for an action of the code host whose target is an id: a number or a node id does not say whose it is. */
-export function hasTargetById({ connector, resource, parameters }: Action): boolean {
-  return connector === 'codehost' && resource.target === undefined && holdsId(parameters, 0)
+/**
+ * True for an action of the code host whose target the request does not tell: a number or a node id does not say whose it
+ * is, and a GraphQL field that has no REST name may lead anywhere.
+ */
+export function hasUnknownTarget({ connector, type, resource, parameters }: Action): boolean {
+  if (connector !== 'codehost' || resource.target !== undefined) return false
+  return OPEN_FIELD.test(type) || idsIn(parameters).length > 0 || repositoriesIn(parameters).length > 0
 }
 
-function holdsId(value: unknown, depth: number): boolean {
-  if (Array.isArray(value)) return depth < MAX_NESTING && value.some((item) => holdsId(item, depth + 1))
-  if (!isRecord(value)) return false
-  return Object.entries(value).some(
-    ([name, item]) => ID.test(name) || (depth < MAX_NESTING && holdsId(item, depth + 1)),
-  )
+const OPEN_FIELD = /^codehost\.graphql\.(?!introspect$)/
+
+export type TargetId = { readonly name: string; readonly value: unknown }
+
+/** The ids among the parameters, whatever they stand for. */
+export function idsIn(parameters: unknown): readonly TargetId[] {
+  return membersOf(parameters, 0).filter(({ name }) => ID.test(name))
+}
+
+/** The repositories that the parameters of a GraphQL field name as `owner/name`. */
+export function repositoriesIn(parameters: unknown): readonly unknown[] {
+  return membersOf(parameters, 0).flatMap(({ name, value }) => (name === NAME ? [value] : []))
+}
+
+function membersOf(value: unknown, depth: number): readonly TargetId[] {
+  if (depth > MAX_NESTING) return []
+  if (Array.isArray(value)) return value.flatMap((item) => membersOf(item, depth + 1))
+  if (!isRecord(value)) return []
+  return Object.entries(value).flatMap(([name, item]) => [
+    { name, value: item },
+    ...membersOf(item, depth + 1),
+  ])
 }

@@ -4,7 +4,7 @@ import type { Risk } from '../action/risk.ts'
 import { effectsOf } from '../connectors/effects.ts'
 import { canonicalParameters, canonicalResource } from '../connectors/names.ts'
 import { nameRulesOf } from '../connectors/registry.ts'
-import { hasTargetById } from '../connectors/target-by-id.ts'
+import { hasUnknownTarget } from '../connectors/target-by-id.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import type { DecisionInput } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
@@ -33,7 +33,7 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
     unmapped: action.unmapped === true,
   }),
   resource: ({ input }) =>
-    hasTargetById(input.action) ? withUnknownTarget(input) : celValue(resourceOf(input)),
+    hasUnknownTarget(input.action) ? withUnknownTarget(input) : celValue(resourceOf(input)),
   parameters: ({ input: { action } }) =>
     celValue(withPlainNames(canonicalParameters(nameRulesOf(action.connector), action.parameters))),
   hints: ({ input }) => celValue(hintsOf(input)),
@@ -107,7 +107,7 @@ function withUnknownTarget(input: PlacedInput): object {
 }
 
 function refuseId(): never {
-  throw new Error('the request names its target by an id, which does not say whose it is')
+  throw new Error('the request does not say whose the target is, and an id does not tell it')
 }
 
 /** Names in the one spelling of the provider; `raw_target` is the target as sent. */

@@ -32,6 +32,15 @@ export function decideNaming(exchange: Exchange, naming: Naming, nowMs: number):
   return decision
 }
 
+/** THE decision about a request as it is named, whether or not its body was read. */
+export function decideNow(exchange: Exchange, nowMs: number): Decision {
+  const { naming, named = NOTHING } = exchange
+  const decision = naming === undefined ? 'split' : decideNaming(exchange, naming, nowMs)
+  return decision === 'split' ? decideRead(exchange, named, nowMs) : decision
+}
+
+const NOTHING: Named = { kind: 'actions', actions: [] }
+
 /** What the exchange's snapshot says of a naming, whoever asks. */
 export function rulingOn(naming: Naming, { snapshot }: Exchange): Ruling {
   if (snapshot === undefined) throw new Error('decided before there were rules')

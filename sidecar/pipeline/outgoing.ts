@@ -17,7 +17,7 @@ export type Outgoing = {
 export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: CanonicalRequest): Outgoing {
   const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
   const { secret } = bound.entry
-  const scheme = schemeOf(bound)
+  const scheme = ownScheme(bound)
   if (ownPasses(exchange, bound)) return { edit, injected: null, ownPasses: true }
   stripCredentials(edit, bound.connector, bound.entry.keepQuery)
   if (secret === null || scheme.type === 'none' || needsNone(bound, request))
@@ -28,7 +28,7 @@ export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: C
 
 /** At the level `monitor` the agent's own credential passes where there is no other. */
 export function ownPasses({ snapshot }: Exchange, bound: BoundConnector): boolean {
-  const isMissing = bound.entry.secret === null && schemeOf(bound).type !== 'none'
+  const isMissing = bound.entry.secret === null && ownScheme(bound).type !== 'none'
   return snapshot?.gateway.level === 'monitor' && isMissing
 }
 
@@ -36,8 +36,8 @@ function needsNone({ connector, config }: BoundConnector, request: CanonicalRequ
   return !request.isUpgrade && connector.needsNoCredential?.(request, config) === true
 }
 
-/** What the connector says, completed by its type's default. */
-function schemeOf({ entry, connector }: BoundConnector): AuthScheme {
+/** How the credential of the connector travels: as its entry says, completed by the default of its type. */
+export function ownScheme({ entry, connector }: BoundConnector): AuthScheme {
   const { type, header, username } = entry.auth
   if (type === 'header') {
     const fallback = connector.defaultAuth.type === 'header' ? connector.defaultAuth.header : 'Authorization'

@@ -20,6 +20,7 @@ import { createGuards, createKillGuard } from './stages/guards.ts'
 import { createHold } from './stages/hold.ts'
 import { createIdentify, createRefresh } from './stages/identify.ts'
 import { createIntent } from './stages/intent.ts'
+import { createLookUp } from './stages/look-up.ts'
 import { normalise } from './stages/normalise.ts'
 import { createOverride } from './stages/override.ts'
 import { createRenew } from './stages/renew.ts'
@@ -49,7 +50,11 @@ export function createPipeline(
   const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
   const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
-  const naming = [createClassify({ ports, pacer, budget, inflateBudget }), createDecide(ports)] as const
+  const naming = [
+    createClassify({ ports, pacer, budget, inflateBudget }),
+    createLookUp(ports),
+    createDecide(ports),
+  ] as const
   const again = [createRefresh(ports), killGuard, route, ...naming] as const
   const cleared = [
     createOverride(ports, budget),

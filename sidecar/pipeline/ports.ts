@@ -5,6 +5,7 @@ import type { Taken } from '../../core/state/sliding-window.ts'
 import type { HoldBody } from '../../core/wire/hold.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
 import type { Seat } from '../roster.ts'
+import type { LookUpPort } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
 
@@ -17,6 +18,7 @@ export type PipelinePorts = {
   readonly rate: { take(agent: string, perMinute: number): Taken | Promise<Taken> }
   readonly journal: JournalPort
   readonly holds: HoldPort
+  readonly lookUps: LookUpPort
   readonly live: LivePort
   readonly events: EventPort
   readonly refusals: RefusalPort

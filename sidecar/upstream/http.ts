@@ -11,6 +11,8 @@ import { createPool } from './http1/pool.ts'
 import { createCalls } from './http2/calls.ts'
 import { needsHttp2 } from './http2/needs-http2.ts'
 import { createIdleWatch } from './idle.ts'
+import { createJsonReader } from './json-reader.ts'
+import { createLookUps, type LookUpDeps, type LookUpPort } from './look-ups.ts'
 import type { Outbound } from './outbound.ts'
 import { Relay, type RelayDeps } from './relay.ts'
 import type { UpstreamTarget } from './target.ts'
@@ -27,6 +29,8 @@ export type Upstream = {
    * bytes are what `hello` wants.
    */
   tunnel(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
+  /** Reads of providers by the gateway itself. */
+  readonly lookUps: LookUpPort
   close(): Promise<void>
 }
 
@@ -34,6 +38,8 @@ export type UpstreamDeps = {
   readonly dialer: Dialer
   readonly monotonicMs: () => number
   readonly idleTimeoutMs?: number
+  /** Counts a look-up. */
+  readonly onLookUp?: LookUpDeps['onAsked']
 }
 
 export function createUpstream(deps: UpstreamDeps): Upstream {
@@ -42,6 +48,8 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   const calls = createCalls(deps.dialer)
   const idle = createIdleWatch(deps.idleTimeoutMs ?? LIMITS.idleTimeoutMs)
   const tunnels = createTunnels({ dialer: deps.dialer, idle, monotonicMs })
+  const reader = createJsonReader(deps)
+  const lookUps = createLookUps({ reader, monotonicMs, onAsked: deps.onLookUp ?? (() => undefined) })
   const relayDeps: RelayDeps = { monotonicMs, idle, join: tunnels.join }
 
   // Not async: its promise is the relay's own.
@@ -76,10 +84,11 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     idle.stop()
     pool.close()
     calls.close()
+    reader.close()
     return Promise.resolve()
   }
 
-  return { forward, tunnel: tunnels.open, close }
+  return { forward, tunnel: tunnels.open, lookUps, close }
 }
 
 function sendOn(connection: UpstreamConnection, request: WireRequest, relay: Relay): void {

@@ -1,10 +1,9 @@
-import type { Named } from '../../../core/connectors/connector.ts'
 import { lostParameter } from '../../../core/connectors/query-credentials.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { type Refusal, refusal } from '../../../core/request/canonical.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
-import { decideNaming, decideRead } from '../deciding.ts'
+import { decideNow } from '../deciding.ts'
 import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { decideOrdered } from '../ordered-action.ts'
@@ -24,7 +23,7 @@ export function createDecide(ports: PipelinePorts): Stage {
 function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   const tooMany = judgeActionCount(exchange)
   if (tooMany !== null) return refuseReading(exchange, tooMany)
-  const decision = decideOrdered(exchange, exchange.decision ?? decideNow(exchange, ports))
+  const decision = decideOrdered(exchange, exchange.decision ?? decideNow(exchange, ports.clock.nowMs()))
   exchange.decision = decision
   if (decision.verdict === 'hold') exchange.actId ??= ports.newId('actionRequest')
   if (decision.verdict === 'deny') return deny(exchange, decision)
@@ -55,14 +54,6 @@ function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): b
   const needsHold = decision.verdict === 'hold'
   return exchange.actions?.some((action) => leaseForbids(step, action, needsHold)) === true
 }
-
-function decideNow(exchange: Exchange, ports: PipelinePorts): Decision {
-  const { naming, named = NOTHING } = exchange
-  const decision = naming === undefined ? 'split' : decideNaming(exchange, naming, ports.clock.nowMs())
-  return decision === 'split' ? decideRead(exchange, named, ports.clock.nowMs()) : decision
-}
-
-const NOTHING: Named = { kind: 'actions', actions: [] }
 
 /** A tunnel carries the agent's own credential; everything else needs one to send. */
 function withOurs(exchange: Exchange, decision: Decision): Decision {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { canonicalResource } from '../../../core/connectors/names.ts'
 import { nameRulesOf } from '../../../core/connectors/registry.ts'
 import { boundOf, type GoldenCase, nameRequest, rawOf, readCorpus, USUAL_HOST } from './golden.ts'
@@ -8,13 +9,17 @@ function observe(golden: GoldenCase): Record<string, unknown> {
   const raw = rawOf(golden.request, USUAL_HOST[golden.connector])
   const named = nameRequest(boundOf(golden.connector), raw, golden.request.body)
   if (named.kind === 'refusal') return { refusal: named.code }
-  if (named.kind === 'candidates') return { candidates: named.candidates.map((action) => action.type) }
-  const [first] = named.actions
-  if (named.actions.length !== 1 || first === undefined)
-    return { actions: named.actions.map((action) => action.type) }
+  const all = actionsOf(named)
+  const possible = all.filter(({ isPossible }) => isPossible === true).map(({ type }) => type)
+  const certain = all.filter(({ isPossible }) => isPossible !== true)
+  const types = certain.map(({ type }) => type)
+  if (named.kind === 'candidates') return { candidates: types, possible }
+  const [first] = certain
+  if (certain.length !== 1 || first === undefined) return { actions: types, possible }
   const { risk, effect, parameters } = first
   const canonical = canonicalResource(nameRulesOf(first.connector), first.resource).target
-  return { action: first.type, risk, effect, parameters, target: first.resource.target, canonical }
+  const { target } = first.resource
+  return { action: first.type, possible, risk, effect, parameters, target, canonical }
 }
 
 describe('the golden corpus: every request has the one right name, or is refused for the one right reason', () => {

@@ -39,6 +39,8 @@ export type GoldenCase = {
     readonly action?: string
     readonly actions?: readonly string[]
     readonly candidates?: readonly string[]
+    /** What it does besides where a look-up says so. */
+    readonly possible?: readonly string[]
     readonly refusal?: string
     readonly risk?: string
     readonly effect?: string

@@ -57,6 +57,8 @@ export type World = AsyncDisposable & {
   /** Steers the clocks: milliseconds that the monotonic one is ahead, and the wall clock itself. */
   readonly clock: { aheadMs: number; wallMs: number | null }
   readonly refusals: Refusals
+  /** Name and outcome of each look-up. */
+  readonly lookUps: string[]
   readonly state: {
     snapshot: Snapshot | null
     kill: KillEntry[]
@@ -77,7 +79,12 @@ export async function startWorld(
   { pipeline, ...options }: RecorderOptions & { readonly pipeline?: PipelineOptions } = {},
 ): Promise<World> {
   const recorder = await startRecorder(options)
-  const upstream = createUpstream({ dialer: createDialer(), monotonicMs: () => performance.now() })
+  const lookUps: string[] = []
+  const upstream = createUpstream({
+    dialer: createDialer(),
+    monotonicMs: () => performance.now(),
+    onLookUp: (_connector, name, outcome) => lookUps.push(`${name} ${outcome}`),
+  })
   const records: TrafficRecord[] = []
   const intents: TrafficRecord[] = []
   const holds: HoldBody[] = []
@@ -99,6 +106,7 @@ export async function startWorld(
   let ids = 0
   const ports: PipelinePorts = {
     snapshot: () => state.snapshot,
+    lookUps: upstream.lookUps,
     kill: {
       match: (subject) => matchKill(state.kill, { ...subject, gateway: state.snapshot?.gateway.name ?? '' }),
     },
@@ -162,6 +170,7 @@ export async function startWorld(
     counted,
     clock,
     refusals,
+    lookUps,
     state,
     ports,
     apply,

@@ -2,7 +2,8 @@ import type { FieldNode } from 'graphql'
 import type { Action, Effect, RiskLevel } from '../../../action/action.ts'
 import type { ConnectorConfig, Row } from '../../connector.ts'
 import { isRecord } from '../../fields.ts'
-import { namedAction } from '../../named-action.ts'
+import { type ActionParts, namedAction } from '../../named-action.ts'
+import { idsIn, repositoriesIn } from '../../target-by-id.ts'
 import { withReferenceActions } from '../references.ts'
 import { DEEDS, type Deed, MILD } from './deeds.ts'
 import { argumentsOf, type Variables } from './values.ts'
@@ -63,7 +64,15 @@ function build({ type, effect, risk, hints, input, renamed }: Parts, config: Con
       .filter(([key]) => key !== 'clientMutationId')
       .map(([key, value]) => [renamed.get(key) ?? key, value]),
   )
-  return namedAction({ connector: 'codehost', type, effect, risk, parameters, hints }, config)
+  const target = repositoryIn(parameters)
+  return namedAction({ connector: 'codehost', type, effect, risk, parameters, hints, ...target }, config)
+}
+
+/** The repository that the field names as `owner/name`, where it names one and nothing by an id. */
+function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'> {
+  const [target, ...others] = idsIn(parameters).length === 0 ? repositoriesIn(parameters) : []
+  if (typeof target !== 'string' || others.length > 0) return {}
+  return { target, account: target.split('/')[0] }
 }
 
 const NOTHING = /^0+$/

@@ -1,7 +1,7 @@
 import type { FieldNode } from 'graphql'
 import type { Action, Parameters } from '../../../action/action.ts'
 import { isRefusal, type Refusal } from '../../../request/canonical.ts'
-import { namedAction } from '../../named-action.ts'
+import { type ActionParts, namedAction } from '../../named-action.ts'
 import { type Operation, rootFields } from './document.ts'
 import type { Given } from './mutations.ts'
 import { argumentsOf } from './values.ts'
@@ -99,11 +99,18 @@ function isPlain(field: FieldNode, reading: Reading, depth: number): boolean | R
 function read(action: string, parameters: Parameters, { given }: Reading): Action {
   const type = `codehost.${action}`
   const risk = given.known.get(type)?.risk ?? 'low'
-  const { owner, repo } = parameters
-  const isRepository = typeof owner === 'string' && typeof repo === 'string'
-  const target = isRepository ? { account: owner, target: `${owner}/${repo}` } : {}
+  const target = targetOf(action, parameters)
   return namedAction(
     { connector: 'codehost', type, effect: 'read', risk, parameters, ...target },
     given.config,
   )
+}
+
+function targetOf(
+  action: string,
+  { owner, repo, login }: Parameters,
+): Pick<ActionParts, 'target' | 'account'> {
+  if (typeof owner === 'string' && typeof repo === 'string')
+    return { account: owner, target: `${owner}/${repo}` }
+  return action === 'org.get' && typeof login === 'string' ? { account: login, target: login } : {}
 }

@@ -1,0 +1,39 @@
+import type { LookUpValues } from '../look-up.ts'
+
+/**
+ * The repository of what a node id names, by the types that are in all versions of the published schema: a server refuses
+ * a query that names a type which it does not know.
+ */
+const QUERY = `query($id:ID!){node(id:$id){__typename
+...on Repository{nameWithOwner}
+...on RepositoryNode{repository{nameWithOwner}}
+...on Ref{repository{nameWithOwner}}
+...on Release{repository{nameWithOwner}}
+...on Label{repository{nameWithOwner}}
+...on Milestone{repository{nameWithOwner}}
+...on Deployment{repository{nameWithOwner}}
+...on Commit{repository{nameWithOwner}}
+...on CheckRun{repository{nameWithOwner}}
+...on CheckSuite{repository{nameWithOwner}}
+...on PullRequestReviewThread{repository{nameWithOwner}}
+...on BranchProtectionRule{rule:repository{nameWithOwner}}
+...on Organization{login}}}`
+
+/** They belong to no repository: a request names them beside what it acts upon. */
+const BYSTANDERS: ReadonlySet<unknown> = new Set(['User', 'Bot', 'Mannequin', 'Team'])
+
+export const NODE = {
+  name: 'node',
+  query: QUERY.replaceAll('\n', ' '),
+  members: [
+    ['data', 'node', '__typename'],
+    ['data', 'node', 'nameWithOwner'],
+    ['data', 'node', 'repository', 'nameWithOwner'],
+    ['data', 'node', 'rule', 'nameWithOwner'],
+    ['data', 'node', 'login'],
+  ],
+  /** Values of `members` -> owner. */
+  ownerOf([type, own, repository, rule, login]: NonNullable<LookUpValues>) {
+    return BYSTANDERS.has(type) ? 'nobody' : (own ?? repository ?? rule ?? login)
+  },
+} as const

@@ -1,0 +1,39 @@
+import type { Action } from '../../action/action.ts'
+import { isRefusal } from '../../request/canonical.ts'
+import type { CatalogueRow, Classification } from '../connector.ts'
+
+/** What an operation on an issue is besides where its number is that of a pull request. */
+const OF_ISSUE: Readonly<Record<string, string>> = {
+  'codehost.issue.close': 'codehost.pr.close',
+  'codehost.issue.update': 'codehost.pr.update',
+}
+
+type Known = ReadonlyMap<string, Pick<CatalogueRow, 'effect' | 'risk' | 'hints'>>
+
+/**
+ * The same classification with the action on a pull request beside each operation on an issue: both share one list of
+ * numbers and one address. The action is possible only; a look-up settles it where the decision depends on it.
+ */
+export function withPullRequests(named: Classification, known: Known): Classification {
+  if (isRefusal(named)) return named
+  const add = (action: Action) => [action, ...onPullRequest(action, known)]
+  return named.kind === 'candidates'
+    ? { ...named, candidates: named.candidates.flatMap(add) }
+    : { ...named, actions: named.actions.flatMap(add) }
+}
+
+function onPullRequest(action: Action, known: Known): readonly Action[] {
+  const type = OF_ISSUE[action.type]
+  const row = type === undefined ? undefined : known.get(type)
+  if (type === undefined || row === undefined) return []
+  const { connector, resource, parameters } = action
+  const { effect, risk, hints = {} } = row
+  const parts = { type, connector, effect, risk, resource, parameters, riskHints: hints }
+  return [{ ...parts, isBeside: true, isPossible: true, nameReason: PULL_REQUEST_REASON.possible }]
+}
+
+export const PULL_REQUEST_REASON = {
+  possible: 'The number may be that of a pull request.',
+  certain: 'The number is that of a pull request.',
+  unanswered: 'The number may be that of a pull request; the provider did not tell.',
+} as const

@@ -1,0 +1,25 @@
+import type { LookUpOutcome } from '../upstream/look-ups.ts'
+import { type Exposition, labelText } from './exposition.ts'
+
+export type LookUpMetrics = {
+  asked(connector: string, lookUp: string, outcome: LookUpOutcome): void
+  /** Returns `out`. */
+  write(out: Exposition): Exposition
+}
+
+/** Reads of providers by the gateway itself. Connector types and look-ups are closed lists. */
+export function createLookUpMetrics(): LookUpMetrics {
+  const counts = new Map<string, number>()
+  return {
+    asked(connector, read, outcome) {
+      const labels = labelText({ connector, look_up: read, outcome })
+      counts.set(labels, (counts.get(labels) ?? 0) + 1)
+    },
+    write(out) {
+      const name = 'svc_provider_look_ups_total'
+      out.family(name, 'counter', 'Reads of providers by the gateway itself, by look-up and outcome.')
+      for (const [labels, n] of counts) out.sample(name, labels, n)
+      return out
+    },
+  }
+}

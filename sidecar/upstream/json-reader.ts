@@ -1,0 +1,156 @@
+import type { LookUp } from '../../core/connectors/look-up.ts'
+import type { BoundConnector } from '../../core/connectors/registry.ts'
+import { type CanonicalRequest, isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
+import { canonicalise } from '../../core/request/canonicalise.ts'
+import { ownScheme } from '../pipeline/outgoing.ts'
+import type { Dialer } from './dial.ts'
+import { outboundHeaders } from './headers.ts'
+import type { ResponseHandler, UpstreamConnection, WireRequest } from './http1/connection.ts'
+import { createPool } from './http1/pool.ts'
+import { targetOf } from './target.ts'
+
+export type JsonReader = {
+  /** The JSON of an answer 200. Rejects for any other answer, after 5 s, and beyond 1 MiB. */
+  read(reading: Reading): Promise<unknown>
+  close(): void
+}
+
+export type Reading = {
+  readonly bound: BoundConnector
+  /** The request that is in need of it: the question goes by the same scheme and port. */
+  readonly request: CanonicalRequest
+  readonly question: Pick<LookUp, 'method' | 'host' | 'target' | 'body'>
+}
+
+export type JsonReaderDeps = {
+  readonly dialer: Dialer
+  readonly monotonicMs: () => number
+  readonly readTimeoutMs?: number
+}
+
+const TIMEOUT_MS = 5_000
+const MAX_BYTES = 1024 * 1024
+
+/** Reads of a provider by the gateway itself: its address check, the credential of the connector, its own connections. */
+export function createJsonReader({
+  dialer,
+  monotonicMs,
+  readTimeoutMs = TIMEOUT_MS,
+}: JsonReaderDeps): JsonReader {
+  const pool = createPool(dialer, monotonicMs)
+
+  async function read({ bound, request, question }: Reading): Promise<unknown> {
+    const asked = requestFor(request, question)
+    const target = targetOf(bound.entry, asked)
+    const headers = withCredential(bound, asked)
+    const whole = new WholeAnswer(readTimeoutMs)
+    const wire: WireRequest = {
+      method: question.method,
+      path: target.pathPrefix + asked.rawTarget,
+      headers: outboundHeaders(headers, target.hostHeader, undefined),
+      upgrade: null,
+      body: question.body === undefined ? null : Buffer.from(question.body),
+      onBodyChunk: null,
+    }
+    const connection = pool.take(target) ?? pool.dial(target)
+    Promise.resolve(connection).then(
+      (open) => whole.sendOn(open, wire),
+      (error: Error) => whole.error(error),
+    )
+    return JSON.parse((await whole.done).toString('utf8'))
+  }
+
+  return { read, close: pool.close }
+}
+
+function requestFor(
+  { scheme, port }: CanonicalRequest,
+  { method, host, target, body }: Reading['question'],
+): CanonicalRequest {
+  const standard = scheme === 'https' ? 443 : 80
+  const authority = (host.includes(':') ? `[${host}]` : host) + (port === standard ? '' : `:${port}`)
+  const rawHeaders = [
+    ...['Host', authority, 'User-Agent', 'chaperone', 'Accept', 'application/json'],
+    ...(body === undefined ? [] : ['Content-Type', 'application/json']),
+  ]
+  const request = canonicalise({ method, target, rawHeaders, httpVersion: '1.1', scheme, sources: {} })
+  if (isRefusal(request)) throw new Error(request.detail)
+  return request
+}
+
+/** Throws for a connector that has no credential. */
+function withCredential(bound: BoundConnector, request: CanonicalRequest): RawHeaders {
+  const { secret } = bound.entry
+  const scheme = ownScheme(bound)
+  const edit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
+  if (scheme.type === 'none') return edit.rawHeaders
+  if (secret === null) throw new Error('the connector has no credential')
+  bound.connector.injectCredentials(edit, secret, scheme, request)
+  return edit.rawHeaders
+}
+
+/** Collects one answer. */
+class WholeAnswer implements ResponseHandler {
+  readonly done: Promise<Buffer>
+  readonly #settle: PromiseWithResolvers<Buffer>
+  readonly #timer: NodeJS.Timeout
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+  #connection: UpstreamConnection | null = null
+  #isOver = false
+
+  constructor(timeoutMs: number) {
+    this.#settle = Promise.withResolvers<Buffer>()
+    this.done = this.#settle.promise
+    this.#timer = setTimeout(() => this.#fail(new Error('no answer in time')), timeoutMs)
+  }
+
+  sendOn(connection: UpstreamConnection, request: WireRequest): void {
+    if (this.#isOver) {
+      connection.socket.destroy()
+      return
+    }
+    this.#connection = connection
+    connection.send(request, this)
+  }
+
+  interim(): void {}
+
+  head(status: number): void {
+    if (status !== 200) this.#fail(new Error(`the provider answered ${status}`))
+  }
+
+  data(chunk: Buffer): boolean {
+    this.#bytes += chunk.length
+    if (this.#bytes > MAX_BYTES) this.#fail(new Error('the answer is too long'))
+    else this.#chunks.push(chunk)
+    return true
+  }
+
+  end(): void {
+    this.#connection = null
+    this.#over()
+    this.#settle.resolve(Buffer.concat(this.#chunks))
+  }
+
+  upgrade(): void {
+    this.#fail(new Error('the provider switched protocols'))
+  }
+
+  error(error: Error): void {
+    this.#connection = null
+    this.#fail(error)
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.#over()
+    this.#settle.reject(error)
+    this.#connection?.abort(error)
+  }
+
+  #over(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+}

@@ -1,0 +1,129 @@
+import type { LookUp, LookUpValues } from '../../core/connectors/look-up.ts'
+import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
+import type { CanonicalRequest } from '../../core/request/canonical.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import { createLru } from '../tls/lru.ts'
+import type { JsonReader } from './json-reader.ts'
+
+export type LookUpPort = {
+  /** Asks the provider in the course of a request. Never rejects: null where there is no answer. */
+  ask(asking: Asking, lookUp: LookUp): Promise<LookUpValues>
+}
+
+/** The request for which the gateway asks. */
+export type Asking = {
+  readonly snapshot: Snapshot
+  readonly bound: BoundConnector
+  readonly request: CanonicalRequest
+  readonly agent: string
+}
+
+/** `limited`: the agent has caused too many, or too many are in flight. */
+export type LookUpOutcome = 'answered' | 'kept' | 'failed' | 'limited'
+
+export type LookUpDeps = {
+  readonly reader: JsonReader
+  readonly monotonicMs: () => number
+  readonly onAsked: (connector: string, lookUp: string, outcome: LookUpOutcome) => void
+}
+
+/** Look-ups that the requests of one agent may cause at one connector in a minute. */
+export const LOOK_UPS_PER_MINUTE = 120
+const MAX_IN_FLIGHT = 32
+const MAX_KEPT = 10_000
+const MINUTE_MS = 60_000
+
+type Kept = { readonly values: LookUpValues; readonly until: number }
+type Counter = { count: number; readonly until: number }
+
+/**
+ * Look-ups with the credential of the connector. An answer is used again for as long as the catalogue says; a question
+ * whose answer is used again is asked once where several requests have it at the same time.
+ */
+export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): LookUpPort {
+  const kept = createLru<Kept>(MAX_KEPT)
+  const counters = createLru<Counter>(MAX_KEPT)
+  const shared = new Map<string, Promise<LookUpValues>>()
+  let inFlight = 0
+
+  function ask(asking: Asking, lookUp: LookUp): Promise<LookUpValues> {
+    const { bound } = asking
+    const count = (outcome: LookUpOutcome) => onAsked(bound.connector.name, lookUp.name, outcome)
+    const key = keyOf(asking, lookUp)
+    const known = kept.get(key)
+    if (known !== undefined && known.until > monotonicMs()) {
+      count('kept')
+      return Promise.resolve(known.values)
+    }
+    const running = shared.get(key)
+    if (running !== undefined) return running
+    if (inFlight >= MAX_IN_FLIGHT || !isOwn(asking, lookUp) || !mayAsk(asking)) {
+      count('limited')
+      return Promise.resolve(null)
+    }
+    const answer = read(asking, lookUp).then((values) => {
+      count(values === null ? 'failed' : 'answered')
+      if (isKept(lookUp, values)) kept.set(key, { values, until: monotonicMs() + lookUp.keepMs })
+      shared.delete(key)
+      return values
+    })
+    if (lookUp.keepMs > 0) shared.set(key, answer)
+    return answer
+  }
+
+  function mayAsk({ agent, bound }: Asking): boolean {
+    const key = JSON.stringify([agent, bound.entry.id])
+    const known = counters.get(key)
+    const isOver = known === undefined || known.until <= monotonicMs()
+    const counter = isOver ? { count: 0, until: monotonicMs() + MINUTE_MS } : known
+    if (isOver) counters.set(key, counter)
+    counter.count += 1
+    return counter.count <= LOOK_UPS_PER_MINUTE
+  }
+
+  async function read({ bound, request }: Asking, lookUp: LookUp): Promise<LookUpValues> {
+    inFlight += 1
+    try {
+      const answer = await reader.read({ bound, request, question: lookUp })
+      return lookUp.members.map((path) => primitive(valueAt(answer, path)))
+    } catch {
+      return null
+    } finally {
+      inFlight -= 1
+    }
+  }
+
+  return { ask }
+}
+
+function keyOf({ bound, request }: Asking, { method, host, target, body = '' }: LookUp): string {
+  const { id, upstream } = bound.entry
+  return JSON.stringify([id, upstream.url, request.scheme, host, request.port, method, target, body])
+}
+
+/** The credential leaves for hosts of its connector alone. */
+function isOwn({ snapshot, bound, request }: Asking, { host }: LookUp): boolean {
+  return findConnector(snapshot.hosts, host, request.port)?.entry.id === bound.entry.id
+}
+
+function isKept({ keepMs, keptWith, members }: LookUp, values: LookUpValues): boolean {
+  const at = members.findIndex((path) => path.join('.') === keptWith.join('.'))
+  return keepMs > 0 && values?.[at] !== undefined
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, key) => memberOf(at, key), value)
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject && Object.hasOwn(value, key) ? value[key as keyof typeof value] : undefined
+}
+
+const MAX_TEXT = 500
+
+function primitive(value: unknown): string | number | boolean | undefined {
+  if (value === null || value === undefined) return undefined
+  if (typeof value === 'string') return value.length <= MAX_TEXT ? value : undefined
+  return typeof value === 'number' || typeof value === 'boolean' ? value : true
+}
