@@ -9,6 +9,7 @@ import { boundShape } from './cel-shape.ts'
 import { assertLiteralMembers } from './computed-members.ts'
 import { applyEdits } from './condition-edits.ts'
 import { foldEnvironmentLiterals } from './environment-literals.ts'
+import { assertFoldedEnvironments } from './environment-spelling.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
 import { assertFactTypes } from './fact-types.ts'
 import { connectorOf, type Facts } from './facts.ts'
@@ -94,6 +95,7 @@ function compilePrograms(text: string, isAbout: (connectorType: string) => boole
 function compileProgram(edited: string): Program {
   const parsed = CEL.parse(edited)
   foldEnvironmentLiterals(parsed.ast)
+  assertFoldedEnvironments(parsed.ast)
   boundShape(parsed.ast)
   const checked = parsed.check()
   if (checked.error) throw checked.error

@@ -2,7 +2,7 @@ import { fold } from '../action/pattern.ts'
 import { type CelNode, childrenOf } from './cel-node.ts'
 
 /** Facts with an `environment`. Their values are in lower case (see facts.ts). */
-const OWNERS = new Set(['resource', 'agent', 'gateway', 'connector'])
+export const ENVIRONMENT_OWNERS: ReadonlySet<string> = new Set(['resource', 'agent', 'gateway', 'connector'])
 const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=', 'in'])
 const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
@@ -71,7 +71,7 @@ function isEnvironmentField({ op, args }: CelNode): boolean {
   if (op !== '.' && op !== '[]') return false
   const [owner, field] = args as [CelNode, CelNode | string]
   const name = typeof field === 'string' ? field : field.args
-  return owner.op === 'id' && OWNERS.has(String(owner.args)) && name === 'environment'
+  return owner.op === 'id' && ENVIRONMENT_OWNERS.has(String(owner.args)) && name === 'environment'
 }
 
 /** Not within calls and fields: what they return is not ours. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { compileCondition } from '../../../core/decision/condition.ts'
 import { decide } from '../../../core/decision/decide.ts'
 import type { DecisionInput } from '../../../core/decision/decision.ts'
 import { strictness } from '../../../core/decision/vocabulary.ts'
@@ -220,4 +221,38 @@ test('no claim and no hint ever loosens a decision', () => {
       }
     }
   }
+})
+
+describe('a text in capitals that meets an environment and is not folded', () => {
+  const compile = (condition: string) => () => compileCondition(condition, { rule: 'r', index: 0 })
+
+  test.each([
+    'string(agent.environment) == "Production"',
+    'agent.environment in {"Production": 1}',
+    '(has(agent.name) ? agent : connector).environment == "Production"',
+    '[agent, gateway].exists(owner, owner.environment == "Production")',
+    '[agent][0].environment == "Production"',
+    'dyn(agent).environment == "Production"',
+    '{"e": agent.environment}.e == "Production"',
+    '{"a": agent}.a.environment == "Production"',
+    '[agent.environment].exists(e, string(e) == "Production")',
+    '[agent.environment].map(e, e)[0] == "Production"',
+    'string(agent.environment).matches("^Prod")',
+  ])('%s is refused, with what to write', (condition) => {
+    expect(compile(condition)).toThrow(/environments are in lower case, so ".*" never matches: write "/)
+  })
+
+  test.each([
+    'string(agent.environment) == "production"',
+    'agent.environment == "Production" && agent.name == "Bot"',
+    '[agent].exists(a, a.name == "Bot" && a.environment == "production")',
+    '(agent.environment == "Production" ? "A" : "B") == parameters.size',
+    'parameters.deployments.exists(d, d.environment == "Production")',
+    'context.agent.environment == "Production"',
+    'agent.environment.matches("(?i)^Prod")',
+    'agent.name + "-Prod" == agent.environment',
+    'size(agent.environment) > 3 && context.x == "Y"',
+  ])('%s compiles', (condition) => {
+    expect(compile(condition)).not.toThrow()
+  })
 })
