@@ -36,10 +36,14 @@ function kindBeside(
     : 'other'
 }
 
-/** As routers read a path that ignore case, path parameters and encoded slashes; many take the paths below as well. */
+/**
+ * As routers read a path that ignore case, path parameters, encoded slashes, formats (`.json`) and what pads a segment;
+ * many take the paths below as well.
+ */
 function looseSegments(segments: readonly string[]): readonly string[] {
   return segments
     .flatMap((segment) => segment.replace(/;.*$/s, '').toLowerCase().split(/[\\/]/))
+    .map((segment) => segment.replace(/\.(?:json|xml)$/, '').replace(/^\s+|(?<![\s.])[\s.]+$/g, ''))
     .filter((segment) => segment !== '')
 }
 

@@ -64,6 +64,9 @@ describe('an MCP connector that names its endpoint', () => {
     ['POST', '/V2%2ftools'],
     ['POST', '/v2/tools%2Fx'],
     ['PUT', '/Mcp'],
+    ['POST', '/mcp.json'],
+    ['POST', '/mcp%20'],
+    ['POST', '/mcp%2e'],
   ])(
     'decides the call in the body of %s %s as well: servers may take that path for the endpoint',
     (method, target) => {
