@@ -1,5 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
+import { createFairQueue } from '../fair-queue.ts'
 
 /** About 60 ms and 32 MiB on a small machine; stored with each hash, so that it can rise later. */
 const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
@@ -15,23 +16,24 @@ const MAX_WAITING = 150
 /** Parameters of scrypt (RFC 7914). */
 export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
+/** `turn`: whose password it is, or where the caller comes from. Callers take turns by it. */
 export type Passwords = {
   /** `scrypt$N$r$p$salt$hash`, salt and hash base64. Throws `rate_limited` when too many wait. */
-  hash(password: string): Promise<string>
+  hash(password: string, turn: string): Promise<string>
   /**
    * Whether the password is the one of the hash. `undefined` (no such user) takes as long as a wrong password and is
    * false, so that the time of the answer does not tell who has an account. Throws `rate_limited` when too many wait.
    */
-  verify(password: string, stored: string | undefined): Promise<boolean>
+  verify(password: string, stored: string | undefined, turn: string): Promise<boolean>
 }
 
 /** `cost` is that of new hashes, and of an attempt without a user. */
 export function createPasswords(cost = COST): Passwords {
-  const inTurn = createQueue(AT_ONCE, MAX_WAITING)
+  const inTurn = createFairQueue({ atOnce: AT_ONCE, limit: { waiting: MAX_WAITING, full: tooBusy } })
   const nobody = format(cost, Buffer.alloc(16), Buffer.alloc(KEY_BYTES))
   return {
-    hash: (password) => inTurn(() => hashPassword(password, cost)),
-    verify: (password, stored) => inTurn(() => verifyPassword(password, stored, nobody)),
+    hash: (password, turn) => inTurn(turn, () => hashPassword(password, cost)),
+    verify: (password, stored, turn) => inTurn(turn, () => verifyPassword(password, stored, nobody)),
   }
 }
 
@@ -69,24 +71,6 @@ function derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buf
       error ? reject(error) : resolve(key),
     )
   })
-}
-
-function createQueue(atOnce: number, maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async (work) => {
-    if (running >= atOnce) {
-      if (waiting.length >= maxWaiting) throw tooBusy()
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    }
-    running++
-    try {
-      return await work()
-    } finally {
-      running--
-      waiting.shift()?.()
-    }
-  }
 }
 
 function tooBusy(): ChaperoneError {

@@ -61,7 +61,7 @@ async function answer(
   const request = deps.requests.open(state, cookies)
   const confirmed = await deps.provider.redeem(callback, request.binding)
   const code = randomToken()
-  const passwordHash = await deps.passwords.hash(randomToken())
+  const passwordHash = await deps.passwords.hash(randomToken(), 'identity provider')
   const user = await deps.db.tx((q) => accept(q, deps, { request, code, confirmed, passwordHash }))
   return { code, email: user.email, loopbackPort: request.loopbackPort }
 }

@@ -81,7 +81,8 @@ function register(deps: AuthRoutesDeps): Route {
     response: Ok.extend({ user: UserView }),
     handler: async ({ body, raw }) => {
       refusePasswords(deps)
-      const input = { ...body, isForwarded: isForwarded(raw.request) }
+      const { ip: address } = raw.request
+      const input = { ...body, isForwarded: isForwarded(raw.request), address }
       const { id, email, role } = await deps.registration.register(input)
       return withDevice({ status: 200, body: { ok: true, user: { id, email, role } } }, email, deps)
     },

@@ -33,13 +33,14 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
     async change(by, { current, next, isPage }) {
       const known = await withPassword(db, by)
       await countPasswordCheck(db, known.id)
-      if (!(await passwords.verify(current, known.passwordHash))) {
+      const turn = `user ${known.id}`
+      if (!(await passwords.verify(current, known.passwordHash, turn))) {
         const details = { email: known.email }
         await recordEvent(db, { orgId, actor: actorOf(by), type: 'user.login_failed', details })
         throw validationError(['current_password: is not your password'])
       }
       if (next === current) throw validationError(['new_password: is the one that you have'])
-      const passwordHash = await passwords.hash(next)
+      const passwordHash = await passwords.hash(next, turn)
       return db.tx(async (q) => {
         const user = await lockUser(q, known.id)
         // While the passwords were looked at he may have been suspended, or have changed it in another window.

@@ -20,7 +20,7 @@ export async function resetPassword(
   { db, orgId, passwords }: PasswordResetDeps,
   given: { readonly email: string; readonly password: string },
 ): Promise<{ readonly email: string }> {
-  const passwordHash = await passwords.hash(given.password)
+  const passwordHash = await passwords.hash(given.password, 'machine')
   return db.tx(async (q) => {
     const found = await findUserByEmail(q, given.email)
     const user = found && (await lockUser(q, found.id))

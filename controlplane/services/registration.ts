@@ -11,6 +11,7 @@ import { isOwnerLinkRequired } from '../store/orgs.ts'
 import type { Db, Query } from '../store/query.ts'
 import { hasOwner, hasUsers, insertUser, lockRegistrations, type UserRow } from '../store/users.ts'
 import type { CheckedOwnerToken, OwnerLinks } from './owner-links.ts'
+import { countRegistration, turnOf } from './sign-in-attempts.ts'
 
 export type RegistrationDeps = {
   readonly db: Db
@@ -30,6 +31,7 @@ export type RegistrationInput = {
   readonly invite_token?: string | undefined
   /** The request did not come from this machine. */
   readonly isForwarded?: boolean
+  readonly address: string
 }
 
 export type Registration = {
@@ -39,7 +41,8 @@ export type Registration = {
 export function createRegistration(deps: RegistrationDeps): Registration {
   return {
     async register(input) {
-      const passwordHash = await deps.passwords.hash(input.password)
+      const counted = await countRegistration(deps.db, input.address)
+      const passwordHash = await deps.passwords.hash(input.password, turnOf({ ...input, device: null }))
       const ownerToken = await deps.ownerLinks.check(input.setup_token)
       return deps.db.tx(async (q) => {
         await lockRegistrations(q)
@@ -61,6 +64,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
         }
         const actor: Actor = { kind: 'user', userId: user.id, label: email }
         await recordEvent(q, { orgId: deps.orgId, actor, type: 'user.registered', details: { email, role } })
+        await counted.succeeded(q)
         return user
       })
     },

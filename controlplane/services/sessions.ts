@@ -7,7 +7,7 @@ import { type Actor, systemActor } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSession, insertSession, SESSION_MAX_AGE_S } from '../store/sessions.ts'
 import { findUserByEmail, type UserRow } from '../store/users.ts'
-import { acceptSignIn, countSignIn } from './sign-in-attempts.ts'
+import { acceptSignIn, countSignIn, turnOf } from './sign-in-attempts.ts'
 import type { SignInDevices } from './sign-in-devices.ts'
 
 export type StartedSession = {
@@ -49,7 +49,7 @@ export function createSessions({
       const attempt = { email, address, device: devices.find(email, shown) }
       const counted = await countSignIn(db, attempt)
       const user = await findUserByEmail(db, email)
-      const isRight = await passwords.verify(password, user?.passwordHash)
+      const isRight = await passwords.verify(password, user?.passwordHash, turnOf(attempt))
       if (!isRight || user?.status !== 'active') {
         const actor: Actor =
           user === undefined ? systemActor('sign-in') : { kind: 'user', userId: user.id, label: email }

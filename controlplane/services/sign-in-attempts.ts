@@ -42,6 +42,29 @@ export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
   throw tooMany(Math.min(...waits), ', or sign in on a device where this account signed in before')
 }
 
+/** Whose turn a sign-in is while many passwords are verified: a known device has one of its own. */
+export function turnOf({ device, address }: Pick<Attempt, 'device' | 'address'>): string {
+  return device === null ? `network ${networkOf(address)}` : `device ${device}`
+}
+
+/**
+ * Counts a registration before the password is hashed; `succeeded` takes it back. Throws `rate_limited` with the seconds to
+ * wait.
+ */
+export async function countRegistration(
+  db: Db,
+  address: string,
+): Promise<{ succeeded(q: Query): Promise<void> }> {
+  const key = {
+    hash: sha256(`registration\n${networkOf(address)}`),
+    free: FREE_IN_ALL,
+    account: null,
+  }
+  const waitS = await countAttempt(db, key)
+  if (waitS > 0) throw tooMany(waitS)
+  return { succeeded: (q) => uncountAttempts(q, [key.hash]) }
+}
+
 /** Counts an attempt at the password of a user who is signed in. Throws `rate_limited` with the seconds to wait. */
 export async function countPasswordCheck(db: Db, userId: string): Promise<void> {
   const waitS = await countAttempt(db, passwordKey(userId))
@@ -142,7 +165,7 @@ export function networkOf(address: string): string {
 function tooMany(waitS: number, otherwise = ''): ChaperoneError {
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: `Too many failed attempts to sign in: try again in ${waitS} s${otherwise}`,
+    detail: `Too many failed attempts: try again in ${waitS} s${otherwise}`,
     retryAfterS: waitS,
   })
 }

@@ -62,17 +62,36 @@ describe('a sealed secret', () => {
 describe('passwords', () => {
   test('are hashed with a salt and verified; without a user the answer is no', async () => {
     const passwords = createPasswords()
-    const [a, b] = await Promise.all([passwords.hash('correct horse'), passwords.hash('correct horse')])
+    const [a, b] = await Promise.all([
+      passwords.hash('correct horse', 'a'),
+      passwords.hash('correct horse', 'a'),
+    ])
     expect(a).not.toBe(b)
-    expect(await passwords.verify('correct horse', a)).toBe(true)
-    expect(await passwords.verify('wrong', a)).toBe(false)
-    expect(await passwords.verify('correct horse', undefined)).toBe(false)
+    expect(await passwords.verify('correct horse', a, 'a')).toBe(true)
+    expect(await passwords.verify('wrong', a, 'a')).toBe(false)
+    expect(await passwords.verify('correct horse', undefined, 'a')).toBe(false)
+  })
+
+  test('of one caller with many delay no other caller, who is not refused for them either', async () => {
+    const passwords = createPasswords({ N: 2 ** 8, r: 8, p: 1 })
+    const order: string[] = []
+    const hashed = (turn: string) =>
+      passwords.hash('x', turn).then(
+        () => order.push(turn),
+        () => order.push(`${turn} refused`),
+      )
+    const flood = Array.from({ length: 400 }, () => hashed('flood'))
+    const others = ['one', 'two', 'three'].map(hashed)
+    await Promise.all([...flood, ...others])
+    expect(order.filter((turn) => turn === 'flood refused').length).toBe(400 - 152 + 3)
+    const done = order.filter((turn) => turn !== 'flood refused')
+    for (const turn of ['one', 'two', 'three']) expect(done.indexOf(turn)).toBeLessThan(20)
   })
 
   test('beyond what can wait are refused instead of piling up', async () => {
     const passwords = createPasswords()
     const results = await Promise.allSettled(
-      Array.from({ length: 160 }, () => passwords.verify('x', 'nonsense')),
+      Array.from({ length: 160 }, () => passwords.verify('x', 'nonsense', 'a')),
     )
     const refused = results.filter(
       (result) => result.status === 'rejected' && result.reason.code === 'rate_limited',

@@ -105,21 +105,24 @@ test('a gateway that was authenticated pipelines 100 requests at a time, as ofte
 test.each([
   ['a database that is slow to authenticate', '/api/gateway', true],
   ['an answer that takes long', '/api/slow', false],
-])('a connection that was authenticated and pipelines requests beyond that is closed: %s', async (_name, path, isHeld) => {
-  let asked = 0
-  const hold = () => {
-    asked++
-    return new Promise<never>(() => undefined)
-  }
-  let isFirst = true
-  await using world = await start(async (token) => {
-    if (isHeld && !isFirst) return hold()
-    isFirst = false
-    return { id: token, name: token }
-  }, hold)
-  world.client.socket.write(one('good'))
-  await eventually('the first is answered', () => (answersOf(world.client) === 1 ? true : null))
-  world.client.socket.write(one('good', path).repeat(20_000))
-  await eventually('the connection is closed', () => (world.client.isClosed ? true : null), 5_000)
-  expect(asked).toBeLessThanOrEqual(100)
-})
+])(
+  'a connection that was authenticated and pipelines requests beyond that is closed: %s',
+  async (_name, path, isHeld) => {
+    let asked = 0
+    const hold = () => {
+      asked++
+      return new Promise<never>(() => undefined)
+    }
+    let isFirst = true
+    await using world = await start(async (token) => {
+      if (isHeld && !isFirst) return hold()
+      isFirst = false
+      return { id: token, name: token }
+    }, hold)
+    world.client.socket.write(one('good'))
+    await eventually('the first is answered', () => (answersOf(world.client) === 1 ? true : null))
+    world.client.socket.write(one('good', path).repeat(20_000))
+    await eventually('the connection is closed', () => (world.client.isClosed ? true : null), 5_000)
+    expect(asked).toBeLessThanOrEqual(100)
+  },
+)

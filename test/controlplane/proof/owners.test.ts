@@ -67,7 +67,10 @@ async function round(number: number): Promise<readonly string[]> {
     )
     const people = await Promise.all(
       Array.from({ length: PEOPLE }, (_, n) =>
-        services[n % 2]!.register({ email: `person${n}@example.com`, password: PASSWORD, name: 'X' }),
+        services[n % 2]!.register({
+          ...{ email: `person${n}@example.com`, password: PASSWORD, name: 'X' },
+          address: `10.0.0.${n}`,
+        }),
       ),
     )
     const stored = await query(url.href, 'select role from users')

@@ -127,6 +127,38 @@ describe('a stranger cannot lock an owner out', () => {
   })
 })
 
+test('refused registrations are counted by address, and hash no passwords beyond 100', async () => {
+  const attempt = async (at: string, more: object = {}) =>
+    plane.call(
+      'POST',
+      '/api/auth/register',
+      { email: `user${++count.of}@example.test`, password: PASSWORD, name: 'X', ...more },
+      { 'x-forwarded-for': at },
+    )
+  const [flood, honest] = ['192.0.2.66', '192.0.2.67']
+  const invalid = { invite_token: 'void' }
+  const first = await Promise.all(Array.from({ length: 100 }, () => attempt(flood, invalid)))
+  expect(new Set(first.map(({ status }) => status))).toEqual(new Set([403]))
+  // The first wait is one second, which a busy machine needs.
+  await asAdmin(
+    plane,
+    "update login_failures set last_at = now() + interval '1 minute' where failures >= 100",
+  )
+  const answer = await attempt(flood)
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
+  // Neither other addresses nor sign-ins from this one are delayed.
+  for (let n = 0; n < 3; n++) expect((await attempt(honest)).status).toBe(200)
+  expect((await signIn(plane, 'owner@example.test', PASSWORD, { at: flood })).status).toBe(200)
+})
+
+test('registrations that succeed are not counted', async () => {
+  const from = { 'x-forwarded-for': '192.0.2.68' }
+  for (let n = 0; n < 120; n++) {
+    const user = { email: `user${++count.of}@example.test`, password: PASSWORD, name: 'X' }
+    expect((await plane.call('POST', '/api/auth/register', user, from)).status).toBe(200)
+  }
+})
+
 describe('guessing stays slow', () => {
   test('on a known device, which then counts as any other', async () => {
     const { email, cookie } = await signedIn(plane, '203.0.113.8')

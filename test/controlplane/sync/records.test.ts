@@ -228,7 +228,14 @@ test('an agent registers with its gateway once and keeps its name and id', async
 })
 
 test.each([
-  ...['k', '0'.repeat(200), 'svc_test_', 'svc_test_abc', `svc_test_${'a'.repeat(42)}`, `svc_user_${'a'.repeat(43)}`],
+  ...[
+    'k',
+    '0'.repeat(200),
+    'svc_test_',
+    'svc_test_abc',
+    `svc_test_${'a'.repeat(42)}`,
+    `svc_user_${'a'.repeat(43)}`,
+  ],
   ...[`Svc_test_${'a'.repeat(43)}`, `svc_test_${'a'.repeat(42)} `, `svc_live_${'a'.repeat(42)}é`],
   ...[`x svc_test_${'a'.repeat(43)}`, `svc_test_${'a'.repeat(43)}\n`],
 ])('makes no agent with the key %j, which no key of ours has the form of', async (api_key) => {
