@@ -38,7 +38,8 @@ export type Identify = {
     /** Of the caller. */
     address?: string,
   ): Promise<UserPrincipal | undefined>
-  approverKey(key: string): Promise<UserPrincipal | undefined>
+  /** `address`: of the caller. */
+  approverKey(key: string, address?: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
   /** Users of the cluster. Null where there is no cluster to ask. */
@@ -187,7 +188,7 @@ async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPr
     })
   }
   if (token === undefined || !token.startsWith('svc_user_')) return user(request, deps)
-  const found = await deps.identify.approverKey(token)
+  const found = await deps.identify.approverKey(token, request.ip)
   if (found === undefined) throw unauthorized('a valid approver key')
   return found
 }

@@ -34,6 +34,7 @@ export function createIdentities({
   const useUnchecked = createUncheckedUse(() => performance.now())
   const sessions = createRecentAnswers(inLanes(sessionLookup(db)))
   const agentKeys = createRecentAnswers(single(createAgentKeyUse(db)))
+  const approverKeys = createRecentAnswers(inLanes(single(approverKeyLookup(db))))
   const gatewayTokens = createRecentAnswers(inLanes(single(gatewayLookup(db))))
   /** The principal of a session that the provider was asked about where it had to be. */
   const vouchedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
@@ -58,9 +59,8 @@ export function createIdentities({
       if (chosen === undefined) return undefined
       return isChecked ? vouchedSession(chosen, shown) : unchecked(sessionPrincipal(chosen, shown))
     },
-    async approverKey(key) {
-      const find = async () =>
-        (await findUserKeys(db, keyPrefix(key))).find((candidate) => matchesHash(key, candidate.sha256))
+    async approverKey(key, address) {
+      const find = async () => (await approverKeys([key], false, address)).found.get(key)
       const known = await find()
       const vouched = known === undefined ? 'ended' : await vouchFor(known)
       const user = vouched === 'changed' ? await find() : known
@@ -94,6 +94,11 @@ function sessionLookup(db: Db): Lookup<SessionUser> {
     const rows = await useSessions(db, ids.map(sha256))
     return new Map(rows.map((row) => [byHash.get(row.idHash.toString('hex')) ?? '', row]))
   }
+}
+
+function approverKeyLookup(db: Db) {
+  return async (key: string) =>
+    (await findUserKeys(db, keyPrefix(key))).find((candidate) => matchesHash(key, candidate.sha256))
 }
 
 function gatewayLookup(db: Db) {

@@ -13,18 +13,25 @@ function database() {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test.each(['gateway tokens', 'sessions'])(
+const KINDS = ['gateway tokens', 'sessions', 'approver keys'] as const
+
+function lookUp(kind: (typeof KINDS)[number], db: Db) {
+  const identities = createIdentities({
+    ...{ db, podToken: null, operatorToken: null, clusterCallers: null, vouchFor: async () => 'unchanged' },
+  })
+  return async (secret: string, address = ''): Promise<unknown> => {
+    if (kind === 'sessions') return identities.session([secret], undefined, false, address)
+    if (kind === 'approver keys') return identities.approverKey(`svc_user_${secret}`, address)
+    return identities.gatewayToken(secret, false, address)
+  }
+}
+
+test.each(KINDS)(
   'a flood of unknown %s leaves connections of the pool to the kill switch and to beats',
   async (kind) => {
     const { db, waiting, answer } = database()
-    const identities = createIdentities({
-      ...{ db, podToken: null, operatorToken: null, clusterCallers: null, vouchFor: async () => 'unchanged' },
-    })
-    const shown = Array.from({ length: 500 }, (_, n) =>
-      kind === 'sessions'
-        ? identities.session([`wrong${n}`], undefined, false)
-        : identities.gatewayToken(`wrong${n}`, false),
-    )
+    const show = lookUp(kind, db)
+    const shown = Array.from({ length: 500 }, (_, n) => show(`wrong${n}`))
     await turn()
     expect(waiting.length).toBeGreaterThan(0)
     expect(waiting.length).toBeLessThanOrEqual(3)
@@ -41,17 +48,11 @@ test.each(['gateway tokens', 'sessions'])(
   },
 )
 
-test.each(['gateway tokens', 'sessions'])(
+test.each(KINDS)(
   'a flood of unknown %s delays the look-ups of its own network, and nobody else by more than a turn',
   async (kind) => {
     const { db, waiting, answer } = database()
-    const identities = createIdentities({
-      ...{ db, podToken: null, operatorToken: null, clusterCallers: null, vouchFor: async () => 'unchanged' },
-    })
-    const show = (secret: string, address: string) =>
-      kind === 'sessions'
-        ? identities.session([secret], undefined, false, address)
-        : identities.gatewayToken(secret, false, address)
+    const show = lookUp(kind, db)
     const flood: Promise<unknown>[] = []
     for (let n = 0; n < 2_000; n++) flood.push(show(`wrong${n}`, `2001:db8::${n.toString(16)}`))
     await turn()
