@@ -12,7 +12,7 @@ export const CONFIG_VARIABLES = {
   ONLY_REPLICA: {
     fallback: 'off; `chaperone up` sets `on` with its own PostgreSQL',
     meaning:
-      '`on`: no other control plane uses the database, so that gateways of one that was killed do not count after a start',
+      '`on`: no other control plane uses the database, so that the local gateway of one that was killed does not count after a start',
   },
   DATABASE_URL: {
     fallback: 'required',

@@ -87,11 +87,16 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
   await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PROCESSES_PAYLOAD])
 }
 
-/** The same for every replica, after one that was killed and could not withdraw. */
-export async function withdrawAllReplicas(q: Query): Promise<void> {
+/**
+ * Removes the replicas that were killed and could not withdraw. Processes of the named gateway ended with them; others may
+ * run under their leases.
+ */
+export async function withdrawAllReplicas(q: Query, gatewayName: string): Promise<void> {
   await q.query(
     `with ended as (delete from replicas)
-     update gateway_processes set departed_at = clock_timestamp() where departed_at is null`,
+     update gateway_processes set departed_at = clock_timestamp()
+     where departed_at is null and gateway_id in (select id from gateways where name = $1)`,
+    [gatewayName],
   )
 }
 

@@ -5,6 +5,7 @@ import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/syn
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
+import { LOCAL_GATEWAY } from '../services/gateway-names.ts'
 import { withdrawAllReplicas } from '../store/gateway-processes.ts'
 import type { ProcessWord } from '../store/process-words.ts'
 import type { Db } from '../store/query.ts'
@@ -46,7 +47,7 @@ export type HubDeps = {
   readonly podTiming?: PodSessionTiming
   /** Between two beats of the streams. */
   readonly beatMs?: number
-  /** No other process uses the database: replicas that it names have ended. */
+  /** No other process uses the database: replicas that it names have ended, and with them the local gateway. */
   readonly isOnlyReplica?: boolean
 }
 
@@ -121,7 +122,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   })
   await manifests.refresh()
   await kill.refresh()
-  if (deps.isOnlyReplica === true) await withdrawAllReplicas(db)
+  if (deps.isOnlyReplica === true) await withdrawAllReplicas(db, LOCAL_GATEWAY)
   await census.refresh()
   const watch = await watchChanges({
     db,

@@ -54,16 +54,18 @@ async function connect(to: Replica, options: Connecting = {}) {
 }
 const processesAt = (replica: Replica) => replica.hub.liveOf(gateway.id)?.processes ?? 0
 
-test('the only replica does not count the processes of one that was killed a moment ago', async () => {
-  await one.db.query("insert into replicas (id) values ('proc_killed')")
+/** As a control plane that was killed leaves a process of a gateway behind. */
+async function leftBehind({ id, name }: { readonly id: string; readonly name: string }): Promise<void> {
+  await one.db.query("insert into replicas (id) values ('proc_killed') on conflict do nothing")
   await one.db.query(
     `insert into gateway_processes (process_id, gateway_id, replica_id, connected_at, facts)
      values ('proc_dead', $1, 'proc_killed', clock_timestamp(), $2)`,
-    [
-      gateway.id,
-      { name: 'default/local', applied_version: 0, sent_version: 0, agents: 0, uptime_seconds: 1 },
-    ],
+    [id, { name, applied_version: 0, sent_version: 0, agents: 0, uptime_seconds: 1 }],
   )
+}
+
+test('the only replica does not count the local process of one that was killed a moment ago', async () => {
+  await leftBehind({ ...gateway, name: 'default/local' })
   const beside = await world.replica()
   expect(processesAt(beside)).toBe(1)
   const only = await world.replica({ isOnlyReplica: true })
@@ -71,6 +73,20 @@ test('the only replica does not count the processes of one that was killed a mom
   await connect(only)
   await eventually('the process is counted', () => (processesAt(only) === 1 ? true : null))
   await Promise.all([beside.stop(), only.stop()])
+})
+
+test('the only replica counts a process of another machine, which may run under its lease', async () => {
+  await leftBehind({ ...(await one.enrol('default/remote')), name: 'default/remote' })
+  await one.db.query("update replicas set seen_at = seen_at - interval '2 minutes' where id = 'proc_killed'")
+  await one.db.query("update gateway_processes set told_at = told_at - interval '2 minutes'")
+  const only = await world.replica({ isOnlyReplica: true })
+  expect(await stop(only, 'away')).toMatchObject({ acked: 0, total: 1 })
+  await lift(only)
+  await one.db.query("update gateway_processes set departed_at = departed_at - interval '2 minutes'")
+  const again = await world.replica({ isOnlyReplica: true })
+  expect(await stop(again, 'away')).toMatchObject({ acked: 0, total: 1 })
+  await lift(again)
+  await Promise.all([only.stop(), again.stop()])
 })
 
 const bothSee = (count: number) =>
