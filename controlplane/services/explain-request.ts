@@ -24,3 +24,16 @@ export function requestOf(
     sources: {},
   })
 }
+
+/** What a gateway sees of a connection that it does not decrypt. */
+export function tunnelRequest({ host, port }: CanonicalRequest): CanonicalRequest | Refusal {
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  return canonicalise({
+    method: 'CONNECT',
+    target: authority,
+    rawHeaders: ['Host', authority],
+    httpVersion: '1.1',
+    scheme: 'https',
+    sources: {},
+  })
+}

@@ -21,7 +21,7 @@ import type { KillEntry } from '../../core/wire/kill.ts'
 import type { Clock } from '../sync/clock.ts'
 import { entriesFor } from '../sync/kill-board.ts'
 import type { SectionLibrary } from '../sync/library.ts'
-import { requestOf } from './explain-request.ts'
+import { requestOf, tunnelRequest } from './explain-request.ts'
 
 export type ExplainDeps = {
   readonly library: SectionLibrary
@@ -109,19 +109,30 @@ function judge(asked: Case): Finding {
     const decision = decideUnowned(snapshot, host, port)
     return { bound, action: null, decision, notes: [] }
   }
+  if (bound.entry.tlsMode === 'passthrough' && asked.request.scheme === 'https')
+    return judgeTunnel(asked, bound)
   const { request, losesOther } = stripRequest(asked.request, bound)
   const named = judgeImpersonation(bound, request) ?? classify(bound, request)
   if (isRefusal(named)) return refusedFinding(named, bound)
-  const found = judgeNamed({ ...asked, request, bound }, named)
+  const judged = judgeNamed({ ...asked, request, bound }, named)
+  const found = { ...judged, decision: withCredential(judged.decision, bound, snapshot) }
   const isWrite = actionsOf(named).some(({ effect }) => effect === 'write')
   return losesOther && isWrite && found.decision.verdict !== 'deny'
     ? refusedFinding(lostParameter(bound), bound)
     : found
 }
 
+/** The connection is decided, and carries the agent's own credential. */
+function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
+  const request = tunnelRequest(asked.request)
+  if (isRefusal(request)) return refusedFinding(request, bound)
+  const named = classify(bound, request)
+  return isRefusal(named) ? refusedFinding(named, bound) : judgeNamed({ ...asked, request, bound }, named)
+}
+
 /** Where the body will say which candidate happens, and they are judged differently, each verdict is shown. */
 function judgeNamed(given: ProxiedCase, named: Named): Finding {
-  const { bound, snapshot } = given
+  const { bound } = given
   const { rules, inputs } = proxiedInputs(given, judgedActions(named))
   const common = decideNamed(rules, named, inputs)
   const decision = common === 'split' ? decideAll(rules, inputs) : common
@@ -132,12 +143,7 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
             `by body     ${action.type}: ${LOG_DECISION[decideAll(rules, inputs.slice(at, at + 1)).verdict]}`,
         )
       : []
-  return {
-    bound,
-    action: namingAction(named, decision),
-    decision: withCredential(decision, bound, snapshot),
-    notes,
-  }
+  return { bound, action: namingAction(named, decision), decision, notes }
 }
 
 /** The action that names the request: the first of those that happen, or the candidate that decided. */

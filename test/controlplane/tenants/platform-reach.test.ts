@@ -26,6 +26,7 @@ const TENANTS: Readonly<Record<string, { readonly gateway?: object; readonly con
       ],
     },
   },
+  unread: { connector: { ...GENERIC, tls: { mode: 'passthrough' } } },
   listed: { gateway: { egress: { allowedHosts: [HOST] } } },
   mild: { gateway: { enforcementLevel: 'monitor' }, connector: CODEHOST },
 }
@@ -79,7 +80,7 @@ test('a policy on the name of an action is for Connectors of that type, which th
   })
   expect(await decisions()).toEqual({
     ...{ plain: 'deny by policy', ...NO_POLICY },
-    ...{ renamed: 'allow by permission', declared: 'allow by permission' },
+    ...{ renamed: 'allow by permission', declared: 'allow by permission', unread: 'allow by permission' },
   })
 })
 
@@ -91,6 +92,6 @@ test('a policy on the host is for Connectors of every type; a host without Conne
   await apply('Policy', 'security', 'hosts', { rules: [{ name: 'r', conditions, decision: 'deny' }] })
   expect(await decisions()).toEqual({
     ...{ plain: 'deny by policy', ...NO_POLICY },
-    ...{ renamed: 'deny by policy', declared: 'deny by policy' },
+    ...{ renamed: 'deny by policy', declared: 'deny by policy', unread: 'deny by policy' },
   })
 })
