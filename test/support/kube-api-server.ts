@@ -29,7 +29,7 @@ export type KubeApiServer = AsyncDisposable & {
 }
 
 /**
- * A real kube-apiserver on a real, empty etcd, both on random ports of 127.0.0.1, with RBAC, the default admission
+ * A real kube-apiserver on a random port of 127.0.0.1 and a real, empty etcd, with RBAC, the default admission
  * plugins, ServiceAccount tokens (TokenRequest, TokenReview) and an audit log. There are no nodes: pods stay Pending.
  */
 export async function startKubeApiServer(options: KubeApiServerOptions = {}): Promise<KubeApiServer> {
@@ -99,7 +99,7 @@ type Start = {
 
 async function start({ assets, folder, programs, options }: Start): Promise<KubeApiServer> {
   const adminToken = randomBytes(24).toString('hex')
-  const [etcdPort, etcdPeer, port] = await Promise.all([freePort(), freePort(), freePort()])
+  const port = await freePort()
   const url = `https://127.0.0.1:${port}`
   const auditLogPath = join(folder, 'audit.jsonl')
   const kubeconfigPath = join(folder, 'kubeconfig')
@@ -109,9 +109,11 @@ async function start({ assets, folder, programs, options }: Start): Promise<Kube
     programs.push(program)
     return program
   }
-  run('etcd', assets.etcd, etcdArgs(folder, `http://127.0.0.1:${etcdPort}`, `http://127.0.0.1:${etcdPeer}`))
+  // Sockets: another test may take a port of etcd before etcd listens on it.
+  const etcd = `unix://${join(folder, 'etcd.sock')}`
+  run('etcd', assets.etcd, etcdArgs(folder, etcd, `unix://${join(folder, 'etcd-peer.sock')}`))
   const apiServer = run('api-server', assets.apiServer, [
-    ...apiServerArgs(folder, `http://127.0.0.1:${etcdPort}`, `${port}`),
+    ...apiServerArgs(folder, etcd, `${port}`),
     `--audit-log-path=${auditLogPath}`,
     ...(options.withControllers ? [] : ['--disable-admission-plugins=ServiceAccount']),
     ...(options.args ?? []),
@@ -164,6 +166,8 @@ const AUDIT_POLICY = {
   rules: [{ level: 'None', users: ['system:apiserver'] }, { level: 'Metadata' }],
 }
 
+const NO_MEMBER = 'http://127.0.0.1:1'
+
 function etcdArgs(folder: string, client: string, peer: string): string[] {
   return [
     '--name=test',
@@ -172,10 +176,11 @@ function etcdArgs(folder: string, client: string, peer: string): string[] {
     '--unsafe-no-fsync=true',
     '--log-level=warn',
     `--listen-client-urls=${client}`,
-    `--advertise-client-urls=${client}`,
     `--listen-peer-urls=${peer}`,
-    `--initial-advertise-peer-urls=${peer}`,
-    `--initial-cluster=test=${peer}`,
+    // For other members, which there are none of: nothing listens there. It has to be an address with a port.
+    `--advertise-client-urls=${NO_MEMBER}`,
+    `--initial-advertise-peer-urls=${NO_MEMBER}`,
+    `--initial-cluster=test=${NO_MEMBER}`,
   ]
 }
 
