@@ -102,8 +102,9 @@ async function readWhole(
   budget: BodyBudget,
   name: readonly Stage[],
 ): Promise<StageResult> {
-  if (exchange.body.isEmpty || exchange.bodyBytes !== undefined) return 'continue'
+  if (exchange.body.isEmpty) return 'continue'
   const isOpaque = staysUnread(exchange)
+  if (exchange.bodyBytes !== undefined) return isOpaque ? 'continue' : nameRead(exchange, name)
   const hidden = isOpaque ? null : (judgeHiddenFacts(exchange) ?? judgeUnread(exchange))
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (await goesOn(exchange)) {
@@ -117,6 +118,11 @@ async function readWhole(
 
 async function goesOn({ raw, body }: Exchange): Promise<boolean> {
   return isGrpc(raw.rawHeaders) && !(await body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
+}
+
+/** A form was read for the method that it may override, while the request was named by its line alone. */
+function nameRead(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
+  return exchange.naming === undefined ? 'continue' : nameAnew(exchange, name)
 }
 
 function nameAnew(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {

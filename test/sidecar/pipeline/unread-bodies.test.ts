@@ -116,6 +116,18 @@ describe('a body that nobody can read', () => {
     expect(world.records[0]).toMatchObject({ decision: 'DENY', reason: 'ambiguous' })
   })
 
+  it('is not held as a form where the API reads JSON alone, whatever was read for another method', async () => {
+    const world = await start({ permissions: [['codehost.*', 'require_approval']] })
+    world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_9', by: null })
+    const form = ['Content-Type', 'application/x-www-form-urlencoded']
+    const target = '/repos/acme/site/issues'
+    const { reply } = await world.send({ method: 'POST', target, headers: form, body: '{"title":"x"}' })
+    expect(reply.status).toBe(415)
+    expect(reply.json()['detail']).toContain('send it as application/json')
+    expect(world.holds).toEqual([])
+    expectRefused(world)
+  })
+
   it('is refused with what to change', async () => {
     const world = await start(HELD)
     const { reply } = await world.send(transfer('text/plain', JSON_TEXT))
