@@ -1,6 +1,6 @@
 const NOTHING_TO_ADD = 'and works without it, so nothing has to be added.'
 
-/** Hosts that serve one agent program alone, for what its model calls do not need. */
+/** Hosts that serve one agent program alone. */
 const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ['ab.chatgpt.com', `Codex reports metrics there, ${NOTHING_TO_ADD}`],
   [
@@ -9,10 +9,14 @@ const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ],
   ['models.opencode.ai', `OpenCode looks up its list of models there, ${NOTHING_TO_ADD}`],
   ['play.googleapis.com', `Gemini CLI reports its usage there, ${NOTHING_TO_ADD}`],
+  [
+    'tiktoken.pages.dev',
+    'LangChain for JavaScript reads its token tables there and tries again for minutes without them. starters/langgraph.yaml permits the tables.',
+  ],
   ['telemetry.crewai.com', `CrewAI reports telemetry there, ${NOTHING_TO_ADD}`],
 ])
 
-/** What an agent program wants of the host, and that nothing has to be added for it; null for any other host. */
+/** Why an agent program requests the host, and what to add for it if anything; null for any other host. */
 export function knownHostText(host: string): string | null {
   return KNOWN_HOSTS.get(host) ?? null
 }

@@ -98,7 +98,7 @@ describe.each(sets.map((set) => [set.name, set] as const))('the starter %s', (na
     const nameOf = (each: Set[number]['resources'][number]) => `${each.kind} ${each.metadata.name}`
     const taken = new Set(base.flatMap(({ resources }) => resources.map(nameOf)))
     expect(set.resources.map(nameOf).filter((each) => taken.has(each))).toEqual([])
-    expect(set.resources.map(({ metadata }) => metadata.name)).toEqual([name, name])
+    expect(new Set(set.resources.map(({ metadata }) => metadata.name))).toEqual(new Set([name]))
   })
 
   test('asks nothing about model calls and about what the program requests for itself', () => {
@@ -118,4 +118,15 @@ describe.each(sets.map((set) => [set.name, set] as const))('the starter %s', (na
     for (const type of ['codehost.pr.merge', 'payments.charge.refund'])
       expect(verdictOf(type, { effect: 'write' })).toBe('hold')
   })
+})
+
+test('the starter of LangGraph permits the token tables of LangChain, and nothing else of their host', () => {
+  const set = sets.find(({ name }) => name === 'langgraph')
+  const connectors = set?.resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec] : [])) ?? []
+  expect(connectors).toMatchObject([{ domains: ['tiktoken.pages.dev'], auth: { type: 'none' } }])
+  const named = connectors[0]?.actions.map(({ method, action }) => `${method} ${action}`)
+  expect(new Set(named)).toEqual(new Set(['GET generic.token_table.get']))
+  const verdictOf = decideUnder([...base, ...(set === undefined ? [] : [set])])
+  expect(verdictOf('generic.token_table.get', { effect: 'read' })).toBe('allow')
+  expect(verdictOf('generic.get', { effect: 'read' })).toBe('deny')
 })
