@@ -12,6 +12,7 @@ export const ERRORS = {
   kill_switch: { status: 403, error: 'Kill switch active' },
   approval_denied: { status: 403, error: 'approval denied' },
   approval_expired: { status: 403, error: 'approval expired' },
+  approval_void: { status: 403, error: 'approval void' },
   approval_pending: { status: 403, error: 'approval pending' },
   not_found: { status: 404, error: 'Not found' },
   method_not_allowed: { status: 405, error: 'method not allowed' },

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { requiredText } from '../../core/decision/required-groups.ts'
 import { ApprovalCard } from '../../core/wire/internal.ts'
+import { pinLines } from '../../core/wire/pin-lines.ts'
 import { usageError } from './arguments.ts'
 import type { ApiClient } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
@@ -94,6 +95,7 @@ export function cardLines(card: ApprovalCard): string[] {
     ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
     `  parameters  ${JSON.stringify(card.parameters)}`,
     ...bodyLines(card),
+    ...pinLines(card).map((line) => `  state       ${line}`),
     `  risk        ${card.risk_score}${card.risk_factors.length > 0 ? ` (${card.risk_factors.join(', ')})` : ''}`,
     ...(card.matched_rule === null ? [] : [`  rule        ${card.matched_rule}`]),
     ...(approvers === '' ? [] : [`  approvers   ${approvers}`]),

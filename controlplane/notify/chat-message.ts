@@ -1,5 +1,6 @@
 import { requiredText } from '../../core/decision/required-groups.ts'
 import type { ApprovalCard } from '../../core/wire/internal.ts'
+import { pinLines } from '../../core/wire/pin-lines.ts'
 
 export type ChatMessage = {
   /** What notifications and screen readers show. */
@@ -63,6 +64,7 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
     ['Action', card.action_type],
     ['Target', card.target],
     ['Request', request],
+    ['State', pinLines(card).join('; ')],
     ['Agent', card.agent],
     ['Risk', risk],
     ['Rule', card.matched_rule],

@@ -10,6 +10,7 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
     ...facts,
     headers: [...(facts.headers ?? [])],
     unread_body: facts.unread_body ?? null,
+    pins: [...(facts.pins ?? [])],
     id: row.id,
     kind: row.kind,
     status: row.status === 'pending' && row.isOverdue ? 'expired' : row.status,

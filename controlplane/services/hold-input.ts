@@ -27,11 +27,12 @@ export type HoldInput = {
 /** What the approver sees of it. */
 export function cardFacts(body: HoldBody): CardFacts {
   const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
-  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body } = body
+  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body, pins } =
+    body
   return {
     ...{ action_type, connector, target, method, host, path, headers, parameters },
     ...(connector_name === undefined ? {} : { connector_name }),
-    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body },
+    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body, pins },
   }
 }
 

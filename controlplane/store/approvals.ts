@@ -1,6 +1,12 @@
 import { groupNames } from '../../core/decision/required-groups.ts'
 import type { AnsweringPerson } from '../../core/state/answering-person.ts'
-import type { ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from '../../core/wire/internal.ts'
+import type {
+  ApprovalStatus,
+  HeaderField,
+  PinView,
+  RequiredGroupsView,
+  UnreadBody,
+} from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
 import type { ClusterUser } from './cluster-user.ts'
 import { ALL_ANSWERS_COUNT } from './counting-answers.ts'
@@ -30,6 +36,8 @@ export type CardFacts = {
   readonly requested_by_agent_text: string | null
   readonly body_sha256: string | null
   readonly unread_body?: UnreadBody | null
+  /** Absent on cards of v1 actions, and of gateways of older versions. */
+  readonly pins?: readonly PinView[] | undefined
 }
 
 /** One person's answer. `sets`: places in `requiredGroups` that the person may answer for. */

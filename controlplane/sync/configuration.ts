@@ -171,6 +171,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     errorShape: spec.errorShape,
     ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
     ...(spec.scrubResponses ? { scrubResponses: true } : {}),
+    ...(spec.pins === 'send' ? { pins: spec.pins } : {}),
     ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
     ...(spec.providerTools === undefined ? {} : { providerTools: spec.providerTools }),
     ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),

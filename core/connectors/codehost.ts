@@ -21,6 +21,7 @@ import { ORG_SECRETS } from './codehost/org-secrets.ts'
 import { ORGANISATION } from './codehost/organisation.ts'
 import { PACKAGES } from './codehost/packages.ts'
 import { PEOPLE } from './codehost/people.ts'
+import { CODEHOST_PINS } from './codehost/pins.ts'
 import { PROJECTS } from './codehost/projects.ts'
 import { PROTECTION } from './codehost/protection.ts'
 import { withPullRequests } from './codehost/pull-request-number.ts'
@@ -209,6 +210,7 @@ export const codehost: Connector = {
   defaultAuth: { type: 'token' },
   overridable: ['form', 'multipart'],
   lookUps: CODEHOST_LOOK_UPS,
+  pins: CODEHOST_PINS,
   get catalogue() {
     return catalogue()
   },

@@ -9,6 +9,7 @@ import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { LookUps } from './look-up.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
+import type { Pins } from './pin.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
@@ -226,6 +227,8 @@ export type Connector = {
   readonly names?: NameRules
   /** What the gateway asks the provider about an action before it is decided. */
   readonly lookUps?: LookUps
+  /** What fixes the state that an approver sees. */
+  readonly pins?: Pins
   /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */

@@ -172,6 +172,8 @@ export const ConnectorSpec = z.strictObject({
   impersonationHeaders: z.array(headerName).max(32).default([]),
   /** Query parameters with the name of a credential (`token`) that select what a request acts upon: they are sent. */
   keepQuery: z.array(z.string().min(1).max(64)).max(32).default([]),
+  /** `send` completes an approved request with the state that was approved, where the API takes it (`sha` of a merge). */
+  pins: z.enum(['compare', 'send']).default('compare'),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

@@ -1,5 +1,12 @@
 import * as z from 'zod'
-import { ApprovalCard, ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from './internal.ts'
+import {
+  ApprovalCard,
+  ApprovalStatus,
+  HeaderField,
+  PinView,
+  RequiredGroupsView,
+  UnreadBody,
+} from './internal.ts'
 
 const Asker = z.string().min(1).max(64)
 
@@ -37,6 +44,8 @@ export const HoldBody = z.object({
    */
   request_fingerprint: z.string().max(64).optional(),
   unread_body: UnreadBody.nullable().default(null),
+  /** Absent from gateways of older versions. */
+  pins: z.array(PinView).max(64).optional(),
   /** Names the requests of one process that wait for it together; absent from gateways of older versions. */
   asker: Asker.optional(),
 })

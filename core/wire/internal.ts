@@ -33,6 +33,18 @@ export const UnreadBody = z.object({
   excerpt: z.string().max(8_192).nullable(),
 })
 
+/**
+ * What the request acts upon, as it was when the card was opened. `fixed_by`: the gateway compares it again right before
+ * the request is sent; or the request names it, and the provider refuses any other; null: it may change after the answer.
+ */
+export const PinView = z.object({
+  action_type: z.string().max(500),
+  /** What the value is, such as `head commit`. */
+  state: z.string().max(200),
+  value: z.string().max(500).nullable(),
+  fixed_by: z.enum(['gateway', 'request']).nullable(),
+})
+
 export const ApprovalCard = z.object({
   id: z.string(),
   kind: z.enum(['action', 'hold']),
@@ -58,6 +70,8 @@ export const ApprovalCard = z.object({
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   unread_body: UnreadBody.nullable().default(null),
+  /** Absent or empty: nothing fixes the state that the request acts upon. */
+  pins: z.array(PinView).max(64).optional(),
   created_at: z.string(),
   expires_at: z.string(),
   responded_by: z.string().nullable(),
@@ -121,6 +135,7 @@ export const EnforcementSet = z.strictObject({
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>
 export type RequiredGroupsView = z.infer<typeof RequiredGroupsView>
 export type ApproverAnswer = z.infer<typeof ApproverAnswer>
+export type PinView = z.infer<typeof PinView>
 export type UnreadBody = z.infer<typeof UnreadBody>
 export type HeaderField = z.infer<typeof HeaderField>
 export type ApprovalCard = z.infer<typeof ApprovalCard>

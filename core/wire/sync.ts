@@ -96,6 +96,7 @@ export const ConnectorEntry = z.object({
   providerTools: ProviderToolsSpec.optional(),
   impersonationHeaders: z.array(z.string()).optional(),
   keepQuery: z.array(z.string()).optional(),
+  pins: z.enum(['compare', 'send']).optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),

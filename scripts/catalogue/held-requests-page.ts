@@ -18,6 +18,7 @@ export function heldRequestsPage(connectors: readonly Connector[]): string {
     'An approval is bound to the agent, the connector, method, host, path, query, header fields and body of one request, and to the rules that held it. A client that gave up waiting may send the request again: when the same is asked, it passes by the same approval, once. Anything else is held with a card of its own.',
     ...headers(),
     ...bodies(connectors),
+    ...pins(connectors),
     ...events(),
     '',
   ].join('\n\n')
@@ -56,6 +57,21 @@ function bodies(connectors: readonly Connector[]): readonly string[] {
     'These rows of the catalogue declare opaque bodies:',
     table(['Action', 'Method', 'Request'], opaqueRows(connectors)),
     `A body is bound byte for byte. The parts of \`multipart/form-data\` are bound one by one, because an SDK that tries again makes a new boundary. Strings and numbers of at most ${MAX_MASKED} characters in these members of a JSON body are ignored, keys from the root down (${unbound.join('; ')}). Every other member is bound, and the card shows what the action's parameters do not: other keys of \`_meta\`, too.`,
+  ]
+}
+
+function pins(connectors: readonly Connector[]): readonly string[] {
+  const entries = connectors.flatMap(({ pins: table }) => table?.entries() ?? [])
+  const rows = entries.map(({ actionType, state, takenAs }) => [
+    `\`${actionType}\``,
+    state,
+    takenAs.length === 0 ? '' : list(takenAs),
+  ])
+  return [
+    '## The state that is approved',
+    'An approval is for the state that the approver saw. The gateway reads that state with the credential of the Connector when it opens the card, shows it, and reads it again right before the request is sent. Where it changed, or cannot be read again, the approval is void: the agent gets 403 `approval void`, and nothing was sent. A request that is sent again later passes by the approval only while the state is the same. A state that cannot be read, and an action that is not in this table, are shown as not fixed.',
+    table(['Action', 'State', 'Parameters that name it'], rows),
+    'Where the request itself names the state in such a parameter (`sha` of a merge), the provider refuses any other. With `pins: send` on the Connector the gateway adds the parameter to an approved request over REST that has none, which leaves no time between the comparison and the merge; the note of the record is then `approved; completed with sha`. The reads are no records of the agent (`svc_provider_look_ups_total`), at most 120 a minute for an agent, 5 s each. A card of `POST /v1/actions` is opened without a gateway: its state is not fixed.',
   ]
 }
 

@@ -65,6 +65,8 @@ export const DENIED_LABEL: Readonly<Record<DenyReason, DeniedLabel | null>> = {
   unknown_host: 'unknown_host',
   approval_denied: 'approval_denied',
   approval_expired: 'approval_expired',
+  // An approval that no longer holds.
+  approval_void: 'approval_expired',
   ambiguous: 'ambiguous',
   not_ready: 'not_ready',
   rate_limit: null,

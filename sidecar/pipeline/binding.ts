@@ -5,6 +5,7 @@ import { requiredView } from '../../core/decision/required-groups.ts'
 import { boundBody } from './bound-body.ts'
 import type { Exchange } from './exchange.ts'
 import { outgoingOf } from './outgoing.ts'
+import { pinnedStates, type ReadPin } from './pins.ts'
 
 export function sha256Hex(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex')
@@ -33,9 +34,9 @@ export function boundRequest(exchange: Exchange): BoundRequest {
 
 /**
  * What an approval is for, as one hash: the same agent asking the same connector for the same request under the same
- * rules. Anything else needs an approval of its own.
+ * rules, upon the same state where it is fixed. Anything else needs an approval of its own.
  */
-export function bindingOf(exchange: Exchange, bound: BoundRequest): string {
+export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonly ReadPin[] = []): string {
   const { agent, connector, request, decision, raw, order } = exchange
   return sha256Hex(
     JSON.stringify([
@@ -56,6 +57,7 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest): string {
       requiredView(decision?.requiredGroups ?? []),
       // An order shares no card with other requests: its approval belongs to its action.
       ...(order === undefined ? [] : [order.actionRequestId]),
+      ...(pins.length === 0 ? [] : [pinnedStates(pins)]),
     ]),
   )
 }

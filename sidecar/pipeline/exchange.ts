@@ -142,6 +142,8 @@ export type DenyReason =
   | 'unknown_host'
   | 'approval_denied'
   | 'approval_expired'
+  /** The state that was approved changed before the request was sent. */
+  | 'approval_void'
   | 'ambiguous'
   | 'not_ready'
   | 'rate_limit'
@@ -199,6 +201,8 @@ export type Exchange = {
   decision?: Decision | undefined
   /** A person's yes that was spent for exactly this request. */
   approvalId?: string | undefined
+  /** Members that the gateway added to the body, so that the provider accepts the approved state alone. */
+  completedWith?: readonly string[] | undefined
   /** The approval that was asked for, however it was answered. */
   holdId?: string | undefined
   actId?: string | undefined

@@ -12,6 +12,7 @@ import { storableForm, storableText } from '../../core/storable.ts'
 import type { HoldBody } from '../../core/wire/hold.ts'
 import { type BoundRequest, requestFingerprint } from './binding.ts'
 import type { Exchange } from './exchange.ts'
+import { pinViews, type ReadPin } from './pins.ts'
 import { primaryType } from './primary-action.ts'
 import { primaryInput } from './record-audit.ts'
 import { describeUnread } from './unread-body.ts'
@@ -20,13 +21,14 @@ export type HoldFacts = {
   readonly binding: string
   readonly bound: BoundRequest
   readonly bodySha256: string | null
+  readonly pins: readonly ReadPin[]
 }
 
 /**
  * What the approver sees: the canonical request and what it does, complete. Several actions (a batch) are listed whole
  * under `parameters.actions`; where nothing tells which one happens, under `parameters.candidates`.
  */
-export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }: HoldFacts): HoldBody {
+export function describeHold(exchange: Exchange, { binding, bound, bodySha256, pins }: HoldFacts): HoldBody {
   const { agent, connector, request, decision, actions = [] } = exchange
   if (agent === undefined || connector === undefined || request === undefined || decision === undefined) {
     throw new Error('held before it was decided')
@@ -59,6 +61,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }:
     body_sha256: bodySha256,
     request_fingerprint: requestFingerprint(exchange, bodySha256),
     unread_body: describeUnread(exchange),
+    pins: pinViews(pins),
   }
 }
 

@@ -43,6 +43,7 @@ const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'unknown_host',
   'approval_denied',
   'approval_expired',
+  'approval_void',
   'address',
   'credential',
 ])
@@ -59,6 +60,7 @@ const BY_RULE: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'policy_invalid',
   'approval_denied',
   'approval_expired',
+  'approval_void',
 ])
 
 function matched({ outcome, decision }: Exchange): MatchedDetails {

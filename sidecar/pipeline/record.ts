@@ -121,10 +121,14 @@ function wouldNote(would: LogDecision): string {
 }
 
 /** `approved` only after a person's approval; an order by token without one is `executed`. */
-function passedNote({ approvalId, order, isWaiting, outcome }: Exchange): string | null {
+function passedNote({ approvalId, order, isWaiting, outcome, completedWith }: Exchange): string | null {
   if (outcome.denyReason !== null || isWaiting === true) return null
-  if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return 'approved'
+  if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return approvedNote(completedWith)
   return order === undefined ? null : 'executed'
+}
+
+function approvedNote(completedWith: readonly string[] = []): string {
+  return completedWith.length === 0 ? 'approved' : `approved; completed with ${completedWith.join(', ')}`
 }
 
 function overheadMs(exchange: Exchange, now: number): number {

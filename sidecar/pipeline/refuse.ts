@@ -82,6 +82,7 @@ const REASONS: Partial<Record<ErrorCode, DenyReason>> = {
   kill_switch: 'kill_switch',
   approval_denied: 'approval_denied',
   approval_expired: 'approval_expired',
+  approval_void: 'approval_void',
   proxy_auth_required: 'agent',
   rate_limited: 'rate_limit',
   too_many_holds: 'rate_limit',

@@ -28,6 +28,9 @@ export type JsonReaderDeps = {
   readonly readTimeoutMs?: number
 }
 
+/** Tells the provider, and its audit log, which requests are of the gateway itself. */
+export const LOOK_UP_AGENT = 'chaperone-look-up'
+
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
@@ -70,7 +73,7 @@ function requestFor(
   const standard = scheme === 'https' ? 443 : 80
   const authority = (host.includes(':') ? `[${host}]` : host) + (port === standard ? '' : `:${port}`)
   const rawHeaders = [
-    ...['Host', authority, 'User-Agent', 'chaperone', 'Accept', 'application/json'],
+    ...['Host', authority, 'User-Agent', LOOK_UP_AGENT, 'Accept', 'application/json'],
     ...(body === undefined ? [] : ['Content-Type', 'application/json']),
   ]
   const request = canonicalise({ method, target, rawHeaders, httpVersion: '1.1', scheme, sources: {} })

@@ -27,7 +27,7 @@ export type LookUpDeps = {
   readonly onAsked: (connector: string, lookUp: string, outcome: LookUpOutcome) => void
 }
 
-/** Look-ups that the requests of one agent may cause at one connector in a minute. */
+/** Look-ups of each kind that the requests of one agent may cause at one connector in a minute. */
 export const LOOK_UPS_PER_MINUTE = 120
 const MAX_IN_FLIGHT = 32
 const MAX_KEPT = 10_000
@@ -57,7 +57,7 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
     }
     const running = shared.get(key)
     if (running !== undefined) return running
-    if (inFlight >= MAX_IN_FLIGHT || !isOwn(asking, lookUp) || !mayAsk(asking)) {
+    if (inFlight >= MAX_IN_FLIGHT || !isOwn(asking, lookUp) || !mayAsk(asking, lookUp)) {
       count('limited')
       return Promise.resolve(null)
     }
@@ -71,8 +71,9 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
     return answer
   }
 
-  function mayAsk({ agent, bound }: Asking): boolean {
-    const key = JSON.stringify([agent, bound.entry.id])
+  /** What a card shows is counted apart: an agent cannot use it up by other requests. */
+  function mayAsk({ agent, bound }: Asking, { keepMs }: LookUp): boolean {
+    const key = JSON.stringify([agent, bound.entry.id, keepMs > 0])
     const known = counters.get(key)
     const isOver = known === undefined || known.until <= monotonicMs()
     const counter = isOver ? { count: 0, until: monotonicMs() + MINUTE_MS } : known

@@ -5,6 +5,7 @@ import { createServer as createHttps } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
+import { LOOK_UP_AGENT } from '../../sidecar/upstream/json-reader.ts'
 
 /** One request as it arrived. `target` and header pairs are latin-1 of the bytes; `body` grows until `isComplete`. */
 export type Seen = {
@@ -36,11 +37,14 @@ export type Recorder = AsyncDisposable & {
   /** `http://127.0.0.1:port` or `https://…`. */
   readonly url: string
   readonly seen: readonly Seen[]
+  /** Reads by the gateway itself (`LOOK_UP_AGENT`), which are not among `seen`; 404 unless the test says otherwise. */
+  readonly lookUps: readonly Seen[]
   /** Connections accepted so far, and those open now. */
   readonly connections: number
   readonly openConnections: number
   /** Changes what later requests are answered with. */
   answerWith(answer: Answer): void
+  answerLookUpsWith(answer: Answer): void
   /** Resolves once `count` requests have arrived with their bodies; rejects after `timeoutMs`. */
   received(count: number, timeoutMs?: number): Promise<readonly Seen[]>
   close(): Promise<void>
@@ -53,13 +57,20 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
   const entries: Entry[] = []
   const sockets = new Set<Socket>()
   const waiting = new Set<() => void>()
-  const state = { answer: options.answer ?? replyJson({ ok: true }), connections: 0 }
+  const lookUps: Entry[] = []
+  const ofGateway = new WeakSet<object>()
+  const notFound = replyJson({ message: 'Not Found' }, 404)
+  const state = { answer: options.answer ?? replyJson({ ok: true }), answerLookUp: notFound, connections: 0 }
   const changed = () => {
     for (const check of [...waiting]) check()
   }
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     const entry = newEntry(request)
-    entries.push(entry)
+    const isLookUp = request.headers['user-agent'] === LOOK_UP_AGENT
+    const list = isLookUp ? lookUps : entries
+    list.push(entry)
+    if (isLookUp && !ofGateway.has(request.socket)) state.connections -= 1
+    if (isLookUp) ofGateway.add(request.socket)
     request.on('data', (chunk: Buffer) => entry.chunks.push(chunk))
     request.on('end', () => {
       entry.isComplete = true
@@ -71,7 +82,8 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
     })
     request.on('error', () => undefined)
     changed()
-    state.answer(request, response, entry)
+    const answer = isLookUp ? state.answerLookUp : state.answer
+    answer(request, response, entry)
   }
   const server = listenerFor(options, onRequest)
   server.on('connection', (socket: Socket) => {
@@ -116,6 +128,7 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
     port,
     url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     seen: entries,
+    lookUps,
     get connections() {
       return state.connections
     },
@@ -124,6 +137,9 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
     },
     answerWith(answer) {
       state.answer = answer
+    },
+    answerLookUpsWith(answer) {
+      state.answerLookUp = answer
     },
     received,
     close,

@@ -6,6 +6,7 @@ export const DENIAL_REASONS: Readonly<Record<string, string>> = {
   unknown_host: 'No connector owns this host.',
   approval_denied: 'A person said no.',
   approval_expired: 'Nobody answered in time.',
+  approval_void: 'The approved state changed before the request was sent.',
   ambiguous: 'The request could not be read, or could be read in two ways.',
   not_ready: 'The gateway had no configuration in force.',
 }

@@ -37,3 +37,7 @@ export const NODE = {
     return BYSTANDERS.has(type) ? 'nobody' : (own ?? repository ?? rule ?? login)
   },
 } as const
+
+/** What a pin reads of a node. */
+export const PINNED_NODE =
+  'query($id:ID!){node(id:$id){...on PullRequest{headRefOid} ...on Ref{target{oid}} ...on Release{updatedAt}}}'

@@ -9,7 +9,7 @@ export const PULLS = `
   PUT    /repos/{owner}/{repo}/pulls/{number}/merge                    pr.merge                   write medium merge_method,commit_title,sha
   PUT    /repos/{owner}/{repo}/pulls/{number}/merge-async              pr.merge                   write medium merge_method,commit_title,sha @same
   GET    /repos/{owner}/{repo}/pulls/{number}/merge-async/{uuid}       pr.get_merge               read  low
-  PUT    /repos/{owner}/{repo}/pulls/{number}/update-branch            pr.update_branch           write low
+  PUT    /repos/{owner}/{repo}/pulls/{number}/update-branch            pr.update_branch           write low    expected_head_sha
   POST   /repos/{owner}/{repo}/pulls/{number}/codespaces               codespace.create           write medium
   GET    /repos/{owner}/{repo}/pulls/{number}/commits                  pr.list_commits            read  low
   GET    /repos/{owner}/{repo}/pulls/{number}/files                    pr.list_files              read  low
@@ -18,13 +18,13 @@ export const PULLS = `
   DELETE /repos/{owner}/{repo}/pulls/{number}/requested_reviewers      pr_reviewer.remove         write low    reviewers,team_reviewers
 
   GET    /repos/{owner}/{repo}/pulls/{number}/reviews                  pr_review.list             read  low
-  POST   /repos/{owner}/{repo}/pulls/{number}/reviews                  pr.review                  write low    event,body
+  POST   /repos/{owner}/{repo}/pulls/{number}/reviews                  pr.review                  write low    event,body,commit_id
   GET    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}      pr_review.get              read  low
   PUT    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}      pr_review.update           write low    body
   DELETE /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}      pr_review.delete           write medium
   GET    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/comments    pr_review.list_comments read  low
   PUT    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/dismissals  pr_review.dismiss       write medium message
-  POST   /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/events      pr.review               write low    event,body @same
+  POST   /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/events      pr.review               write low    event,body,commit_id @same
 
   GET    /repos/{owner}/{repo}/pulls/comments                          pr_comment.list_in_repo    read  low
   GET    /repos/{owner}/{repo}/pulls/comments/{comment_id}             pr_comment.get             read  low

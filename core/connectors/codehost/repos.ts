@@ -43,7 +43,7 @@ export const REPOS = `
   POST   /repos/{owner}/{repo}/deployments/{deployment_id}/statuses    deployment_status.create   write medium state,environment
 
   GET    /repos/{owner}/{repo}/releases                                release.list               read  low
-  POST   /repos/{owner}/{repo}/releases                                release.create             write medium tag_name,name,draft,prerelease
+  POST   /repos/{owner}/{repo}/releases                                release.create             write medium tag_name,name,draft,prerelease,target_commitish
   POST   /repos/{owner}/{repo}/releases/generate-notes                 release.generate_notes     read  low    tag_name
   GET    /repos/{owner}/{repo}/releases/latest                         release.get_latest         read  low
   GET    /repos/{owner}/{repo}/releases/tags/{tag/}                    release.get_by_tag         read  low

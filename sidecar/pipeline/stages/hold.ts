@@ -6,10 +6,12 @@ import { bindingOf, boundRequest } from '../binding.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import { bodyHash, hashBody } from '../body-hash.ts'
+import { completeRequest } from '../complete-request.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { replyWithEvents } from '../held-events.ts'
 import { describeHold } from '../hold-card.ts'
 import type { Pacer } from '../pacer.ts'
+import { changedState, readPins } from '../pins.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { primaryType } from '../primary-action.ts'
 import { refuse, refuseReading } from '../refuse.ts'
@@ -78,14 +80,31 @@ async function holdOnce(
 ): Promise<StageResult | 'again'> {
   const bodySha256 = exchange.bodyBytes === undefined ? null : bodyHash(exchange.bodyBytes)
   const bound = boundRequest(exchange)
-  const binding = bindingOf(exchange, bound)
-  const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bound, bodySha256 }))
+  const pins = await readPins(exchange, ports)
+  const binding = bindingOf(exchange, bound, pins)
+  const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bound, bodySha256, pins }))
   if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
   if ((await runAll(recheck, exchange)) === 'responded') return 'responded'
   exchange.approvalId = outcome.approvalId
-  return !isStillHeld(exchange) || bindingOf(exchange, boundRequest(exchange)) === binding
-    ? 'continue'
-    : 'again'
+  if (isStillHeld(exchange) && bindingOf(exchange, boundRequest(exchange), pins) !== binding) return 'again'
+  const changed = changedState(pins, await readPins(exchange, ports))
+  if (changed !== null) return refuseVoid(exchange, outcome.approvalId, changed)
+  exchange.completedWith = completeRequest(exchange, pins)
+  return 'continue'
+}
+
+/** The approval was for a state that is no more. It is spent, so that it opens nothing when the old state comes back. */
+function refuseVoid(exchange: Exchange, approvalId: string, changed: string): StageResult {
+  const detail = `${changed} The approval is void, and nothing was sent. Send the request again to ask for the present state.`
+  const extra = {
+    approval_id: approvalId,
+    decision: 'deny',
+    action_type: primaryType(exchange),
+    reason: detail,
+  }
+  return refuse(exchange, {
+    ...{ code: 'approval_void', reason: 'approval_void', detail, reference: approvalId, extra },
+  })
 }
 
 function isStillHeld(exchange: Exchange): boolean {

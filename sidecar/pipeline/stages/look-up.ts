@@ -10,6 +10,7 @@ import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { hasUnknownTarget } from '../../../core/connectors/target-by-id.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import { askingOf } from '../asking.ts'
 import { decideNow, decideRead } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -102,18 +103,14 @@ function keyOf({ method, host, target, body = '' }: LookUp): string {
 }
 
 async function ask(exchange: Exchange, questions: readonly LookUp[], given: Given): Promise<StageResult> {
-  const { snapshot, connector: bound, request, agent } = exchange
-  if (snapshot === undefined || bound === undefined || request === undefined || agent === undefined) {
-    throw new Error('looked up before the request was routed')
-  }
   const { ports, lookUps, named } = given
-  const asking = { snapshot, bound, request, agent: agent.name }
+  const asking = askingOf(exchange)
   const answers = new Map(
     await Promise.all(
       questions.map(async (lookUp) => [keyOf(lookUp), await ports.lookUps.ask(asking, lookUp)] as const),
     ),
   )
-  const place = { request, config: bound.config }
+  const place = { request: asking.request, config: asking.bound.config }
   const complete = (action: Action): readonly Action[] => {
     const own = lookUps.of(action, place)
     const known = own.map((lookUp) => ({ lookUp, values: answers.get(keyOf(lookUp)) ?? null }))

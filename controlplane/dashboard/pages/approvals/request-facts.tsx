@@ -4,6 +4,7 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { ApproverSets } from './approver-sets.tsx'
 import { policyBehind } from './permission-proposal.ts'
+import { PinnedState } from './pinned-state.tsx'
 
 /** Destination, agent, and the rule that requires an approver. */
 export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
@@ -14,6 +15,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
         ['Held by', <HeldBy key="rule" card={card} />],
         ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
+        ['State', <PinnedState key="state" pins={card.pins} />],
         ['Held at', <TimeText key="at" at={card.created_at} />],
         [
           'Body',

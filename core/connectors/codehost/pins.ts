@@ -1,0 +1,154 @@
+import type { Action, Parameters } from '../../action/action.ts'
+import type { CanonicalRequest } from '../../request/canonical.ts'
+import type { LookUp, LookUpPlace } from '../look-up.ts'
+import { once } from '../once.ts'
+import type { Pin, Pins } from '../pin.ts'
+import { PINNED_NODE } from './node-look-up.ts'
+
+/**
+ * `ACTION | STATE | READ | MEMBER | GIVEN`. READ: paths below the repository, of which the first that has an answer counts,
+ * with a default behind `=`; `node:PARAMETER` for a node id of GraphQL; `-` where only the request can tell. MEMBER: where
+ * the answer has the state. GIVEN: the parameter in which the API takes the state, and refuses another one.
+ */
+const TABLE = `
+  pr.merge           | head commit     | /pulls/{number}              | head.sha   | sha
+  pr.merge           | head commit     | node:pullRequestId           | headRefOid | sha
+  pr.update_branch   | head commit     | /pulls/{number}              | head.sha   | expected_head_sha
+  pr.update_branch   | head commit     | node:pullRequestId           | headRefOid | expectedHeadOid
+  pr.review          | head commit     | /pulls/{number}              | head.sha   | commit_id
+  pr.review          | head commit     | node:pullRequestId           | headRefOid | commitOID
+  branch.update      | commit before   | /git/ref/{ref}               | object.sha | -
+  branch.update      | commit before   | node:refId                   | target.oid | -
+  branch.update      | commit before   | -                            | -          | beforeOid
+  branch.delete      | commit before   | /git/ref/{ref}               | object.sha | -
+  branch.delete      | commit before   | node:refId                   | target.oid | -
+  branch.delete      | commit before   | -                            | -          | beforeOid
+  branch.delete      | commit before   | -                            | -          | before
+  git.push           | commit before   | -                            | -          | before
+  git.force_push     | commit before   | -                            | -          | before
+  branch.merge       | commit to merge | /commits/{head}              | sha        | -
+  branch.merge       | commit before   | /commits/{base}              | sha        | -
+  workflow.dispatch  | commit          | /commits/{ref}               | sha        | -
+  deployment.create  | commit          | /commits/{ref}               | sha        | -
+  deployment.delete  | commit          | /deployments/{deployment_id} | sha        | -
+  deployment.review  | commit          | /actions/runs/{run_id}       | head_sha   | -
+  release.create     | commit          | /git/ref/tags/{tag_name} /commits/{target_commitish=HEAD} | object.sha sha | -
+  release.update     | last change     | /releases/{id}               | updated_at | -
+  release.update     | last change     | node:releaseId               | updatedAt  | -
+  release.delete     | last change     | /releases/{id}               | updated_at | -
+  release.delete     | last change     | node:releaseId               | updatedAt  | -
+  file.update        | content before  | -                            | -          | sha
+  file.delete        | content before  | -                            | -          | sha
+`
+
+type Row = {
+  readonly state: string
+  readonly reads: readonly Read[]
+  /** Null where the API takes the state in no parameter. */
+  readonly given: string | null
+}
+type Read = { readonly from: string; readonly member: readonly string[] }
+
+export const CODEHOST_PINS: Pins = {
+  of(action, place) {
+    const rows = table().get(action.type) ?? []
+    const states = Map.groupBy(rows, ({ state }) => state)
+    return [...states].map(([state, ofState]) => pinOf(action, { state, rows: ofState, place }))
+  },
+  entries: () =>
+    [...table()].flatMap(([actionType, rows]) =>
+      [...Map.groupBy(rows, ({ state }) => state)].map(([state, ofState]) => ({
+        ...{ actionType, state },
+        takenAs: [...new Set(ofState.flatMap(({ given }) => given ?? []))],
+      })),
+    ),
+}
+
+type OfState = { readonly state: string; readonly rows: readonly Row[]; readonly place: LookUpPlace }
+
+function pinOf({ type: actionType, parameters }: Action, { state, rows, place }: OfState): Pin {
+  const given = rows.map((row) => givenBy(row, parameters)).find((one) => one !== undefined)
+  if (given !== undefined) return { actionType, state, given, reads: [] }
+  for (const row of rows) {
+    const reads = row.reads.flatMap((read) => lookUpOf(read, parameters, place.request) ?? [])
+    if (reads.length === 0) continue
+    const isSent = row.given !== null && reads.every(({ method }) => method === 'GET')
+    return { actionType, state, reads, ...(isSent ? { sentAs: row.given } : {}) }
+  }
+  return { actionType, state, reads: [] }
+}
+
+function givenBy({ given }: Row, parameters: Parameters): string | undefined {
+  const value = given === null ? undefined : parameters[given]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+const MAX_ID = 256
+
+function lookUpOf({ from, member }: Read, parameters: Parameters, request: CanonicalRequest): LookUp | null {
+  const { host, rawPath } = request
+  const isGraphql = request.segments.at(-1) === 'graphql'
+  if (from.startsWith('node:')) {
+    const id = parameters[from.slice('node:'.length)]
+    if (!isGraphql || typeof id !== 'string' || id.length > MAX_ID) return null
+    const body = JSON.stringify({ query: PINNED_NODE, variables: { id } })
+    return fresh({ method: 'POST', host, target: rawPath, body }, ['data', 'node', ...member])
+  }
+  const base = isGraphql ? null : repositoryPath(request)
+  const path = filled(from, parameters)
+  return base === null || path === null ? null : fresh({ method: 'GET', host, target: base + path }, member)
+}
+
+/** Read anew each time: an answer of before fixes nothing. */
+function fresh(
+  question: Pick<LookUp, 'method' | 'host' | 'target' | 'body'>,
+  member: readonly string[],
+): LookUp {
+  return { name: 'pin', ...question, members: [member], keepMs: 0, keptWith: member }
+}
+
+/** The request's own path down to the repository. */
+function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | null {
+  const at = segments.findIndex((one) => one === 'repos' || one === 'repositories')
+  if (at === -1) return null
+  const end = at + (segments[at] === 'repos' ? 3 : 2)
+  return rawSegments.length < end ? null : `/${rawSegments.slice(0, end).join('/')}`
+}
+
+/** The path with its parameters; null where one is missing, or would lead to another path. */
+function filled(template: string, parameters: Parameters): string | null {
+  let isWhole = true
+  const path = template.replaceAll(/\{(\w+)(?:=(\w+))?\}/g, (_all, name: string, fallback?: string) => {
+    const text = pathText(parameters[name] ?? fallback)
+    isWhole &&= text !== null
+    return text ?? ''
+  })
+  return isWhole ? path : null
+}
+
+/** The API takes `heads/x` in a path where a body has `refs/heads/x`. */
+function pathText(value: unknown): string | null {
+  if (typeof value !== 'string' && typeof value !== 'number') return null
+  const segments = String(value)
+    .replace(/^refs\//, '')
+    .split('/')
+  if (segments.some((one) => one === '' || one === '.' || one === '..')) return null
+  return segments.map((one) => encodeURIComponent(one)).join('/')
+}
+
+const table = once(() => {
+  const lines = TABLE.trim().split('\n')
+  return Map.groupBy(lines.map(readLine), ({ type }) => type)
+})
+
+function readLine(line: string): Row & { readonly type: string } {
+  const [action = '', state = '', from = '', member = '', given = '-'] = line
+    .split('|')
+    .map((one) => one.trim())
+  const members = member.split(' ')
+  const reads =
+    from === '-'
+      ? []
+      : from.split(' ').map((one, at) => ({ from: one, member: (members[at] ?? '').split('.') }))
+  return { type: `codehost.${action}`, state, reads, given: given === '-' ? null : given }
+}
