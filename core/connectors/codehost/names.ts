@@ -4,7 +4,7 @@ import type { NameKind, NameRules } from '../names.ts'
 const NAMES = `
   owner org organization organizations organization_slugs enterprise enterprise_team repo_owner template_owner new_owner
   username usernames selected_usernames user users login logins assignee assignees reviewers target_user
-  team_slug team_reviewers teams selected_teams actor author creator mentioned
+  team_slug team_reviewers teams selected_teams actor actor_identifier author creator mentioned
   userLogin userLogins ownerLogin ownerLogins organizationLogin organizationLogins teamSlug teamSlugs
 `
 /**

@@ -150,6 +150,7 @@ describe('names that the code host compares without case', () => {
     ['parameters.changes.exists(one, one.login == "Bob")', { changes: [{ login: 'BOB' }] }],
     ['parameters["assignees[]"] == "Bob"', { 'assignees[]': 'BOB' }],
     ['"Bob" in parameters.assignees', { 'assignees[0]': 'BOB' }],
+    ['parameters.actor_identifier == "Bob"', { actor_identifier: 'BOB' }],
   ])('names in lists and objects count as well: %s', (condition, parameters) => {
     expect(verdict(condition, at('acme/site', parameters))).toBe('deny')
   })
