@@ -180,7 +180,7 @@ describe('refusals beyond the first sixty of a minute', () => {
 
   it('are written when the window ends, without another request', async () => {
     const world = await start(DENIED)
-    const refusals = createRefusals({ ...world.ports, windowMs: 300 })
+    const refusals = createRefusals({ ...world.ports, windowMs: 2_000 })
     world.ports.refusals.assign = refusals.assign
     world.ports.refusals.finished = refusals.finished
     await flood(world, 70)
