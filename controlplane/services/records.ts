@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import { percent } from '../../core/decision/audit-details.ts'
 import type { TrafficRecord } from '../../core/record.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
 import type { RecordsBody } from '../../core/wire/records.ts'
 import { touchAgents } from '../store/agents.ts'
 import { type AuditEvent, agentActor, appendAuditAll } from '../store/audit.ts'
 import { foreignAgents } from '../store/gateway-agents.ts'
+import { getGateway } from '../store/gateways.ts'
 import type { Db, Query } from '../store/query.ts'
 import {
   findActionOwners,
@@ -16,6 +16,7 @@ import {
 } from '../store/records.ts'
 import { insertTraffic } from '../store/traffic.ts'
 import { refuseForeign } from './foreign-agents.ts'
+import { leaseMsOf } from './gateway-lease.ts'
 import { ownerKey } from './process-owners.ts'
 import { createReportedRefusals } from './reported-refusals.ts'
 
@@ -70,17 +71,21 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
 async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonly TrafficRecord[]) {
   const named = defined(records.map(({ agent }) => agent))
   const foreign = await foreignAgents(q, gateway, named)
-  const endOf = new Map(foreign.map(({ name, servedUntil }) => [name, servedUntil]))
+  if (foreign.length === 0) return
+  const leaseMs = leaseMsOf((await getGateway(q, gateway.gatewayId))?.spec)
+  // A gateway that the control plane does not reach serves its agents until the lease is over.
+  const endOf = new Map(
+    foreign.map(({ name, servedUntil }) => [name, servedUntil === null ? null : servedUntil + leaseMs]),
+  )
   refuseForeign({
     agents: foreign.flatMap(({ name, servedUntil }) => (servedUntil === null ? [name] : [])),
     records: records.filter((record) => isTooNew(record, endOf)).map(({ id }) => id),
   })
 }
 
-/** A gateway that the control plane does not reach serves its agents until the lease is over. */
 function isTooNew({ agent, time }: TrafficRecord, endOf: ReadonlyMap<string, number | null>): boolean {
   const end = endOf.get(agent ?? '') ?? null
-  return end !== null && Date.parse(time) > end + LIMITS.leaseEverythingMs
+  return end !== null && Date.parse(time) > end
 }
 
 /** A record that names the action or the approval of another agent tells of neither. */

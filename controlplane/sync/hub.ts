@@ -5,6 +5,7 @@ import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/syn
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
+import { leaseMsOf } from '../services/gateway-lease.ts'
 import { LOCAL_GATEWAY } from '../services/gateway-names.ts'
 import { withdrawAllReplicas } from '../store/gateway-processes.ts'
 import type { ProcessWord } from '../store/process-words.ts'
@@ -83,13 +84,6 @@ export type Hub = AsyncDisposable & {
   readonly orders: Pick<OrderBook, 'processOf' | 'waiting'>
 }
 
-function leaseMsOf(library: Pick<SectionLibrary, 'configuration'>): (gatewayId: string) => number {
-  return (gatewayId) => {
-    const spec = library.configuration?.gateways.get(gatewayId)?.spec
-    return (spec?.failurePolicy.everythingAfterSeconds ?? LIMITS.leaseEverythingMs / 1_000) * 1_000
-  }
-}
-
 /** Reads the state once, then watches the database. Rejects when it cannot be read. */
 export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
@@ -97,7 +91,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const orders = createOrderBook()
   const census: Census = createCensus({
     ...{ db, roster, clock, replicaId: newId('process') },
-    leaseMs: leaseMsOf(library),
+    leaseMs: (id) => leaseMsOf(library.configuration?.gateways.get(id)?.spec),
     onLooked: () => {
       kill.look()
       sharing.look()

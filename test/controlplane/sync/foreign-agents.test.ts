@@ -122,6 +122,28 @@ test('records that a former gateway began after the end are refused one by one, 
   expect(await storedOf('alpha/leaver')).toHaveLength(2)
 })
 
+test('a former gateway with a longer lease may have begun records until the lease ended', async () => {
+  await replica.command(alpha, 'agents.register', { name: 'alpha/lingerer' })
+  await replica.db.query("update agents set gateway_id = $1 where name = 'alpha/lingerer'", [omega.id])
+  await replica.db.query(
+    "update former_gateways set until = clock_timestamp() - interval '3 hours' where agent = 'alpha/lingerer'",
+    [],
+  )
+  const setLease = (seconds: number) =>
+    replica.db.query(
+      `update gateways set spec = jsonb_set(spec, '{failurePolicy,everythingAfterSeconds}', to_jsonb($2::int))
+       where id = $1`,
+      [alpha.id, seconds],
+    )
+  const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  await setLease(7_200)
+  const [inLease, after] = [61, 59].map((minutes) => record({ agent: 'alpha/lingerer', time: at(minutes) }))
+  if (inLease === undefined || after === undefined) throw new Error('no records')
+  expect((await upload([inLease, after])).body).toMatchObject({ refused: { record_ids: [after.id] } })
+  expect((await upload([inLease])).body).toEqual({ accepted: [inLease.id] })
+  await setLease(600)
+})
+
 test('a record names no action and no approval of an agent of another gateway', async () => {
   const body = holdBody({ agent: 'omega/bot', binding: 'd'.repeat(64) })
   const asked = await replica.gateway(omega, 'POST', '/api/gateway/holds', body, 'proc_omega')
