@@ -92,6 +92,11 @@ function create(kind: ResourceKind, name: string, spec: object): void {
 const drop = (kind: ResourceKind, name: string) => api.store.remove(collection(kind), 'team', name)
 const permission = (name: string) =>
   create('Permission', name, { gatewayRefs: [{ name: 'prod' }], rules: [RULE] })
+/** Each replica makes those that are missing, whether it leads or not. */
+function createEmergencyMaps(): void {
+  for (const namespace of ['system', 'team'])
+    api.store.create('api/v1/configmaps', { metadata: { name: 'chaperone-emergency', namespace } })
+}
 
 /** `Kind/name` of everything that the control plane holds. */
 async function held(): Promise<string> {
@@ -109,8 +114,7 @@ const sweeps = () => api.calls.filter((call) => call.path.endsWith('/policies') 
 
 describe('the operator on an API server that misbehaves', () => {
   test('writes nothing in a second look at everything: counted at the server', async () => {
-    for (const namespace of ['system', 'team'])
-      api.store.create('api/v1/configmaps', { metadata: { name: 'chaperone-emergency', namespace } })
+    createEmergencyMaps()
     create('Gateway', 'prod', {})
     create('Connector', 'codehost', { type: 'codehost' })
     permission('prs')
@@ -167,6 +171,7 @@ describe('the operator on an API server that misbehaves', () => {
   })
 
   test('two operators never write at once, though the first is cut off without knowing it', async () => {
+    createEmergencyMaps()
     create('Gateway', 'prod', {})
     const first = await start('first')
     await eventually('the first leads', () => (first.operator.isLeader() ? true : null))
