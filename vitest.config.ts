@@ -12,6 +12,7 @@ const LONGEST = [
   'test/controlplane/sync/partition.test.ts',
   'test/clients/clients.test.ts',
   'test/capture/laptop.test.ts',
+  'test/agents/pinned.test.ts',
   'test/dashboard/second/pages.test.ts',
   'test/system/golden-live.test.ts',
   'test/controlplane/openapi/schemathesis.test.ts',
