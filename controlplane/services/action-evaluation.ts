@@ -1,14 +1,18 @@
 import type { Action } from '../../core/action/action.ts'
 import { type ActionSpec, actionFromSpec, type KnownAction } from '../../core/action/spec.ts'
+import { withActionsBeside } from '../../core/connectors/actions-beside.ts'
 import type { ExecuteSpec } from '../../core/connectors/connector.ts'
 import { connectorsOfAction } from '../../core/connectors/execute-request.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
-import { combineConnectors } from '../../core/decision/combine.ts'
+import { combineAll, combineConnectors } from '../../core/decision/combine.ts'
 import { type DecisionRules, decide, underKillSwitch } from '../../core/decision/decide.ts'
 import type { AgentFacts, Decision, DecisionInput } from '../../core/decision/decision.ts'
+import { plainDecision } from '../../core/decision/egress.ts'
 import { shownEnvironment } from '../../core/decision/environment.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
+import { decideReach } from '../../core/decision/provider-reach.ts'
 import { OUTCOME } from '../../core/decision/vocabulary.ts'
+import { isRefusal } from '../../core/request/canonical.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
 import type { DecisionView } from '../../core/wire/v1.ts'
 import type { AgentRow } from '../store/agents.ts'
@@ -46,16 +50,39 @@ export function evaluateAction(
   const place = placeOf(deps, rules, agent, spec)
   const options = given.trace === undefined ? {} : { trace: given.trace }
   const nowMs = deps.clock.nowMs()
-  const inputs = boundsOf(place).map((bound) => inputOf({ ...place, bound }, agent, { spec, nowMs }))
-  const inForce = rulesFor(rules, place)
+  const bounds = boundsOf(place)
+  const asked = { inForce: rulesFor(rules, place), agent, spec, nowMs, options }
   const decision = combineConnectors(
     place.connectors.map(({ entry }) => entry.name),
-    inputs.map((input) => decide(inForce, input, options)),
+    bounds.map((bound) => decideAt({ ...place, bound }, asked)),
   )
   const entry = stopOf(deps.kills(), agent, place)
-  const [input] = inputs
-  const environment = input && shownEnvironment(input)
+  const [bound = null] = bounds
+  const environment = shownEnvironment(inputOf({ ...place, bound }, agent, asked))
   return { ...place, environment, decision: entry === null ? decision : underKillSwitch(decision, entry) }
+}
+
+type Asked = {
+  readonly inForce: DecisionRules
+  readonly agent: AgentRow
+  readonly spec: ActionSpec
+  readonly nowMs: number
+  readonly options: { readonly trace?: boolean }
+}
+
+/** The strictest decision about the action and what its parameters make the provider do. */
+function decideAt(place: BoundPlace, asked: Asked): Decision {
+  const actions = withActionsBeside(place.action, place.bound)
+  if (isRefusal(actions))
+    return plainDecision('deny', 'deny', `The parameters: ${actions.detail}.`, 'default')
+  const decisions = actions.map((action) => {
+    const input = inputOf({ ...place, action }, asked.agent, asked)
+    return decide(asked.inForce, input, asked.options)
+  })
+  return combineAll(
+    actions.map(({ type }) => type),
+    decisions,
+  )
 }
 
 export type Place = Omit<Evaluated, 'decision' | 'environment'>
@@ -116,8 +143,10 @@ function rulesFor(rules: ActionRules, { gateway, connectors }: Place): DecisionR
   }
 }
 
+type BoundPlace = Place & { readonly bound: BoundConnector | null }
+
 function inputOf(
-  { action, gateway, bound }: Place & { readonly bound: BoundConnector | null },
+  { action, gateway, bound }: BoundPlace,
   agent: AgentRow,
   { spec, nowMs }: { readonly spec: ActionSpec; readonly nowMs: number },
 ): DecisionInput {
@@ -128,6 +157,7 @@ function inputOf(
     ...(gateway === null ? {} : { gateway: named(gateway.snapshot.gateway) }),
     ...(bound === null ? {} : { connector: { ...named(bound.entry), type: bound.connector.name } }),
     ...(spec.context === undefined ? {} : { context: spec.context }),
+    ...(gateway === null || bound === null ? {} : { reach: decideReach(gateway.snapshot, bound, action) }),
   }
 }
 

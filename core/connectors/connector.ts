@@ -231,6 +231,8 @@ export type Connector = {
   readonly pins?: Pins
   /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
+  /** What the provider does besides for an action that is submitted by its name, as its parameters say. */
+  actionsBeside?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }

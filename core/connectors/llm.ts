@@ -23,7 +23,7 @@ import type { MessageProtocol } from './message-protocol.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
-import { providerRows, withProviderActions } from './provider-side/actions.ts'
+import { actionsOfSpec, providerRows, withProviderActions } from './provider-side/actions.ts'
 import { type CompiledTable, compileTable } from './provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from './provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from './provider-side/table-b.ts'
@@ -114,6 +114,7 @@ function createModelConnector(provider: Provider): Connector {
       return catalogue()
     },
     prepare: () => void trie(),
+    actionsBeside: (action, config) => actionsOfSpec(provider.side, action, config),
     toRequest: (spec, config) => {
       const address = executeAddress(config, domain, style.root)
       const request = executeByRows(style.rows(), spec, { ...address, format: 'json' })

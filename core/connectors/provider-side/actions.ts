@@ -1,5 +1,7 @@
 import type { Action } from '../../action/action.ts'
-import { isRefusal } from '../../request/canonical.ts'
+import { isRefusal, type Refusal } from '../../request/canonical.ts'
+import { scanJson } from '../../request/json-scan.ts'
+import { runSliced } from '../../sliced.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../connector.ts'
 import { actionsOf, namedAction } from '../named-action.ts'
 import { unreadAct } from './batch-file.ts'
@@ -40,6 +42,21 @@ export function withProviderActions(
   if (all.length === 0) return named
   const further = all.map((act) => actionOf(table.table.connector, act, config))
   return { kind: 'actions', actions: [...actionsOf(named), ...further] }
+}
+
+const UTF8 = new TextEncoder()
+
+/** The same for an action that is submitted by its name: its parameters are the body of its request. */
+export function actionsOfSpec(
+  table: CompiledTable,
+  action: Action,
+  config: ConnectorConfig,
+): readonly Action[] | Refusal {
+  const scan = runSliced(
+    scanJson(UTF8.encode(JSON.stringify(action.parameters)), { keep: [], find: table.find }),
+  )
+  const acts = isRefusal(scan) ? scan : readProviderActs(table, [action], { found: scan.found })
+  return isRefusal(acts) ? acts : acts.map((act) => actionOf(table.table.connector, act, config))
 }
 
 function unreadActs({ table }: CompiledTable, actions: readonly Action[]): readonly ProviderAct[] {
