@@ -42,6 +42,7 @@ import { createActionRoutes } from './routes/v1-actions.ts'
 import { createOrgRoutes } from './routes/v1-org.ts'
 import { gatewayOfAgent } from './services/gateway-names.ts'
 import { getGateway } from './store/gateways.ts'
+import { findHandleOwners } from './store/provider-handles.ts'
 import { lendSlots } from './store/rate-slots.ts'
 
 /** Everything that is served. */
@@ -95,6 +96,7 @@ export function createRoutes(
       hub: { ...hub, settle: parts.relay.settle },
       ownProcesses: parts.identify.ownProcesses,
       lend: (borrower, asked) => lendSlots(db, borrower, asked),
+      handleOwners: (asked) => findHandleOwners(db, asked),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),
     ...createOperatorRoutes(parts),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { GivenHandle, HandleOwnerSchema } from './wire/handles.ts'
 
 /**
  * Why it was not simply let through, in the words of the decision: what settled it, the sentence, the rules with an
@@ -95,6 +96,10 @@ export const RecordSchema = z.object({
   method: z.string(),
   host: z.string().nullable(),
   path: z.string().nullable(),
+  /** Whose the things at the provider are that it names: `foreign` and `unknown` before `own`; absent where it names none. */
+  handle: HandleOwnerSchema.nullish(),
+  /** What the provider gave to the agent with its answer. */
+  given: z.array(GivenHandle).max(8).nullish(),
   /** What the agent was answered. */
   status: z.int().min(0).max(999).nullable(),
   error_type: z.string().nullable(),

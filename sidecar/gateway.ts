@@ -21,6 +21,7 @@ import type { ClientDeps } from './control/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { cutInactive } from './control/cut-inactive.ts'
 import { createExecutor } from './control/execute.ts'
+import { createAskOwners, createHandles } from './control/handles.ts'
 import { createKillState } from './control/kill-state.ts'
 import { createLend } from './control/lend.ts'
 import { createLive } from './control/live.ts'
@@ -152,6 +153,7 @@ function createCore(config: GatewayConfig, given: Made) {
     lookUps: upstream.lookUps,
     snapshot: control.snapshots.current,
     lease: { step: control.leaseStep },
+    handles: createHandles({ ask: createAskOwners(() => control.client), monotonicMs: clock.monotonicMs }),
   }
   const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
   const handle = createPipeline(ports, upstream, {

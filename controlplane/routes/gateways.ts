@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import type { HandlesBody, HandlesReply } from '../../core/wire/handles.ts'
 import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../core/wire/hold.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { RecordsBody, RecordsReply } from '../../core/wire/records.ts'
@@ -18,7 +19,9 @@ import type { Records } from '../services/records.ts'
 import type { Borrower } from '../store/rate-slots.ts'
 import type { Hub } from '../sync/hub.ts'
 import type { SectionLibrary } from '../sync/library.ts'
+import { assertOwn } from './assert-own.ts'
 import { certificate } from './gateway-certificate.ts'
+import { handles } from './gateway-handles.ts'
 import { type GatewayPrincipal, gatewayOf } from './gateway-principal.ts'
 
 export type GatewayRoutesDeps = {
@@ -30,6 +33,7 @@ export type GatewayRoutesDeps = {
   readonly ingestQuota: IngestQuota
   readonly commands: Commands
   readonly authority: GatewayAuthority
+  readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
   readonly lend: (borrower: Borrower, asked: SlotsBody) => Promise<SlotsReply>
   /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
@@ -43,7 +47,7 @@ const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
   return [
     ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],
-    ...[records(deps), commands(deps), certificate(deps), slots(deps)],
+    ...[records(deps), commands(deps), certificate(deps), slots(deps), handles(deps)],
   ]
 }
 
@@ -273,17 +277,6 @@ function slots({ lend }: GatewayRoutesDeps): Route {
 
 function holderOf({ gatewayId, sidecar }: GatewayPrincipal): HoldHolder {
   return { gatewayId, agent: sidecar?.agent.name ?? null }
-}
-
-/** A sidecar speaks for one agent. 403 when it names others, with their names in `refused`. */
-function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<string | null>): void {
-  if (sidecar === null) return
-  const others = agents.filter((agent) => agent !== null && agent !== sidecar.agent.name)
-  if (others.length === 0) return
-  throw new ChaperoneError('forbidden', {
-    detail: `This sidecar speaks for ${sidecar.agent.name}, not for ${others[0]}`,
-    extra: { refused: { agents: [...new Set(others)] } },
-  })
 }
 
 function gone({ name }: GatewayPrincipal): ChaperoneError {

@@ -25,6 +25,7 @@ const CleanupView = z.object({
     old_approvals: Count,
     stale_orders: Count,
     rate_slots: Count,
+    provider_handles: Count,
     lost_records: Count,
   }),
 })

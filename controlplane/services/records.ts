@@ -6,6 +6,7 @@ import { touchAgents } from '../store/agents.ts'
 import { type AuditEvent, agentActor, appendAuditAll } from '../store/audit.ts'
 import { foreignAgents } from '../store/gateway-agents.ts'
 import { getGateway } from '../store/gateways.ts'
+import { insertHandles } from '../store/provider-handles.ts'
 import type { Db, Query } from '../store/query.ts'
 import {
   findActionOwners,
@@ -53,6 +54,7 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
         const added = await insertTraffic(q, orgId, believed)
         const fresh = believed.filter((record) => added.has(record.id))
         await appendEvents(q, orgId, fresh)
+        await insertHandles(q, fresh)
         await insertLostRecords(q, ownerKey(gateway), lost)
         await touchAgents(q, [...new Set(fresh.flatMap(({ agent }) => (agent === null ? [] : [agent])))])
         return fresh

@@ -21,6 +21,7 @@ import {
   withMaintenanceLock,
 } from '../store/maintenance.ts'
 import { getOrg, type OrgRow } from '../store/orgs.ts'
+import { deleteOldHandles } from '../store/provider-handles.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteOldSlots } from '../store/rate-slots.ts'
 
@@ -119,6 +120,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
     stale_orders: await batches('stale_orders', deleteStaleOrders),
     lost_records: await batches('lost_records', deleteOldLostRecords(TRAFFIC_DAYS)),
     rate_slots: await batches('rate_slots', deleteOldSlots),
+    provider_handles: await batches('provider_handles', deleteOldHandles),
   }
   const isWhole = [...Object.values(cleaned), ...Object.values(also)].every((count) => count >= 0)
   const status = isWhole ? 'ok' : 'partial'

@@ -174,6 +174,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     ...(spec.pins === 'send' ? { pins: spec.pins } : {}),
     ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
     ...(spec.providerTools === undefined ? {} : { providerTools: spec.providerTools }),
+    ...(spec.handles === undefined ? {} : { handles: spec.handles }),
     ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
     ...exceptionsOf(spec),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),

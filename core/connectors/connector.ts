@@ -6,6 +6,7 @@ import type { OverridableFormat } from '../request/method-override.ts'
 import type { Sliced } from '../sliced.ts'
 import type { Commits, PackTools } from './codehost/push/pack.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
+import type { HandleReader } from './handles/handle.ts'
 import type { LookUps } from './look-up.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
@@ -182,6 +183,8 @@ export type Connector = {
    * `head`.
    */
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
+  /** Ids of things at the provider that agents are given and name later. */
+  readonly handles?: HandleReader
   /** Its WebSocket on which each message is a request of its own. */
   readonly messages?: MessageProtocol
   /** The API that it offers over a WebSocket whose messages the gateway does not read (`<name>.websocket.open`). */

@@ -3,6 +3,11 @@ import { isRefusal, type RawHeaders } from '../request/canonical.ts'
 import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
+import { LLM_A_HANDLES } from './handles/llm-a.ts'
+import { LLM_B_HANDLES } from './handles/llm-b.ts'
+import { LLM_C_HANDLES } from './handles/llm-c.ts'
+import { type CompiledHandles, compileHandles } from './handles/table.ts'
+import { tableHandles } from './handles/table-handles.ts'
 import { LLM_A_AGENTS } from './llm/a-agents.ts'
 import { LLM_A_FEDERATION } from './llm/a-federation.ts'
 import { LLM_A_OBJECTS } from './llm/a-objects.ts'
@@ -55,6 +60,8 @@ type Provider = {
   readonly eventFormat: ProviderEvents
   /** What its requests can make the provider reach or do. */
   readonly side: CompiledTable
+  /** Ids that its answers give and its requests name. */
+  readonly handles: CompiledHandles
   /** What the API demands of every request and an action spec does not say. */
   readonly demanded: RawHeaders
 }
@@ -96,7 +103,8 @@ function createModelConnector(provider: Provider): Connector {
       return withProviderActions(provider.side, named, { body: read.body, isUnread, config })
     },
     ...messagesOf(provider, naming),
-    find: provider.side.find,
+    find: { ...provider.side.find, ends: [...provider.side.find.ends, ...provider.handles.ends] },
+    handles: tableHandles(provider.handles),
     readUpload(request, config) {
       const named = parseByRows(naming, request, undefined, config)
       return isRefusal(named) ? null : uploadReader(provider.side, actionsOf(named))
@@ -155,6 +163,7 @@ export const llmA = createModelConnector({
   eventFormat: eventsA,
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   side: compileTable(LLM_A_PROVIDER_SIDE),
+  handles: compileHandles(LLM_A_HANDLES),
   messages: { type: 'llm_a.response.create', read: readResponseMessage, event: readResponseEvent },
   unreadSocketApi: 'Realtime API',
   demanded: [],
@@ -173,6 +182,7 @@ export const llmB = createModelConnector({
     bodyFields: [],
   },
   side: compileTable(LLM_B_PROVIDER_SIDE),
+  handles: compileHandles(LLM_B_HANDLES),
   demanded: ['anthropic-version', '2023-06-01'],
 })
 
@@ -190,6 +200,7 @@ export const llmC = createModelConnector({
     bodyFields: [],
   },
   side: compileTable(LLM_C_PROVIDER_SIDE),
+  handles: compileHandles(LLM_C_HANDLES),
   unreadSocketApi: 'Live API',
   demanded: [],
 })

@@ -5,6 +5,7 @@ import { parseStrictJson } from '../request/strict-json.ts'
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress } from './domains.ts'
+import { MCP_HANDLES } from './handles/mcp.ts'
 import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoint-paths.ts'
 import { mcpEventFormat } from './mcp/event-format.ts'
 import { judgeHeaders } from './mcp/headers.ts'
@@ -29,6 +30,7 @@ export const mcp: Connector = {
   decidingKeys: (request, config) =>
     isPost(request, config) || mayHoldMessage(request, config) ? DECIDING : [],
   bodyMayAct: mayHoldMessage,
+  handles: MCP_HANDLES,
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   unboundMembers: UNBOUND,

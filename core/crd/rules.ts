@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { EFFECT_CLASSES, EFFECT_PREFIX } from '../action/effect-class.ts'
 import { isPermissionPattern } from './action-patterns.ts'
+import { MODEL_RULES, type ModelShape } from './model-rules.ts'
 
 /**
  * What no single field of a custom resource can say. Each rule stands here twice, side by side: as CEL for the API
@@ -125,13 +126,10 @@ export const GATEWAY_RULES: SpecRules<GatewayShape> = {
   ],
 }
 
-type ConnectorShape = {
-  readonly type: string
+type ConnectorShape = ModelShape & {
   readonly domains?: readonly string[] | undefined
   readonly baseUrl?: string | undefined
   readonly endpoint?: readonly string[] | undefined
-  readonly webSocketMessages: boolean
-  readonly providerTools?: unknown
   readonly auth?: { readonly type: string; readonly header?: string | undefined } | undefined
   readonly upstream: {
     readonly url?: string | undefined
@@ -160,18 +158,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       message: 'is for type mcp only; remove it',
       holds: ({ type, endpoint }) => endpoint === undefined || type === 'mcp',
     },
-    {
-      cel: "!self.webSocketMessages || self.type == 'llm_a'",
-      path: ['webSocketMessages'],
-      message: 'is for type llm_a only; remove it',
-      holds: ({ type, webSocketMessages }) => !webSocketMessages || type === 'llm_a',
-    },
-    {
-      cel: "!has(self.providerTools) || self.type in ['llm_a', 'llm_b', 'llm_c']",
-      path: ['providerTools'],
-      message: 'is for types llm_a, llm_b and llm_c only; remove it',
-      holds: ({ type, providerTools }) => providerTools === undefined || type.startsWith('llm_'),
-    },
+    ...MODEL_RULES,
     {
       cel: "!has(self.auth) || self.auth.type != 'header' || has(self.auth.header)",
       path: ['auth', 'header'],

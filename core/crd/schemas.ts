@@ -128,6 +128,8 @@ export const UserRowSpec = z.strictObject({
   bodies: z.enum(['opaque']).optional(),
 })
 
+export const HandleRuleSpec = z.enum(['own', 'shared', 'strict'])
+
 export const ProviderToolsSpec = z.strictObject({
   allow: z.array(z.enum(REACHING_KINDS)).max(REACHING_KINDS.length).default([]),
 })
@@ -168,6 +170,11 @@ export const ConnectorSpec = z.strictObject({
   webSocketMessages: z.boolean().default(false),
   /** For types llm_a, llm_b and llm_c: what the provider may reach on behalf of a request. Left out or empty: nothing. */
   providerTools: ProviderToolsSpec.optional(),
+  /**
+   * For types llm_a, llm_b, llm_c and mcp: whether an agent may name sessions, responses, files, threads and batches that
+   * the provider gave to another agent. `own` (default): no. `strict`: nor those that are not known. `shared`: yes.
+   */
+  handles: HandleRuleSpec.optional(),
   /** Headers such as `Impersonate-User`, with which a request acts as another user; without an entry they are refused. */
   impersonationHeaders: z.array(headerName).max(32).default([]),
   /** Query parameters with the name of a credential (`token`) that select what a request acts upon: they are sent. */

@@ -4,6 +4,7 @@ import {
   ConnectorType,
   EnforcementLevelSchema,
   GatewaySpec,
+  HandleRuleSpec,
   PolicyDocument,
   ProviderToolsSpec,
   RuleDecisionSchema,
@@ -30,6 +31,8 @@ export const SYNC_PATHS = {
   commands: '/api/gateway/commands',
   /** Slots of a budget that several processes of one agent share. */
   slots: '/api/gateway/slots',
+  /** Whose things at a provider are: which agent was given their ids. */
+  handles: '/api/gateway/handles',
   /** A sidecar's own key, signed for a day. */
   certificate: '/api/gateway/certificate',
 } as const
@@ -94,6 +97,8 @@ export const ConnectorEntry = z.object({
   webSocketMessages: z.boolean().optional(),
   /** Left out: the provider may reach nothing on behalf of a request. */
   providerTools: ProviderToolsSpec.optional(),
+  /** Left out: `own`. */
+  handles: HandleRuleSpec.optional(),
   impersonationHeaders: z.array(z.string()).optional(),
   keepQuery: z.array(z.string()).optional(),
   pins: z.enum(['compare', 'send']).optional(),

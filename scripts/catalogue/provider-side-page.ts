@@ -4,11 +4,12 @@ import { type CompiledTable, compileTable, type FieldRow } from '../../core/conn
 import { LLM_A_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-b.ts'
 import { LLM_C_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-c.ts'
+import { handlesSection } from './handles-section.ts'
 
 /** `docs/actions/provider-side.md`: what a model request can make its provider reach or do. */
 export function providerSidePage(): string {
   const tables = [LLM_A_PROVIDER_SIDE, LLM_B_PROVIDER_SIDE, LLM_C_PROVIDER_SIDE].map(compileTable)
-  return [INTRODUCTION, kindsTable(), USE, ...tables.map(sectionOf), ''].join('\n\n')
+  return [INTRODUCTION, kindsTable(), USE, handlesSection(), ...tables.map(sectionOf), ''].join('\n\n')
 }
 
 const INTRODUCTION = `# What your model provider can do on your behalf

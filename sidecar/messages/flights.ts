@@ -48,13 +48,14 @@ export class Flights {
   }
 
   /** An event that names no lane, or an unknown one, belongs to the oldest. */
-  event({ lane, isEnd, errorStatus }: MessageEvent, size: number): void {
+  event({ lane, isEnd, errorStatus }: MessageEvent, head: string, size: number): void {
     const flight = this.#flights.find(({ exchange }) => exchange.channel?.lane === lane) ?? this.#flights[0]
     if (flight === undefined) return
     const { exchange, reply } = flight
     this.#begin(flight, errorStatus ?? 200)
     if (errorStatus !== null) exchange.outcome.errorType = errorTypeOf(errorStatus)
     reply.count(size)
+    exchange.onAnswerMessage?.(head)
     if (!isEnd) return
     this.ended++
     flight.end()

@@ -61,7 +61,7 @@ export class MessageSocket {
     })
     this.#down = new ServerFrames({
       pass: (bytes) => this.#toClient(bytes),
-      message: (head, size) => this.#flights.event(parts.protocol.event(head), size),
+      message: (head, size) => this.#flights.event(parts.protocol.event(head), head, size),
       boundary: () => this.#flush(),
       close: () => {
         this.#isDownClosed = true

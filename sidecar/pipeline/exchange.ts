@@ -4,11 +4,13 @@ import type { Named, OutboundEdit } from '../../core/connectors/connector.ts'
 import type { EventFormat } from '../../core/connectors/event-format.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
+import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/request/canonical.ts'
 import type { Sliced } from '../../core/sliced.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { RefusalRow } from '../../core/state/refusal-windows.ts'
+import type { GivenHandle } from '../../core/wire/handles.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
 import type { MessageRoom } from './body-budget.ts'
 import type { BodyScan } from './body-scan.ts'
@@ -226,6 +228,13 @@ export type Exchange = {
   time?: string | undefined
   /** Bytes that passed through an upgraded or tunnelled connection. */
   tunnelBytes?: { up: number; down: number } | undefined
+  /** Hashes of the things at the provider that the request names, and whose they are. */
+  namedHandles?: readonly string[] | undefined
+  handle?: HandleOwner | undefined
+  /** What the provider gave to the agent with its answer. */
+  given?: GivenHandle[] | undefined
+  /** Gets the beginning of every message of the answer over a WebSocket. */
+  onAnswerMessage?: ((head: string) => void) | undefined
   /** How many tools were taken out of the answer to a `tools/list`. */
   hiddenTools?: number | undefined
   /** The stage that runs, or ran last. */

@@ -17,6 +17,7 @@ import { createCredential } from './stages/credential.ts'
 import { createDecide } from './stages/decide.ts'
 import { createForward } from './stages/forward.ts'
 import { createGuards, createKillGuard } from './stages/guards.ts'
+import { createHandles } from './stages/handles.ts'
 import { createHold } from './stages/hold.ts'
 import { createIdentify, createRefresh } from './stages/identify.ts'
 import { createIntent } from './stages/intent.ts'
@@ -69,6 +70,7 @@ export function createPipeline(
     route,
     createGuards(ports, concurrency),
     ...naming,
+    createHandles(ports),
     ...cleared,
     createRenew(ports, [...again, ...cleared]),
     createIntent(ports),

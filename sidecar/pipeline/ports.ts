@@ -1,9 +1,13 @@
+import type { Handle } from '../../core/connectors/handles/handle.ts'
+import type { BoundConnector } from '../../core/connectors/registry.ts'
+import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../core/state/lease.ts'
 import type { Taken } from '../../core/state/sliding-window.ts'
 import type { HoldBody } from '../../core/wire/hold.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
+import type { AgentEntry } from '../../core/wire/sync.ts'
 import type { Seat } from '../roster.ts'
 import type { LookUpPort } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
@@ -22,6 +26,7 @@ export type PipelinePorts = {
   readonly live: LivePort
   readonly events: EventPort
   readonly refusals: RefusalPort
+  readonly handles: HandlePort
   readonly clock: { nowMs(): number; monotonicMs(): number }
   /** When a held request gets events, and how often; those of `LIMITS` when absent. */
   readonly heldEvents?: { readonly openAfterMs: number; readonly everyMs: number }
@@ -101,6 +106,18 @@ export type HoldOutcome =
   /** The control plane opened an approval and takes care of the answer: nobody waits for it here. */
   | { readonly kind: 'deferred'; readonly approvalId: string }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
+
+/** Which agent a provider gave what: sessions, responses, files, threads, batches. */
+export type HandlePort = {
+  /** Stands for the id: a hash. */
+  keyOf(bound: BoundConnector, handle: Handle): string
+  give(key: string, agent: AgentEntry): void
+  /** In the order of the keys. Never rejects: what nobody knows is `unknown`. */
+  ownersOf(
+    keys: readonly string[],
+    agent: AgentEntry,
+  ): readonly HandleOwner[] | Promise<readonly HandleOwner[]>
+}
 
 export type LivePort = {
   /** Registers something that the kill switch can cut; returns the function that unregisters it. */

@@ -6,7 +6,7 @@ import type { TrafficRecord } from '../../core/record.ts'
  */
 export function recordJson(record: TrafficRecord): string {
   const { process, rule, after } = partsOf(record)
-  return `{"id":${text(record.id)}${process}${record.seq},"time":"${record.time}"${rule}${nullable(record.path)},"status":${record.status},"error_type":${nullable(record.error_type)},"latency_ms":${number(record.latency_ms)},"overhead_ms":${number(record.overhead_ms)},"bytes_in":${record.bytes_in},"bytes_out":${record.bytes_out}${after}${auditText(record)}${refusalsText(record)}}`
+  return `{"id":${text(record.id)}${process}${record.seq},"time":"${record.time}"${rule}${nullable(record.path)}${handleText(record)},"status":${record.status},"error_type":${nullable(record.error_type)},"latency_ms":${number(record.latency_ms)},"overhead_ms":${number(record.overhead_ms)},"bytes_in":${record.bytes_in},"bytes_out":${record.bytes_out}${after}${auditText(record)}${refusalsText(record)}}`
 }
 
 /**
@@ -119,6 +119,12 @@ function afterText(record: TrafficRecord): string {
   return flat(
     `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}${whyText(record)}`,
   )
+}
+
+/** Few requests name or are given anything. */
+function handleText({ handle, given }: TrafficRecord): string {
+  const named = handle === null || handle === undefined ? '' : `,"handle":"${handle}"`
+  return given === null || given === undefined ? named : `${named},"given":${JSON.stringify(given)}`
 }
 
 function whyText({ why }: TrafficRecord): string {

@@ -45,6 +45,8 @@ export function buildRecord(
     method: raw.method.slice(0, 32),
     host: hostOf(exchange),
     path: request === undefined ? rawRecordPath(raw) : recordPath(request),
+    handle: exchange.handle,
+    given: exchange.given,
     status: outcome.status,
     error_type: outcome.errorType,
     latency_ms: rounded(now - exchange.acceptedAt),

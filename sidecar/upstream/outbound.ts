@@ -16,8 +16,15 @@ export type Outbound = {
   /** Called when the answer begins. */
   readonly onHead?: (() => void) | null
   readonly edit?: AnswerEdit | null
+  readonly answer?: AnswerWatch | null
   /** Takes the injected credential out of the answer. */
   readonly echoMask?: EchoMask | null
+}
+
+/** Somebody who looks at the answer on its way, and may change nothing. */
+export type AnswerWatch = {
+  head(status: number, headers: RawHeaders): void
+  data(chunk: Buffer): void
 }
 
 /** Somebody who looks at the body on its way, and may change nothing. */

@@ -85,6 +85,7 @@ export class Relay implements ResponseHandler, Watched {
       return
     }
     this.#outbound.onHead?.()
+    this.#outbound.answer?.head(status, headers)
     const { outcome } = this.#exchange
     outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status
@@ -107,6 +108,7 @@ export class Relay implements ResponseHandler, Watched {
 
   data(chunk: Buffer): boolean {
     this.quiet = 0
+    this.#outbound.answer?.data(chunk)
     if (this.#stream === null || this.#stream.write(chunk)) return true
     this.#stream.onDrain(() => {
       this.quiet = 0

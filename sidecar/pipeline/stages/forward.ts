@@ -9,8 +9,9 @@ import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/targe
 import type { BodyBudget } from '../body-budget.ts'
 import { scanCandidates } from '../candidate-name.ts'
 import type { Exchange, Stage } from '../exchange.ts'
+import { handleWatchOf, watchMessages } from '../handle-watch.ts'
 import type { Pacer } from '../pacer.ts'
-import type { PipelinePorts } from '../ports.ts'
+import type { HandlePort, PipelinePorts } from '../ports.ts'
 import { askForPlain, toolFilterOf } from '../tool-filter.ts'
 
 export type ForwardDeps = {
@@ -21,7 +22,7 @@ export type ForwardDeps = {
 
 /** The only stage that reaches an upstream. */
 export function createForward(
-  { clock }: Pick<PipelinePorts, 'clock'>,
+  { clock, handles }: Pick<PipelinePorts, 'clock' | 'handles'>,
   { upstream, pacer, budget }: ForwardDeps,
 ): Stage {
   return {
@@ -29,10 +30,16 @@ export function createForward(
     run(exchange): Promise<undefined> {
       const { request, channel } = exchange
       if (request === undefined) throw new Error('forwarded before it was read')
-      if (channel !== undefined) return channel.forward(exchange)
+      if (channel !== undefined) {
+        watchMessages(exchange, handles)
+        return channel.forward(exchange)
+      }
       const target = whereTo(exchange, request)
       if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target, helloRule(exchange, request))
-      return upstream.forward(exchange, outboundOf(exchange, target, { nowMs: clock.nowMs(), pacer, budget }))
+      return upstream.forward(
+        exchange,
+        outboundOf(exchange, target, { nowMs: clock.nowMs(), handles, pacer, budget }),
+      )
     },
   }
 }
@@ -56,20 +63,27 @@ function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): 
   return plainTarget(request, snapshot !== undefined && mayBePrivate(snapshot, host, port))
 }
 
-type Sending = Omit<ForwardDeps, 'upstream'> & { readonly nowMs: number }
+type Sending = Omit<ForwardDeps, 'upstream'> & { readonly nowMs: number; readonly handles: HandlePort }
 
-function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer, budget }: Sending): Outbound {
+function outboundOf(
+  exchange: Exchange,
+  target: UpstreamTarget,
+  { nowMs, handles, pacer, budget }: Sending,
+): Outbound {
   const { outbound, raw } = exchange
   if (outbound === undefined) throw new Error('forwarded before its credentials were seen to')
   const edit = toolFilterOf(exchange, nowMs, pacer)
+  const answer = handleWatchOf(exchange, handles)
+  const isPlain = edit !== null || answer?.readsBody === true || isReadHere(exchange)
   return {
     target,
     method: raw.method,
     path: outbound.rawTarget,
-    rawHeaders: headersOf(exchange, edit !== null || isReadHere(exchange)),
+    rawHeaders: headersOf(exchange, isPlain),
     body: exchange.bodyBytes ?? exchange.body.forward(),
     watch: scanCandidates(exchange),
     edit,
+    answer,
     echoMask: exchange.echoMask ?? null,
     onHead: exchange.reservedBytes === undefined ? null : () => discardBody(exchange, budget),
   }

@@ -31,6 +31,7 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { findGatewayByName, getGateway, upsertGateway } from '../../../controlplane/store/gateways.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
+import { findHandleOwners } from '../../../controlplane/store/provider-handles.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { lendSlots } from '../../../controlplane/store/rate-slots.ts'
 import { listGroups } from '../../../controlplane/store/users.ts'
@@ -159,6 +160,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       ingestQuota: createIngestQuota({ nowMs: clock.monotonicMs, gatewayPerSecond: 200 }),
       authority: createGatewayAuthority(KEYRING, Date.now()),
       lend: (borrower, asked) => lendSlots(db, borrower, asked),
+      handleOwners: (asked) => findHandleOwners(db, asked),
       commands: createCommands({
         db,
         keyring: KEYRING,

@@ -143,6 +143,7 @@ describe('a rule says in CEL what its function says', () => {
                 { endpoint: ['/mcp'] },
                 { webSocketMessages: true },
                 { providerTools: {} },
+                { handles: 'own' },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
               ).map((rest) =>
                 ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),

@@ -35,6 +35,8 @@ describe('a WebSocket whose messages are read', () => {
         ...{ action_type: 'llm_a.response.create_stream', decision: 'ALLOW', status: 200 },
         ...{ method: 'POST', path: '/v1/responses', host: 'api.openai.com', transport: 'websocket' },
       })
+    // The answer to the first message gave the agent what the second one names.
+    expect(world.records.map(({ handle = null }) => handle)).toEqual([null, 'own'])
     client.socket.close(1000)
     expect(await client.closed).toBe(1000)
     await vi.waitFor(() => expect(world.records).toHaveLength(3))

@@ -16,6 +16,7 @@ import type {
   PolicyEntry,
   SECTION_SCHEMAS,
 } from '../../../core/wire/sync.ts'
+import { type AskOwners, createHandles } from '../../../sidecar/control/handles.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
 import { createPipeline, type PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
@@ -66,6 +67,7 @@ export type World = AsyncDisposable & {
     rate: { ok: true } | { ok: false; retryAfterS: number }
     isWritable: boolean
     intentError: Error | null
+    onHandles: AskOwners
     onHold: (hold: HoldBody, signal: ExchangeSignal) => Promise<HoldOutcome>
   }
   apply(rules: Rules): void
@@ -97,6 +99,7 @@ export async function startWorld(
     rate: { ok: true },
     isWritable: true,
     intentError: null,
+    onHandles: async ({ hashes }) => ({ owners: hashes.map(() => 'unknown') }),
     onHold: async () => ({ kind: 'expired', approvalId: 'apv_1', note: null }),
   }
   const dropped: string[] = []
@@ -148,6 +151,10 @@ export async function startWorld(
     },
     clock: { nowMs: () => clock.wallMs ?? Date.now(), monotonicMs: () => clock.aheadMs + performance.now() },
     newId: (kind) => makeId(kind, Buffer.from(String(ids++).padStart(16, '0'))),
+    handles: createHandles({
+      ask: (asked) => state.onHandles(asked),
+      monotonicMs: () => clock.aheadMs + performance.now(),
+    }),
     refusals: {
       assign: (exchange) => refusals.assign(exchange),
       finished: (exchange) => refusals.finished(exchange),

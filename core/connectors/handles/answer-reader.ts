@@ -1,0 +1,78 @@
+import { createMemberReader, type MemberReader } from './member-reader.ts'
+
+/** Beyond so many bytes of an answer nothing is looked for. */
+export const MAX_ANSWER_BYTES = 1024 * 1024
+const [LF, CR] = [0x0a, 0x0d]
+const DATA = [...new TextEncoder().encode('data:')]
+
+type Paths = readonly (readonly string[])[]
+
+/** Looks for members in the JSON of an answer, or in the JSON of the events of one. */
+export function createAnswerReader(paths: Paths, isEvents: boolean): MemberReader {
+  return bounded(isEvents ? new EventReader(paths) : createMemberReader(paths))
+}
+
+function bounded(reader: MemberReader): MemberReader {
+  let left = MAX_ANSWER_BYTES
+  return {
+    get found() {
+      return reader.found
+    },
+    push(bytes) {
+      if (left <= 0) return false
+      const isWanted = reader.push(bytes.subarray(0, left))
+      left -= bytes.length
+      return isWanted && left > 0
+    },
+  }
+}
+
+/** Each event is a JSON text of its own; the first one that has all members counts. */
+class EventReader implements MemberReader {
+  found: ReadonlyMap<number, string> = new Map()
+  readonly #paths: Paths
+  /** Bytes of `data:` that the line began with; -1 on other lines. */
+  #matched = 0
+  #event: MemberReader | null = null
+
+  constructor(paths: Paths) {
+    this.#paths = paths
+  }
+
+  push(bytes: Uint8Array): boolean {
+    for (let at = 0; at < bytes.length; ) {
+      const end = lineEnd(bytes, at)
+      if (!this.#part(bytes.subarray(at, end))) return false
+      if (end < bytes.length) this.#matched = 0
+      at = end + 1
+    }
+    return true
+  }
+
+  /** A part of one line. */
+  #part(part: Uint8Array): boolean {
+    let from = 0
+    for (; from < part.length && this.#matched >= 0 && this.#matched < DATA.length; from++)
+      this.#match(part[from] ?? 0)
+    return this.#matched !== DATA.length || this.#read(part.subarray(from))
+  }
+
+  #match(byte: number): void {
+    this.#matched = byte === DATA[this.#matched] ? this.#matched + 1 : -1
+    if (this.#matched === DATA.length) this.#event = createMemberReader(this.#paths)
+  }
+
+  #read(line: Uint8Array): boolean {
+    const event = this.#event
+    if (event === null) return true
+    const isWanted = event.push(line)
+    if (event.found.size > this.found.size) this.found = event.found
+    return isWanted
+  }
+}
+
+function lineEnd(bytes: Uint8Array, from: number): number {
+  const [lf, cr] = [bytes.indexOf(LF, from), bytes.indexOf(CR, from)]
+  const ends = [lf, cr].filter((at) => at !== -1)
+  return ends.length === 0 ? bytes.length : Math.min(...ends)
+}

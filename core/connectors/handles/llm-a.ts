@@ -1,0 +1,48 @@
+import type { HandleTable } from './table.ts'
+
+export const LLM_A_HANDLES: HandleTable = {
+  connector: 'llm_a',
+  paths: `
+    responses      response      !compact !input_tokens
+    files          file
+    uploads        upload
+    threads        thread        !runs
+    conversations  conversation
+    batches        batch
+    sessions       session
+    vector_stores  vector_store
+    containers     container
+  `,
+  fields: `
+    previous_response_id  response
+    conversation          conversation
+    conversation.id       conversation
+    file_id               file
+    file_ids.*            file
+    input_file_id         file
+    training_file         file
+    validation_file       file
+    thread_id             thread
+    session_id            session
+    batch_id              batch
+    vector_store_id       vector_store
+    vector_store_ids.*    vector_store
+    container             container
+  `,
+  gives: `
+    response.create         response      id
+    response.create_stream  response      response.id
+    file.upload             file          id
+    upload.create           upload        id
+    upload.complete         file          file.id
+    thread.create           thread        id
+    run.create              thread        thread_id
+    conversation.create     conversation  id
+    batch.create            batch         id
+    agent_session.create    session       id
+    live_session.create     session       id
+    chatkit_session.create  session       id
+    vector_store.create     vector_store  id
+    container.create        container     id
+  `,
+}

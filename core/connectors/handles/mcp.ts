@@ -1,0 +1,16 @@
+import { headerValues } from '../../request/headers.ts'
+import type { HandleReader } from './handle.ts'
+import { distinctHandles } from './table-handles.ts'
+
+const HEADER = 'mcp-session-id'
+const GIVEN = [{ kind: 'session', header: HEADER }] as const
+
+/** The session of an MCP server, which every message after the first one names. */
+export const MCP_HANDLES: HandleReader = {
+  named({ rawHeaders }) {
+    const ids = headerValues(rawHeaders, HEADER).map((value) => value.trim())
+    return distinctHandles(ids.flatMap((id) => (id === '' ? [] : [{ kind: 'session', id }])))
+  },
+  given: () => GIVEN,
+  read: (_kind, text) => (text.trim() === '' ? null : text.trim()),
+}

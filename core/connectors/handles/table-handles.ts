@@ -1,0 +1,78 @@
+import type { Action } from '../../action/action.ts'
+import { type CanonicalRequest, type Refusal, refusal } from '../../request/canonical.ts'
+import type { FoundMembers } from '../../request/member-finder.ts'
+import { type GivenAt, type Handle, type HandleReader, MAX_HANDLES } from './handle.ts'
+import type { CompiledHandles } from './table.ts'
+
+/** Reads the handles that a table declares. */
+export function tableHandles(table: CompiledHandles): HandleReader {
+  return {
+    named: (request, found) => namedHandles(table, request, found),
+    given: (actions) => givenPlaces(table, actions),
+    read: (_kind, text) => idOf(table, text),
+  }
+}
+
+function namedHandles(
+  table: CompiledHandles,
+  request: CanonicalRequest,
+  found: readonly FoundMembers[],
+): readonly Handle[] | Refusal {
+  return distinctHandles([
+    ...inPath(table, request.segments),
+    ...found.flatMap((one) => inMembers(table, one)),
+  ])
+}
+
+/** Each handle once; a refusal where there are more than `MAX_HANDLES`. */
+export function distinctHandles(all: readonly Handle[]): readonly Handle[] | Refusal {
+  const distinct = new Map(all.map((handle) => [`${handle.kind} ${handle.id}`, handle]))
+  if (distinct.size <= MAX_HANDLES) return [...distinct.values()]
+  return refusal(
+    'body_too_large',
+    `the request names ${distinct.size} files, responses or the like of the provider; name at most ${MAX_HANDLES} in one request`,
+  )
+}
+
+function inPath(table: CompiledHandles, segments: readonly string[]): readonly Handle[] {
+  return segments.flatMap((segment, at) => {
+    const row = table.paths.get(segment)
+    const next = segments[at + 1] ?? ''
+    if (row === undefined || next === '' || row.words.has(next)) return []
+    return handleOf(table, row.kind, next)
+  })
+}
+
+function inMembers(table: CompiledHandles, { place, members }: FoundMembers): readonly Handle[] {
+  return table.fields.flatMap(({ end, kind }) => {
+    const value = members.get(end.at(-1) ?? '')
+    if (value === undefined || !endsWith(place, end.slice(0, -1))) return []
+    const texts = (Array.isArray(value) ? value : [value]).filter((text) => typeof text === 'string')
+    return texts.flatMap((text) => handleOf(table, kind, text))
+  })
+}
+
+function endsWith(place: readonly string[], end: readonly string[]): boolean {
+  const from = place.length - end.length
+  return from >= 0 && end.every((key, at) => place[from + at] === key)
+}
+
+function handleOf(table: CompiledHandles, kind: string, text: string): readonly Handle[] {
+  const id = idOf(table, text)
+  return id === null ? [] : [{ kind, id }]
+}
+
+/** Of a resource name the last segment, without a verb (`files/abc:download`). */
+function idOf({ hasResourceNames, paths }: CompiledHandles, text: string): string | null {
+  if (!hasResourceNames) return text === '' ? null : text
+  const segments = text.split('/')
+  const [id = ''] = (segments.at(-1) ?? '').split(/[:?#]/)
+  const collection = segments.at(-2)
+  const isNamed = collection === undefined || paths.has(collection)
+  return isNamed && id !== '' ? id : null
+}
+
+function givenPlaces({ gives }: CompiledHandles, actions: readonly Action[]): readonly GivenAt[] {
+  if (gives.size === 0) return []
+  return actions.flatMap(({ type }) => gives.get(type) ?? [])
+}

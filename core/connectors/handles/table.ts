@@ -1,0 +1,56 @@
+/** Ids at one provider, as text that people can scan. */
+export type HandleTable = {
+  readonly connector: string
+  /**
+   * One a line: path segment, kind of the id in the segment behind it, and the words that stand there in other
+   * operations (`!compact`).
+   */
+  readonly paths: string
+  /** One a line: end of a path in a JSON body (see `FindRules`), kind of the id. */
+  readonly fields: string
+  /** One a line: name of an operation without its connector, kind, path of the member in the answer. */
+  readonly gives: string
+  /** Ids are resource names (`files/abc`), alone, in a path or at the end of a URL. */
+  readonly hasResourceNames?: boolean
+}
+
+export type CompiledHandles = {
+  readonly paths: ReadonlyMap<string, { readonly kind: string; readonly words: ReadonlySet<string> }>
+  readonly fields: ReadonlyArray<{ readonly end: readonly string[]; readonly kind: string }>
+  readonly gives: ReadonlyMap<
+    string,
+    ReadonlyArray<{ readonly kind: string; readonly path: readonly string[] }>
+  >
+  /** For the scan of bodies. */
+  readonly ends: readonly string[]
+  readonly hasResourceNames: boolean
+}
+
+export function compileHandles(table: HandleTable): CompiledHandles {
+  const paths = linesOf(table.paths).map(([segment = '', kind = '', ...words]) => {
+    const literals = words.map((word) => word.replace(/^!/, ''))
+    return [segment, { kind, words: new Set(literals) }] as const
+  })
+  const fields = linesOf(table.fields)
+  const gives = linesOf(table.gives).map(([name = '', kind = '', path = '']) => ({
+    type: `${table.connector}.${name}`,
+    given: { kind, path: path.split('.') },
+  }))
+  return {
+    paths: new Map(paths),
+    fields: fields.map(([end = '', kind = '']) => ({ end: end.split('.'), kind })),
+    gives: new Map(
+      [...Map.groupBy(gives, ({ type }) => type)].map(([type, all]) => [type, all.map(({ given }) => given)]),
+    ),
+    ends: fields.map(([end = '']) => end),
+    hasResourceNames: table.hasResourceNames === true,
+  }
+}
+
+function linesOf(text: string): readonly (readonly string[])[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(/\s+/))
+}

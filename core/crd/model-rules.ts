@@ -1,0 +1,30 @@
+import type { SpecRule } from './rules.ts'
+
+/** The fields of a Connector that are for model providers, and for MCP servers, alone. */
+export type ModelShape = {
+  readonly type: string
+  readonly webSocketMessages: boolean
+  readonly providerTools?: unknown
+  readonly handles?: unknown
+}
+
+export const MODEL_RULES: ReadonlyArray<SpecRule<ModelShape>> = [
+  {
+    cel: "!self.webSocketMessages || self.type == 'llm_a'",
+    path: ['webSocketMessages'],
+    message: 'is for type llm_a only; remove it',
+    holds: ({ type, webSocketMessages }) => !webSocketMessages || type === 'llm_a',
+  },
+  {
+    cel: "!has(self.providerTools) || self.type in ['llm_a', 'llm_b', 'llm_c']",
+    path: ['providerTools'],
+    message: 'is for types llm_a, llm_b and llm_c only; remove it',
+    holds: ({ type, providerTools }) => providerTools === undefined || type.startsWith('llm_'),
+  },
+  {
+    cel: "!has(self.handles) || self.type in ['llm_a', 'llm_b', 'llm_c', 'mcp']",
+    path: ['handles'],
+    message: 'is for types llm_a, llm_b, llm_c and mcp only; remove it',
+    holds: ({ type, handles }) => handles === undefined || type === 'mcp' || type.startsWith('llm_'),
+  },
+]

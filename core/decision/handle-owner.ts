@@ -1,0 +1,39 @@
+import { handleRule } from '../connectors/handles/handle-scope.ts'
+import type { BoundConnector } from '../connectors/registry.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { Decision } from './decision.ts'
+import { plainDecision } from './egress.ts'
+
+/** Whose a thing at the provider is: given to this agent, to another agent alone, or not known. */
+export type HandleOwner = 'own' | 'foreign' | 'unknown'
+
+/** What speaks against naming these; undefined where nothing does. The level `monitor` lets it pass and says so. */
+export function decideHandle(
+  { gateway }: Snapshot,
+  bound: BoundConnector,
+  named: ReadonlyArray<{ readonly kind: string; readonly owner: HandleOwner }>,
+): Decision | undefined {
+  const rule = handleRule(bound)
+  if (rule === 'shared') return undefined
+  const foreign = named.find(({ owner }) => owner === 'foreign')
+  const unknown = rule === 'strict' ? named.find(({ owner }) => owner === 'unknown') : undefined
+  const refused = foreign ?? unknown
+  if (refused === undefined) return undefined
+  const reason =
+    foreign === undefined ? unknownReason(refused.kind, bound) : foreignReason(refused.kind, bound)
+  return gateway.level === 'monitor'
+    ? plainDecision('allow', 'deny', `Enforcement level monitor lets it pass. ${reason}`, 'level')
+    : plainDecision('deny', 'deny', reason, 'default')
+}
+
+function foreignReason(kind: string, { entry }: BoundConnector): string {
+  return `The request names a ${textOf(kind)} that the provider gave to another agent. Set handles: shared on Connector "${entry.name}" to let its agents use each other's, or use one that was given to this agent.`
+}
+
+function unknownReason(kind: string, { entry }: BoundConnector): string {
+  return `The request names a ${textOf(kind)} of which it is not known that the provider gave it to this agent, and Connector "${entry.name}" has handles: strict. Use one that was given to this agent through the gateway, or set handles: own.`
+}
+
+function textOf(kind: string): string {
+  return kind.replaceAll('_', ' ')
+}

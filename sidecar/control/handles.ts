@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { handleScope } from '../../core/connectors/handles/handle-scope.ts'
+import type { HandleOwner } from '../../core/decision/handle-owner.ts'
+import { type HandlesBody, HandlesReply } from '../../core/wire/handles.ts'
+import { SYNC_PATHS } from '../../core/wire/sync.ts'
+import type { HandlePort } from '../pipeline/ports.ts'
+import { createLru } from '../tls/lru.ts'
+import { pause } from './backoff.ts'
+import { type ControlClient, jsonOf } from './client.ts'
+
+/** Asks the control plane whose things are. Rejects when there is no answer within a second. */
+export type AskOwners = (asked: HandlesBody) => Promise<HandlesReply>
+
+/** Handles that a process remembers. */
+const MAX_GIVEN = 100_000
+const MAX_ANSWERS = 100_000
+/** How long an answer of the control plane counts. What is unknown may be given to another agent meanwhile. */
+const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
+/** A request waits for this. */
+const TIMEOUT_MS = 1_000
+
+type Deps = { readonly ask: AskOwners; readonly monotonicMs: () => number }
+
+/**
+ * Remembers which agent was given what by a provider through this process, and asks the control plane about everything
+ * else. What nobody answers is unknown.
+ */
+export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
+  const given = createLru<readonly string[]>(MAX_GIVEN)
+  const answers = createLru<{ readonly owner: HandleOwner; readonly until: number }>(MAX_ANSWERS)
+
+  function known(key: string, agentId: string): HandleOwner | null {
+    if (given.get(key)?.includes(agentId) === true) return 'own'
+    const answer = answers.get(`${agentId} ${key}`)
+    return answer === undefined || answer.until < monotonicMs() ? null : answer.owner
+  }
+
+  function learn(key: string, agentId: string, owner: HandleOwner): HandleOwner {
+    answers.set(`${agentId} ${key}`, { owner, until: monotonicMs() + ANSWER_MS[owner] })
+    return owner
+  }
+
+  /** Another agent was given it here, and the control plane knows nothing that says otherwise. */
+  const unless = (key: string): HandleOwner => (given.get(key) === undefined ? 'unknown' : 'foreign')
+
+  return {
+    keyOf: (bound, { kind, id }) =>
+      createHash('sha256')
+        .update(`${handleScope(bound)}\n${kind}\n${id}`)
+        .digest('hex'),
+    give(key, { id }) {
+      const owners = given.get(key) ?? []
+      if (!owners.includes(id)) given.set(key, [...owners, id])
+    },
+    ownersOf(keys, { id, name }) {
+      const here = keys.map((key) => known(key, id))
+      if (here.every((owner) => owner !== null)) return here
+      const hashes = keys.filter((_key, at) => here[at] === null)
+      const asked = ask({ agent: name, hashes }).then(
+        ({ owners }) => owners,
+        (): HandleOwner[] => [],
+      )
+      return asked.then((owners) => {
+        const learned = new Map(
+          hashes.map((key, at) => {
+            const owner = owners[at]
+            if (owner === undefined) return [key, unless(key)]
+            return [key, learn(key, id, owner === 'unknown' ? unless(key) : owner)]
+          }),
+        )
+        return keys.map((key, at) => here[at] ?? learned.get(key) ?? 'unknown')
+      })
+    },
+  }
+}
+
+export function createAskOwners(client: () => ControlClient): AskOwners {
+  return async (asked) => {
+    const asking = client().post(SYNC_PATHS.handles, asked, TIMEOUT_MS)
+    // The wait for a connection has another limit.
+    asking.catch(() => undefined)
+    const answered = new AbortController()
+    const reply = await Promise.race([asking, pause(TIMEOUT_MS, answered.signal)]).finally(() =>
+      answered.abort(),
+    )
+    const parsed = reply === undefined ? undefined : HandlesReply.safeParse(jsonOf(reply))
+    if (parsed?.success !== true) throw new Error('the control plane does not say whose the handles are')
+    return parsed.data
+  }
+}

@@ -1,0 +1,62 @@
+import type { Handle } from '../../../core/connectors/handles/handle.ts'
+import { handleRule } from '../../../core/connectors/handles/handle-scope.ts'
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import { decideHandle, type HandleOwner } from '../../../core/decision/handle-owner.ts'
+import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
+import { deny } from '../deny.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { refuseReading } from '../refuse.ts'
+
+/** Looks at whose the things at the provider are that the request names. What was denied already is not looked up. */
+export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage {
+  return {
+    name: 'handles',
+    run(exchange) {
+      const { connector: bound, agent } = exchange
+      const named = namedHandles(exchange)
+      if (isRefusal(named)) return refuseReading(exchange, named)
+      if (bound === undefined || agent === undefined || named.length === 0) return 'continue'
+      const keys = named.map((handle) => handles.keyOf(bound, handle))
+      exchange.namedHandles = keys
+      const owners = handles.ownersOf(keys, agent)
+      return owners instanceof Promise
+        ? owners.then((known) => judge(exchange, { bound, named }, known))
+        : judge(exchange, { bound, named }, owners)
+    },
+  }
+}
+
+const NONE: readonly Handle[] = []
+
+function namedHandles({ connector: bound, request, scan }: Exchange): readonly Handle[] | Refusal {
+  if (bound?.connector.handles === undefined || request === undefined) return NONE
+  if (handleRule(bound) === 'shared') return NONE
+  return bound.connector.handles.named(request, scan?.result.found ?? [])
+}
+
+type Named = { readonly bound: BoundConnector; readonly named: readonly Handle[] }
+
+function judge(exchange: Exchange, { bound, named }: Named, owners: readonly HandleOwner[]): StageResult {
+  const { snapshot, decision } = exchange
+  const judged = named.map(({ kind }, at) => ({ kind, owner: owners[at] ?? 'unknown' }))
+  exchange.handle = strictestOf(owners)
+  if (snapshot === undefined || decision === undefined)
+    throw new Error('handles were looked at before the decision')
+  const against = decideHandle(snapshot, bound, judged)
+  if (against === undefined) return 'continue'
+  const { verdict, would, reason, source } = against
+  exchange.decision = {
+    ...decision,
+    verdict: verdict === 'deny' ? 'deny' : decision.verdict,
+    would,
+    reason,
+    source,
+  }
+  return verdict === 'deny' ? deny(exchange, exchange.decision) : 'continue'
+}
+
+function strictestOf(owners: readonly HandleOwner[]): HandleOwner {
+  if (owners.includes('foreign')) return 'foreign'
+  return owners.includes('unknown') ? 'unknown' : 'own'
+}
