@@ -30,7 +30,7 @@ seconds for what nobody knows. Without an answer the id counts as not known. Wha
 provider are the same on every Connector without \`domains\` and \`baseUrl\`; other Connectors have ids of their own.
 
 Answers to these operations are asked for without compression and read to ${MAX_ANSWER_BYTES / 1024} KiB. One request may name ${MAX_HANDLES} ids (413
-beyond). Calls of llm_c over gRPC name their ids in what the gateway does not read.`
+beyond). Ids in uploaded files of batches, and in calls of llm_c over gRPC, are not looked at.`
 
 function rowsOf(table: HandleTable): readonly string[] {
   const { paths, fields, gives } = compileHandles(table)
