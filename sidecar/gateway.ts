@@ -150,9 +150,7 @@ function createCore(config: GatewayConfig, given: Made) {
   })
   const ports: PipelinePorts = {
     ...{ kill, journal, holds: control.holds, live, events, clock, newId, rate, refusals },
-    lookUps: upstream.lookUps,
-    snapshot: control.snapshots.current,
-    lease: { step: control.leaseStep },
+    ...{ lookUps: upstream.lookUps, snapshot: control.snapshots.current, lease: { step: control.leaseStep } },
     handles: createHandles({ ask: createAskOwners(() => control.client), monotonicMs: clock.monotonicMs }),
   }
   const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
