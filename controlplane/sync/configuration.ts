@@ -173,14 +173,24 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     ...(spec.scrubResponses ? { scrubResponses: true } : {}),
     ...(spec.pins === 'send' ? { pins: spec.pins } : {}),
     ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
-    ...(spec.providerTools === undefined ? {} : { providerTools: spec.providerTools }),
-    ...(spec.handles === undefined ? {} : { handles: spec.handles }),
+    ...providerRules(spec),
     ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
     ...exceptionsOf(spec),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,
     source: row.source,
     managed_by: row.managedBy,
+  }
+}
+
+/** What holds for the things and the tools of the provider. */
+function providerRules({
+  providerTools,
+  handles,
+}: ConnectorRow['spec']): Pick<ConnectorEntry, 'providerTools' | 'handles'> {
+  return {
+    ...(providerTools === undefined ? {} : { providerTools }),
+    ...(handles === undefined ? {} : { handles }),
   }
 }
 
