@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { effectsOf } from '../../../core/connectors/effects.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { canonicalResource } from '../../../core/connectors/names.ts'
 import { nameRulesOf } from '../../../core/connectors/registry.ts'
@@ -13,13 +14,14 @@ function observe(golden: GoldenCase): Record<string, unknown> {
   const possible = all.filter(({ isPossible }) => isPossible === true).map(({ type }) => type)
   const certain = all.filter(({ isPossible }) => isPossible !== true)
   const types = certain.map(({ type }) => type)
-  if (named.kind === 'candidates') return { candidates: types, possible }
+  const effects = [...new Set(certain.flatMap((action) => effectsOf(action) ?? []))]
+  if (named.kind === 'candidates') return { candidates: types, possible, effects }
   const [first] = certain
-  if (certain.length !== 1 || first === undefined) return { actions: types, possible }
+  if (certain.length !== 1 || first === undefined) return { actions: types, possible, effects }
   const { risk, effect, parameters } = first
   const canonical = canonicalResource(nameRulesOf(first.connector), first.resource).target
   const { target } = first.resource
-  return { action: first.type, possible, risk, effect, parameters, target, canonical }
+  return { action: first.type, possible, effects, risk, effect, parameters, target, canonical }
 }
 
 describe('the golden corpus: every request has the one right name, or is refused for the one right reason', () => {
@@ -27,7 +29,10 @@ describe('the golden corpus: every request has the one right name, or is refused
     describe(file, () => {
       for (const golden of cases) {
         test(golden.name, () => {
-          expect(observe(golden)).toMatchObject(golden.expect)
+          const { effects, ...wanted } = golden.expect
+          const observed = observe(golden)
+          expect(observed).toMatchObject(wanted)
+          if (effects !== undefined) expect(observed['effects']).toEqual(expect.arrayContaining([...effects]))
         })
       }
     })

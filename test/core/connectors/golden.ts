@@ -42,6 +42,8 @@ export type GoldenCase = {
     /** What it does besides where a look-up says so. */
     readonly possible?: readonly string[]
     readonly refusal?: string
+    /** Effect classes that its actions have at least. */
+    readonly effects?: readonly string[]
     readonly risk?: string
     readonly effect?: string
     readonly target?: string

@@ -1,49 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { parseAllDocuments } from 'yaml'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
+import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
-import type { Rule, Rules, World } from './test-world.ts'
-
-type Spec = {
-  readonly type: ConnectorEntry['type']
-  readonly scope: object
-  readonly rules: ReadonlyArray<{ readonly actionPattern: string; readonly decision: Rule[1] }>
-}
-type Manifest = {
-  readonly kind: string
-  readonly metadata: { readonly name: string }
-  readonly spec: Spec
-}
-
-/** The rules that the first start writes, with credentials. */
-function starterRules(): Rules {
-  const folder = new URL('../../../controlplane/cli/starter/', import.meta.url)
-  const manifests = readdirSync(folder)
-    .filter((file) => file.endsWith('.yaml'))
-    .flatMap((file) => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))
-    .map((document) => document.toJS() as Manifest)
-  const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
-  return {
-    connectors: of('Connector')
-      .filter(({ spec }) => spec.type.startsWith('llm_'))
-      .map(({ metadata: { name }, spec: { type } }) => ({ id: `conn_${name}`, name, type })),
-    permissions: of('Permission').flatMap(({ spec }) =>
-      spec.rules.map(({ actionPattern, decision }): Rule => [actionPattern, decision]),
-    ),
-    policies: of('Policy').map(({ metadata: { name }, spec: { scope, rules } }) => ({
-      name,
-      document: { scope, rules },
-    })),
-  }
-}
+import type { Rules, World } from './test-world.ts'
 
 const CASES: readonly GoldenCase[] = JSON.parse(
   readFileSync(new URL('../../golden/requests/provider-side.json', import.meta.url), 'utf8'),
 )
-const STARTER = starterRules()
 
 const sent = ({ connector, request }: GoldenCase): TestExchangeInput => ({
   method: request.method,
