@@ -32,7 +32,8 @@ export function startRuns(orders: readonly Order[]): Runs {
     changed.dispatchEvent(new Event('change'))
   }
   const reading = read()
-  streamOf(child.stdin).end(JSON.stringify(orders))
+  // Stays open for as long as the runs are wanted.
+  streamOf(child.stdin).write(`${JSON.stringify(orders)}\n`)
   const outcome = async (cell: string): Promise<Outcome> => {
     for (;;) {
       const found = outcomes.get(cell)
@@ -53,7 +54,8 @@ export function startRuns(orders: readonly Order[]): Runs {
       return found
     },
     async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM')
+      // Lets a world that is at its end close.
+      if (!outcomes.has('end')) child.stdin?.end()
       await Promise.all([ended, reading])
     },
   }

@@ -1,4 +1,5 @@
-import { text } from 'node:stream/consumers'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { inLanes } from '../../support/proof.ts'
 import { cellOf, MODES } from '../mode.ts'
 import { PROGRAMS } from '../programs.ts'
@@ -7,7 +8,11 @@ import { runCell } from './run-cell.ts'
 import { startWorld } from './world.ts'
 
 /** Runs the ordered cells inside of the namespace: one line of JSON for each, in the order in which they end. */
-const orders = JSON.parse(await text(process.stdin)) as readonly Order[]
+const input = createInterface({ input: process.stdin })
+const [line] = (await once(input, 'line')) as [string]
+const orders = JSON.parse(line) as readonly Order[]
+// The test has gone; every process of the namespace ends with this one.
+input.once('close', () => process.exit(1))
 const world = await startWorld()
 
 async function run({ programId, modeId, installed }: Order): Promise<void> {
@@ -30,6 +35,7 @@ await Promise.all([
 ])
 print({ cell: 'end', packetsAround: world.trap.packetsAround(), around: world.trap.around })
 await world.close()
+process.exit(0)
 
 function print(outcome: Outcome): void {
   process.stdout.write(`${JSON.stringify(outcome)}\n`)
