@@ -4,10 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 export type Seen = { readonly method: string; readonly path: string; readonly authorization: string | null }
 export type StandIn = {
   readonly url: string
-  /** Everything that arrived, oldest first. */
+  /** Every change that arrived, oldest first; not the reads, with which the gateway fixes what a person approves. */
   readonly seen: readonly Seen[]
   close(): Promise<void>
 }
+
+/** Of every pull request. */
+const HEAD_COMMIT = '5f2ce7a0b7a1f4f3a9d4c1e08c6b7d92e3f1a046'
 
 const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: number, body: unknown]> = [
   [
@@ -16,6 +19,7 @@ const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: num
     201,
     { number: 42, html_url: 'https://github.example/acme/site/issues/42' },
   ],
+  ['GET', /^\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/, 200, { head: { sha: HEAD_COMMIT } }],
   [
     'PUT',
     /^\/repos\/[^/]+\/[^/]+\/pulls\/\d+\/merge$/,
@@ -46,7 +50,7 @@ export async function startStandIn(): Promise<StandIn> {
 
 function answer(request: IncomingMessage, response: ServerResponse, seen: Seen[]): void {
   const { method = 'GET', url: path = '/' } = request
-  seen.push({ method, path, authorization: request.headers.authorization ?? null })
+  if (method !== 'GET') seen.push({ method, path, authorization: request.headers.authorization ?? null })
   const [, , status, body] = ANSWERS.find(([m, pattern]) => m === method && pattern.test(path)) ?? [
     '',
     /x/,
