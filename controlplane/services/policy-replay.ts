@@ -201,7 +201,13 @@ function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, ca
     named.kind === 'candidates'
       ? named.settledBy === 'server' || candidates.length > 0
       : named.announces !== undefined
-  return isOpen ? named : { kind: 'actions', actions: [same] }
+  return isOpen ? asRecorded(named, candidates) : { kind: 'actions', actions: [same] }
+}
+
+/** Without candidates that the record does not list: the gateway knew better, by the body or by a look-up. */
+function asRecorded(named: Named, listed: readonly string[]): Named {
+  if (named.kind !== 'candidates' || listed.length === 0) return named
+  return { ...named, candidates: named.candidates.filter(({ type }) => listed.includes(type)) }
 }
 
 function viewOf({ verdict, would, reason }: Decision): Change['before'] {

@@ -60,6 +60,7 @@ test('a 20 MB chat body is read to its end, arrives unchanged, and the gateway s
 
 test('a body that decides is read up to 1 MiB: beyond it the answer is 413 and the upstream sees nothing', async () => {
   const before = vendors.recorder.seen.length
+  vendors.recorder.answerLookUpsWith(replyJson({ number: 1 }))
   const issue = {
     method: 'PATCH',
     host: 'api.github.com',

@@ -224,7 +224,7 @@ describe('traffic', () => {
     expect(await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: {}, limit: 10 })).toEqual(
       [...rows].reverse().map((row) => ({
         ...row,
-        ...{ refusals: null, why: null, candidates: null, actions: null, action_count: null },
+        ...{ refusals: null, why: null, candidates: null, actions: null, action_count: null, handle: null },
       })),
     )
     expect(await count('traffic_default')).toBe(0)
