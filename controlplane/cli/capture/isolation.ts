@@ -58,7 +58,8 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
 }
 
 /**
- * $1 working directory, $2 trust folder, $3 number of covers, the covers, then the command. A working directory is a
+ * $1 working directory, $2 trust folder, $3 number of covers, the covers, then the command. Sockets of other programs may
+ * be removed at any time, and need no cover then. A working directory is a
  * reference that a mount does not cover, so it is looked up again. Terminals show what is typed there: the command has new ones
  * and keeps the one that it was started in. Root without capabilities still owns block devices
  * and kernel settings.
@@ -69,8 +70,8 @@ cwd=$1; trust=$2; count=$3; shift 3
 mount -t proc proc /proc || fail "the kernel does not allow a /proc of its own here (some containers do not)"
 mount --bind "$trust" "$trust" && mount -o remount,bind,ro,nosuid,nodev "$trust" || fail "$trust cannot be made read-only"
 while [ "$count" -gt 0 ]; do
-  if [ -d "$1" ]; then mount -t tmpfs -o ro,size=4k,mode=000 ${COVER} "$1" || fail "$1 cannot be covered"
-  elif [ -e "$1" ]; then mount --bind /dev/null "$1" || fail "$1 cannot be covered"; fi
+  if [ -d "$1" ]; then error=$(mount -t tmpfs -o ro,size=4k,mode=000 ${COVER} "$1" 2>&1)
+  elif [ -e "$1" ]; then error=$(mount --bind /dev/null "$1" 2>&1); fi || [ ! -e "$1" ] || fail "$1 cannot be covered: $error"
   shift; count=$((count - 1))
 done
 if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 ${COVER} /dev/shm || fail "/dev/shm cannot be replaced"; fi

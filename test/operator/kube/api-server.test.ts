@@ -4,17 +4,23 @@ import { describe, expect, test } from 'vitest'
 import { KUBE_ASSETS_HINT, kubeAssets, startKubeApiServer } from '../../support/kube-api-server.ts'
 
 const assets = kubeAssets()
+/** The start of the programs is part of a test here, and waits for conditions. */
+const START_MS = 120_000
 
 describe.skipIf(assets === null)(`the API server of the tests (${KUBE_ASSETS_HINT})`, () => {
-  test('is a real one: it keeps what it is given and writes down who asked', async () => {
-    await using server = await startKubeApiServer()
-    const config = new KubeConfig()
-    config.loadFromFile(server.kubeconfigPath)
-    const api = config.makeApiClient(CoreV1Api)
-    await api.createNamespace({ body: { metadata: { name: 'team' } } })
-    expect((await api.listNamespace()).items.map((each) => each.metadata?.name)).toContain('team')
-    expect(await readFile(server.auditLogPath, 'utf8')).toContain('"verb":"create"')
-  })
+  test(
+    'is a real one: it keeps what it is given and writes down who asked',
+    async () => {
+      await using server = await startKubeApiServer()
+      const config = new KubeConfig()
+      config.loadFromFile(server.kubeconfigPath)
+      const api = config.makeApiClient(CoreV1Api)
+      await api.createNamespace({ body: { metadata: { name: 'team' } } })
+      expect((await api.listNamespace()).items.map((each) => each.metadata?.name)).toContain('team')
+      expect(await readFile(server.auditLogPath, 'utf8')).toContain('"verb":"create"')
+    },
+    START_MS,
+  )
   test.skipIf(assets?.controllerManager == null)(
     'deletes a namespace when it runs the controllers',
     async () => {
@@ -26,6 +32,7 @@ describe.skipIf(assets === null)(`the API server of the tests (${KUBE_ASSETS_HIN
       await api.deleteNamespace({ name: 'team' })
       await expect.poll(async () => (await api.listNamespace()).items.length, { timeout: 30_000 }).toBe(4)
     },
+    START_MS,
   )
 })
 
