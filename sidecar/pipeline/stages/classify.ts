@@ -152,10 +152,30 @@ async function readAndClassify(exchange: Exchange, given: Given): Promise<StageR
     return refuseReading(exchange, judgeLabel(given.request.body) ?? tooLong(exchange, limit))
   }
   const view = await viewBody(exchange, { ...given, bytes, keep })
+  if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
   // What was decided by the line stands where no rule looks at the body, and the body names no further action.
   if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.decision = undefined
   return settle(exchange, named)
+}
+
+/**
+ * Names a message that cannot be read by its place alone, where an approver decides about such messages and is shown the
+ * body. Where rules alone would let it pass it is refused: a server that reads it could do what the rules deny.
+ */
+function isHeldUnread(
+  exchange: Exchange,
+  { bound, request, deps }: Given,
+  { code, detail }: Refusal,
+): boolean {
+  if (bound.connector.quotesUnreadBody !== true || code !== 'unsupported_body') return false
+  const named = classify(bound, request, { kind: 'invalid', detail, text: '' })
+  if (isRefusal(named)) return false
+  const decision = decideRead(exchange, named, deps.ports.clock.nowMs())
+  if (decision.verdict !== 'hold') return false
+  settle(exchange, named)
+  exchange.decision = decision
+  return true
 }
 
 function hasMore(named: Classification): boolean {

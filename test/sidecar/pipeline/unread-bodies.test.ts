@@ -375,6 +375,34 @@ describe('on an MCP connector', () => {
     expect(world.holds[0]?.unread_body?.description).toContain('5012 bytes')
   })
 
+  it.each([
+    ['an encoding', ['Content-Type', 'application/json', 'Content-Encoding', 'gzip']],
+    ['another charset', ['Content-Type', 'application/json; charset=utf-16']],
+  ] as const)('a body with %s is held as unknown, with its size, type and hash', async (_what, headers) => {
+    const world = await start(MCP)
+    world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_1', by: null })
+    const body = Buffer.from([0x1f, 0x8b, 0x08, 0x61])
+    const input = { ...post('', body), headers }
+    expect(await shown(world, input)).toContain('a')
+    expect(world.holds[0]?.unread_body?.description).toMatch(/4 bytes, media type application\/json.*SHA-256/)
+    expect(world.upstream.seen.map((seen) => seen.body)).toEqual([body])
+    expect(world.records).toMatchObject([{ action_type: 'mcp.rpc.unknown', note: 'approved' }])
+  })
+
+  it.each(['allow', 'deny'] as const)(
+    'a body with an encoding is refused with the remedy where rules %s unknown messages',
+    async (decision) => {
+      const world = await start({ ...MCP, permissions: [['mcp.*', decision]] })
+      const headers = ['Content-Type', 'application/json', 'Content-Encoding', 'gzip']
+      const { reply } = await world.send({ ...post('', Buffer.from([0x1f, 0x8b])), headers })
+      expect([reply.status, reply.json()['detail']]).toEqual([
+        415,
+        expect.stringContaining('Content-Encoding'),
+      ])
+      expectRefused(world)
+    },
+  )
+
   it('a gRPC call whose client goes on sending is not held: nothing could be quoted', async () => {
     const world = await start({ ...MCP, connectors: [{ ...GENERIC, type: 'mcp', endpoint: ['/mcp'] }] })
     const { reply } = await world.send({ ...transfer(GRPC, openEnded(framed('x'))), method: 'PUT' })
