@@ -1,7 +1,7 @@
-import { LiftDialog } from './frame/lift-dialog.tsx'
-import { StopDialog } from './frame/stop-dialog.tsx'
-import { UserMenu } from './frame/user-menu.tsx'
-import { AlwaysAllowDialog } from './pages/approvals/always-allow-dialog.tsx'
+import { UserMenu } from './frame/account/user-menu.tsx'
+import { LiftDialog } from './frame/kill-switch/deactivate-dialog.tsx'
+import { StopDialog } from './frame/kill-switch/kill-switch-dialog.tsx'
+import { AlwaysAllowDialog } from './pages/approvals/always-allow/always-allow-dialog.tsx'
 import { ShortcutDialog } from './pages/approvals/shortcut-dialog.tsx'
 
 /** What opens over a page, with everything that places it: one chunk, fetched when the first view is done. */

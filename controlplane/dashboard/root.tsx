@@ -1,10 +1,10 @@
 import { Center, Container } from '@mantine/core'
+import { ErrorNote } from './components/layout/error-note.tsx'
+import { Outline } from './components/layout/loading.tsx'
 import { Frame } from './frame/frame.tsx'
 import { LiveProvider } from './live/live-provider.tsx'
 import { preloadPage } from './pages/preload-page.ts'
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
-import { ErrorNote } from './parts/error-note.tsx'
-import { Outline } from './parts/loading.tsx'
 import { finishProviderSignIn } from './session/provider-sign-in.ts'
 import { SessionProvider, useSessionState, whoIsThere } from './session/session.tsx'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { policyBehind } from '../../controlplane/dashboard/pages/approvals/permission-proposal.ts'
+import { policyBehind } from '../../controlplane/dashboard/pages/approvals/always-allow/permission-proposal.ts'
 
 describe('who asked for a person', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { condensed, visibleSegments } from '../../controlplane/dashboard/parts/visible-text.ts'
+import { condensed, visibleSegments } from '../../controlplane/dashboard/components/text/visible-text.ts'
 import { HOSTILE } from './hostile-strings.ts'
 
 const shown = (text: string, isOneLine = false) =>

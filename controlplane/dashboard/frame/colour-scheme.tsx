@@ -1,5 +1,5 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
-import { Icon } from '../parts/icon.tsx'
+import { Icon } from '../components/layout/icon.tsx'
 
 export function ColourScheme() {
   const { setColorScheme } = useMantineColorScheme()

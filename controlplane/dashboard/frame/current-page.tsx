@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react'
 import { asApiError } from '../api/api-error.ts'
-import type { PageEntry } from '../pages/table.tsx'
-import { ErrorNote } from '../parts/error-note.tsx'
+import { ErrorNote } from '../components/layout/error-note.tsx'
+import type { PageEntry } from '../pages/page-list.tsx'
 
 export function CurrentPage({ entry: { Page } }: { readonly entry: PageEntry }) {
   return (

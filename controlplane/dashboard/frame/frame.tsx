@@ -1,14 +1,14 @@
 import { Anchor, AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useEffect } from 'react'
-import { PAGES } from '../pages/table.tsx'
-import { usePlace } from '../routing/use-place.ts'
+import { PAGES } from '../pages/page-list.tsx'
+import { usePlace } from '../routing/use-page-location.ts'
 import { useSession } from '../session/session.tsx'
-import { ClosedPage } from './closed-page.tsx'
 import { CurrentPage } from './current-page.tsx'
+import { ClosedPage } from './forbidden-page.tsx'
 import { HeaderBar } from './header-bar.tsx'
+import { StopBanner } from './kill-switch/kill-switch-banner.tsx'
 import { Navigation } from './navigation.tsx'
-import { StopBanner } from './stop-banner.tsx'
 
 /** What is around every page: where one is, who one is, what is stopped, and the button that stops. */
 export function Frame() {

@@ -1,10 +1,10 @@
 import { Burger, Group, Text } from '@mantine/core'
-import { Icon } from '../parts/icon.tsx'
+import { Icon } from '../components/layout/icon.tsx'
 import { useSession } from '../session/session.tsx'
+import { UserButton } from './account/user-button.tsx'
 import { ColourScheme } from './colour-scheme.tsx'
-import { LiveMark } from './live-mark.tsx'
-import { StopButton } from './stop-button.tsx'
-import { UserButton } from './user-button.tsx'
+import { StopButton } from './kill-switch/kill-switch-button.tsx'
+import { LiveMark } from './live-indicator.tsx'
 
 export function HeaderBar(props: { readonly isNavOpen: boolean; readonly onToggleNav: () => void }) {
   const { may } = useSession()

@@ -1,9 +1,9 @@
 import { Badge, NavLink } from '@mantine/core'
+import { Icon } from '../components/layout/icon.tsx'
 import { useResource } from '../live/use-resource.ts'
+import type { PageEntry } from '../pages/page-list.tsx'
 import { preloadPage } from '../pages/preload-page.ts'
-import type { PageEntry } from '../pages/table.tsx'
-import { Icon } from '../parts/icon.tsx'
-import { hrefOf } from '../routing/place.ts'
+import { hrefOf } from '../routing/page-location.ts'
 
 export function Navigation({
   pages,

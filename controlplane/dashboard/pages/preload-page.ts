@@ -1,5 +1,5 @@
-import { parsePlace } from '../routing/place.ts'
-import { PAGES } from './table.tsx'
+import { parsePlace } from '../routing/page-location.ts'
+import { PAGES } from './page-list.tsx'
 
 /** Fetches what a place of the address needs, before it is known who asks or whether they go there. */
 export function preloadPage(hash: string): void {

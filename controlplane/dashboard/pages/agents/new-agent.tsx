@@ -1,9 +1,9 @@
 import { Autocomplete, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { FormDialog } from '../../components/form/form-dialog.tsx'
+import { useDeed } from '../../components/form/use-mutation.ts'
 import { useResource } from '../../live/use-resource.ts'
-import { FormDialog } from '../../parts/form-dialog.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
 import type { FreshKey } from './agents-page.tsx'
 
 type Props = {

@@ -3,13 +3,13 @@ import { useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import type { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
 import { useSession } from '../../session/session.tsx'
-import { AlwaysAllow } from './always-allow.tsx'
-import { whyNotMine } from './may-answer.ts'
+import { AlwaysAllow } from './always-allow/always-allow-button.tsx'
+import { whyNotMine } from './answer-obstacle.ts'
 
 type Props = {
   readonly card: ApprovalCard

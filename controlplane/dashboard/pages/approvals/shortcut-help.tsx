@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useDisclosure, useWindowEvent } from '@mantine/hooks'
 import { useState } from 'react'
-import { ShortcutDialog } from '../../late-dialogs.ts'
+import { ShortcutDialog } from '../../lazy-dialogs.ts'
 import { isTyping } from './use-inbox-keys.ts'
 
 /** What the keys of the inbox do; a telephone has none. */

@@ -1,8 +1,8 @@
 import { Button, Group, Select, SimpleGrid, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useDisclosure, useMediaQuery } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
-import { Icon } from '../../parts/icon.tsx'
-import { EVENT_TYPES, eventTitle } from './event-words.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
+import { EVENT_TYPES, eventTitle } from '../../labels/event-labels.tsx'
 
 type Props = {
   readonly query: Readonly<Record<string, string>>

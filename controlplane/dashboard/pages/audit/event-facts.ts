@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../../core/wire/governance.ts'
-import { DENIAL_REASONS } from '../../parts/denial-reasons.ts'
+import { DENIAL_REASONS } from '../../labels/denial-labels.ts'
 
 type Details = AuditEntry['details']
 

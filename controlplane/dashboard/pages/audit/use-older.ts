@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import type { AuditEntry, AuditReply } from '../../../../core/wire/governance.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../parts/use-deed.ts'
+import { useDeed } from '../../components/form/use-mutation.ts'
 import type { AuditFilterQuery } from './audit-query.ts'
 
 type Older = { readonly key: string; readonly events: readonly AuditEntry[]; readonly cursor: string | null }

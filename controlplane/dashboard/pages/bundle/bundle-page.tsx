@@ -1,6 +1,6 @@
 import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { PageHead } from '../../components/layout/page-head.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
 import { useSession } from '../../session/session.tsx'
 import { ImportBundle } from './import-bundle.tsx'
 

@@ -3,12 +3,12 @@ import { useState } from 'react'
 import type { ImportReply } from '../../api/admin-shapes.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { RowTable } from '../../parts/row-table.tsx'
-import { SecretOnce } from '../../parts/secret-once.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { RowTable } from '../../components/layout/row-table.tsx'
+import { SecretOnce } from '../../components/text/secret-once.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
 type Bundle = { readonly agents: readonly unknown[]; readonly policies: readonly unknown[] }
 

@@ -1,11 +1,11 @@
 import { Select, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { FormDialog } from '../../components/form/form-dialog.tsx'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { CONNECTOR_WORDS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
-import { FormDialog } from '../../parts/form-dialog.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
 import { ConnectorForm } from '../get-started/connector-form.tsx'
-import { CONNECTOR_WORDS } from '../get-started/connector-words.ts'
 import { connectorProblem, EMPTY_DRAFT, newConnector, requestOf } from '../get-started/draft.ts'
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }

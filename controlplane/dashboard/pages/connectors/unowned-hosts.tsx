@@ -1,13 +1,13 @@
 import { Button, Modal, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { UnownedHost } from '../../../../core/wire/unowned-hosts.ts'
+import { Loaded } from '../../components/layout/loading.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { RowTable } from '../../components/layout/row-table.tsx'
+import { CopyText } from '../../components/text/copy-text.tsx'
+import { AgoText } from '../../components/text/time-text.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { CopyText } from '../../parts/copy-text.tsx'
-import { Loaded } from '../../parts/loading.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { RowTable } from '../../parts/row-table.tsx'
-import { AgoText } from '../../parts/time-text.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
 
 const SHOWN = 100
 

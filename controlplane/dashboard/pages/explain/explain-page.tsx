@@ -1,8 +1,8 @@
 import { SegmentedControl, Stack } from '@mantine/core'
-import { PageHead } from '../../parts/page-head.tsx'
-import { useQueryState } from '../../routing/use-place.ts'
-import { RequestQuestion } from './request-question.tsx'
-import { SpecQuestion } from './spec-question.tsx'
+import { PageHead } from '../../components/layout/page-head.tsx'
+import { useQueryState } from '../../routing/use-page-location.ts'
+import { SpecQuestion } from './action-spec-form.tsx'
+import { RequestQuestion } from './request-form.tsx'
 
 /** "What would happen if?", answered with the very code that decides; nothing is sent. */
 export function Page() {

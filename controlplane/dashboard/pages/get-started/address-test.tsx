@@ -3,9 +3,9 @@ import { useState } from 'react'
 import type { GatewayState } from '../../../../core/wire/dashboard.ts'
 import { call } from '../../api/client.ts'
 import type { ProbeReply } from '../../api/shapes.ts'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { ToneBadge } from '../../parts/tone-badge.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
 /** Asks the gateway at its registered address how it is. */
 export function AddressTest({

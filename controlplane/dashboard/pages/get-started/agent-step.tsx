@@ -1,6 +1,6 @@
 import { Group, Radio, Select, Stack, TextInput } from '@mantine/core'
+import { Loaded } from '../../components/layout/loading.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { Loaded } from '../../parts/loading.tsx'
 import type { Draft } from './draft.ts'
 
 type Props = { readonly agent: Draft['agent']; readonly onChange: (agent: Draft['agent']) => void }

@@ -1,9 +1,9 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
+import { Icon } from '../../components/layout/icon.tsx'
+import { Loaded } from '../../components/layout/loading.tsx'
+import { CONNECTOR_WORDS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { Loaded } from '../../parts/loading.tsx'
 import { ConnectorForm } from './connector-form.tsx'
-import { CONNECTOR_WORDS } from './connector-words.ts'
 import { type ConnectorDraft, newConnector } from './draft.ts'
 
 type Props = {

@@ -1,5 +1,5 @@
 import type { AccessRule, Level, RuleDecision, SetupConnector } from '../../api/shapes.ts'
-import { isPlaintext } from '../../parts/is-plaintext.ts'
+import { isPlaintext } from '../../components/form/is-plaintext.ts'
 
 export type PatternDraft = { readonly key: number; readonly pattern: string; readonly decision: RuleDecision }
 export type ConnectorDraft = {

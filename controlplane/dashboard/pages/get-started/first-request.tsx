@@ -1,12 +1,12 @@
 import { Anchor, Group, Loader, Text } from '@mantine/core'
 import { useState } from 'react'
+import { ActionName } from '../../components/decision/action-name.tsx'
+import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { ActionName } from '../../parts/action-name.tsx'
-import { DecisionBadge } from '../../parts/decision-badge.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { hrefOf } from '../../routing/place.ts'
+import { hrefOf } from '../../routing/page-location.ts'
 
 /** Waits for the agent's first request and shows it the moment it was decided. */
 export function FirstRequest({ agent }: { readonly agent: string }) {

@@ -1,9 +1,9 @@
 import { Group, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/core'
 import { useEffect } from 'react'
 import type { Level } from '../../api/shapes.ts'
+import { Loaded } from '../../components/layout/loading.tsx'
+import { LEVEL_WORDS } from '../../labels/level-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
-import { LEVEL_WORDS } from '../../parts/level-words.ts'
-import { Loaded } from '../../parts/loading.tsx'
 import { AddressTest } from './address-test.tsx'
 import type { Draft } from './draft.ts'
 

@@ -1,8 +1,8 @@
 import { ActionIcon, Autocomplete, Button, Group, Select, Stack, Text } from '@mantine/core'
 import type { RuleDecision } from '../../api/shapes.ts'
+import { Icon } from '../../components/layout/icon.tsx'
+import { DECISION_WORDS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { DECISION_WORDS } from './connector-words.ts'
 import { type PatternDraft, patternProblem } from './draft.ts'
 
 type Props = {

@@ -1,7 +1,7 @@
 import { Stack, Text } from '@mantine/core'
-import { FactList } from '../../parts/fact-list.tsx'
-import { LEVEL_WORDS } from '../../parts/level-words.ts'
-import { CONNECTOR_WORDS, RULE_WORDS } from './connector-words.ts'
+import { FactList } from '../../components/layout/fact-list.tsx'
+import { CONNECTOR_WORDS, RULE_WORDS } from '../../labels/connector-labels.ts'
+import { LEVEL_WORDS } from '../../labels/level-labels.ts'
 import { type ConnectorDraft, connectorProblem, type Draft } from './draft.ts'
 
 /** Everything that "Create" will do, in words. */

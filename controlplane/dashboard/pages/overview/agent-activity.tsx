@@ -1,10 +1,10 @@
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
-import { AgoText } from '../../parts/time-text.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
-import { hrefOf } from '../../routing/place.ts'
+import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { AgoText } from '../../components/text/time-text.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { hrefOf } from '../../routing/page-location.ts'
 
 type Busy = ActivityReply['agents'][number]
 

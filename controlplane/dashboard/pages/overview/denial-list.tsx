@@ -1,12 +1,12 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
-import { ActionName } from '../../parts/action-name.tsx'
-import { DENIAL_REASONS } from '../../parts/denial-reasons.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
-import { AgoText } from '../../parts/time-text.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
-import { hrefOf } from '../../routing/place.ts'
+import { ActionName } from '../../components/decision/action-name.tsx'
+import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { AgoText } from '../../components/text/time-text.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { DENIAL_REASONS } from '../../labels/denial-labels.ts'
+import { hrefOf } from '../../routing/page-location.ts'
 
 type Denial = ActivityReply['denials'][number]
 

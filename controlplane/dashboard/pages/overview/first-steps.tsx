@@ -1,8 +1,8 @@
 import { Button, Group } from '@mantine/core'
-import { DemoScenarios } from '../../parts/demo-scenarios.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
-import { hrefOf } from '../../routing/place.ts'
+import { DemoScenarios } from '../../components/decision/demo-scenarios.tsx'
+import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 
 /** A fresh installation: what to do first, and something to see at once. */

@@ -1,7 +1,7 @@
 import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ActivityReply, OverviewReply } from '../../../../core/wire/dashboard.ts'
-import { hrefOf } from '../../routing/place.ts'
+import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 
 type Total = { readonly all: number; readonly denied: number; readonly wouldBlock: number }

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
-import { TimeChart } from '../../parts/time-chart.tsx'
+import { TimeChart } from '../../components/chart/time-chart.tsx'
 
 export function LatencyChart({ activity }: { readonly activity: ActivityReply }) {
   const { times, series, summary } = useMemo(() => chartOf(activity), [activity])

@@ -1,13 +1,13 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import { ActionName } from '../../components/decision/action-name.tsx'
+import { RiskBadge } from '../../components/decision/risk-badge.tsx'
+import { Loaded } from '../../components/layout/loading.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { TimeLeft } from '../../components/text/time-left.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { ActionName } from '../../parts/action-name.tsx'
-import { Loaded } from '../../parts/loading.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { RiskBadge } from '../../parts/risk-badge.tsx'
-import { TimeLeft } from '../../parts/time-left.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
-import { hrefOf } from '../../routing/place.ts'
+import { hrefOf } from '../../routing/page-location.ts'
 
 const SHOWN = 3
 /** The same question as the inbox asks. */

@@ -2,10 +2,10 @@ import { Autocomplete, Radio, Select, SimpleGrid } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { RuleDecision } from '../../api/shapes.ts'
+import { FormDialog } from '../../components/form/form-dialog.tsx'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { CONNECTOR_WORDS, DECISION_WORDS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
-import { FormDialog } from '../../parts/form-dialog.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
-import { CONNECTOR_WORDS, DECISION_WORDS } from '../get-started/connector-words.ts'
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }
 

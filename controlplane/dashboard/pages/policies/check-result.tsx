@@ -1,11 +1,11 @@
 import { Alert, Group, Stack, Text } from '@mantine/core'
 import type { PolicyCheckReply, PolicyProblem } from '../../../../core/wire/governance.ts'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Outline } from '../../parts/loading.tsx'
-import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
-import { ToneBadge } from '../../parts/tone-badge.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
+import { Outline } from '../../components/layout/loading.tsx'
+import { ToneBadge } from '../../components/layout/tone-badge.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import type { Check } from './use-check.ts'
 
 /** Mistakes with their lines, then the tests, then what is legal and probably not meant. */

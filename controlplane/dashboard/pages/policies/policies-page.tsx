@@ -1,4 +1,4 @@
-import { useQueryState } from '../../routing/use-place.ts'
+import { useQueryState } from '../../routing/use-page-location.ts'
 import { PolicyEditor } from './policy-editor.tsx'
 import { PolicyList } from './policy-list.tsx'
 

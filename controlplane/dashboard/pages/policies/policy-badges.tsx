@@ -1,5 +1,5 @@
 import type { Policy, PolicyTestResult } from '../../api/admin-shapes.ts'
-import { ToneBadge } from '../../parts/tone-badge.tsx'
+import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
 /** What of a policy is in force. */
 export function StateBadge({ policy }: { readonly policy: Policy }) {

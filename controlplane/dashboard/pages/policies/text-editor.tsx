@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
 import type { PolicyProblem } from '../../../../core/wire/governance.ts'
 import { type ApiError, asApiError } from '../../api/api-error.ts'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Outline } from '../../parts/loading.tsx'
-import { patientImport } from '../../parts/patient-import.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { Outline } from '../../components/layout/loading.tsx'
+import { patientImport } from '../../components/lazy/import-with-retry.ts'
 import type { Editor } from './editor-view.ts'
 
 type Props = {

@@ -1,10 +1,10 @@
 import { Box, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { PolicyVersionsReply } from '../../../../core/wire/governance.ts'
+import { Loaded } from '../../components/layout/loading.tsx'
+import { ToneBadge } from '../../components/layout/tone-badge.tsx'
+import { localTime, TimeText } from '../../components/text/time-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { Loaded } from '../../parts/loading.tsx'
-import { localTime, TimeText } from '../../parts/time-text.tsx'
-import { ToneBadge } from '../../parts/tone-badge.tsx'
 import { diffLines } from './line-diff.ts'
 
 type Props = {

@@ -1,9 +1,9 @@
 import { Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
 
 type Values = Readonly<Record<string, string>>
 

@@ -1,11 +1,11 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import { ConfirmButton } from '../../parts/confirm-button.tsx'
-import { CopyText } from '../../parts/copy-text.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
+import { ConfirmButton } from '../../components/form/confirm-button.tsx'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { CopyText } from '../../components/text/copy-text.tsx'
 
 /** Receivers check signatures with it, so it can be looked at; nobody sees it who does not ask. */
 export function WebhookSecret() {

@@ -1,6 +1,6 @@
 import { Button, Stack, Text } from '@mantine/core'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { useDeed } from '../../parts/use-deed.ts'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { startProviderSignIn } from '../../session/provider-sign-in.ts'
 
 /** Leads to the identity provider. `setupToken`: of an owner link, which the user then redeems. */

@@ -1,8 +1,8 @@
 import { Autocomplete, Button, Group, SegmentedControl, SimpleGrid, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useDisclosure, useMediaQuery } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
+import { Icon } from '../../components/layout/icon.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { Icon } from '../../parts/icon.tsx'
 import type { Filters } from './filters.ts'
 
 type Props = {

@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../../../../core/record.ts'
-import { ActionName } from '../../parts/action-name.tsx'
+import { ActionName } from '../../components/decision/action-name.tsx'
 
 /** The action of a record; a row that counts refusals of different actions has none of its own. */
 export function RecordAction({ record }: { readonly record: TrafficRecord }) {

@@ -1,12 +1,12 @@
 import { Drawer, Stack } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
+import { Loaded } from '../../components/layout/loading.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { Loaded } from '../../parts/loading.tsx'
-import { ExplainNow } from './explain-now.tsx'
+import { ExplainNow } from './current-decision.tsx'
 import { RecordAction } from './record-action.tsx'
 import { RecordFacts } from './record-facts.tsx'
+import { WhyThen } from './recorded-decision.tsx'
 import { RefusalFacts } from './refusal-facts.tsx'
-import { WhyThen } from './why-then.tsx'
 
 type Props = {
   readonly id: string | null

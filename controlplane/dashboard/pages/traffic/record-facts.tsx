@@ -1,12 +1,12 @@
 import { Anchor } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
-import { FactList } from '../../parts/fact-list.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { TimeText } from '../../parts/time-text.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
-import { hrefOf } from '../../routing/place.ts'
+import { FactList } from '../../components/layout/fact-list.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { TimeText } from '../../components/text/time-text.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
-import { RequestLine } from '../approvals/request-facts.tsx'
+import { RequestLine } from '../approvals/card/request-facts.tsx'
 
 export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
   // Of a row that counts refusals, fields in which they differ are left out.

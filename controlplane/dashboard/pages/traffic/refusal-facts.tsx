@@ -1,9 +1,9 @@
 import { Text } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
-import { FactList } from '../../parts/fact-list.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { TimeText } from '../../parts/time-text.tsx'
-import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { FactList } from '../../components/layout/fact-list.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { TimeText } from '../../components/text/time-text.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
 export type Refusals = NonNullable<TrafficRecord['refusals']>
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { call } from '../../api/client.ts'
 import type { ReplyOf } from '../../api/operations.ts'
-import { useDeed } from '../../parts/use-deed.ts'
+import { useDeed } from '../../components/form/use-mutation.ts'
 import { type Filters, trafficQuery } from './filters.ts'
 
 type Reply = ReplyOf<'GET /api/dashboard/traffic'>

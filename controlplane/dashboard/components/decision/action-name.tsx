@@ -1,0 +1,22 @@
+import { UntrustedText } from '../text/untrusted-text.tsx'
+
+/** `codehost.pr.merge`: the connector quiet, the deed in front. Parts of it may be an agent's choice (tool names). */
+export function ActionName({
+  type,
+  isLarge = false,
+}: {
+  readonly type: string | null
+  readonly isLarge?: boolean
+}) {
+  if (type === null) return <span className="action-name action-none">no action</span>
+  const dot = type.indexOf('.')
+  const [connector, deed] = dot === -1 ? ['', type] : [type.slice(0, dot + 1), type.slice(dot + 1)]
+  return (
+    <span className={isLarge ? 'action-name action-large' : 'action-name'}>
+      <span className="action-connector">
+        <UntrustedText text={connector} />
+      </span>
+      <UntrustedText text={deed} />
+    </span>
+  )
+}

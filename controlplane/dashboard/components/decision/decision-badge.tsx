@@ -1,0 +1,31 @@
+import { type Tone, ToneBadge } from '../layout/tone-badge.tsx'
+
+type Known = { readonly text: string; readonly tone: Tone }
+
+/** Every spelling of the API, in one. */
+const DECISIONS: Readonly<Record<string, Known>> = {
+  ALLOW: { text: 'Allowed', tone: 'good' },
+  allow: { text: 'Allowed', tone: 'good' },
+  approved: { text: 'Approved', tone: 'good' },
+  HOLD: { text: 'Held', tone: 'wait' },
+  hold: { text: 'Held', tone: 'wait' },
+  require_approval: { text: 'Needs approval', tone: 'wait' },
+  requires_approval: { text: 'Needs approval', tone: 'wait' },
+  pending: { text: 'Waiting', tone: 'wait' },
+  DENY: { text: 'Denied', tone: 'bad' },
+  deny: { text: 'Denied', tone: 'bad' },
+  denied: { text: 'Denied', tone: 'bad' },
+  expired: { text: 'Expired', tone: 'quiet' },
+  cancelled: { text: 'Cancelled', tone: 'quiet' },
+}
+
+export function DecisionBadge({
+  decision,
+  note,
+}: {
+  readonly decision: string
+  readonly note?: string | null
+}) {
+  const { text, tone } = DECISIONS[decision] ?? { text: decision, tone: 'quiet' }
+  return <ToneBadge tone={tone}>{note ? `${text} (${note})` : text}</ToneBadge>
+}

@@ -1,0 +1,26 @@
+import { Group } from '@mantine/core'
+import { type Tone, ToneBadge } from '../layout/tone-badge.tsx'
+
+/** The score of 0 to 1 as a word, with what it is made of. */
+export function RiskBadge(props: { readonly score: number; readonly factors?: readonly string[] }) {
+  const { score, factors = [] } = props
+  const { word, tone } = riskOf(score)
+  return (
+    <Group gap={6}>
+      <ToneBadge tone={tone}>
+        {word} risk {score.toFixed(2)}
+      </ToneBadge>
+      {factors.map((factor) => (
+        <ToneBadge key={factor} tone="quiet">
+          {factor}
+        </ToneBadge>
+      ))}
+    </Group>
+  )
+}
+
+export function riskOf(score: number): { readonly word: string; readonly tone: Tone } {
+  if (score >= 0.8) return { word: 'High', tone: 'bad' }
+  if (score >= 0.5) return { word: 'Medium', tone: 'wait' }
+  return { word: 'Low', tone: 'good' }
+}

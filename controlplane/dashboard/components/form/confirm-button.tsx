@@ -1,0 +1,61 @@
+import { Button, type ButtonProps, Group, Modal, Stack, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import type { ReactNode } from 'react'
+import { ErrorNote } from '../layout/error-note.tsx'
+import { useDeed } from './use-mutation.ts'
+
+type Props = ButtonProps & {
+  /** On the button, and on the one that does it. */
+  readonly label: string
+  readonly ariaLabel?: string
+  readonly title: string
+  /** What it means, in plain words. */
+  readonly children: ReactNode
+  readonly onConfirm: () => Promise<void>
+}
+
+/** Two steps for what cannot be taken back. */
+export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ...button }: Props) {
+  const [isOpen, { open, close }] = useDisclosure(false)
+  const deed = useDeed(async () => {
+    await onConfirm()
+    close()
+  })
+  const shut = () => {
+    deed.forget()
+    close()
+  }
+  return (
+    <>
+      <Button
+        variant="default"
+        size="xs"
+        onClick={open}
+        {...button}
+        {...(ariaLabel === undefined ? {} : { 'aria-label': ariaLabel })}
+      >
+        {label}
+      </Button>
+      <Modal
+        opened={isOpen}
+        onClose={shut}
+        title={title}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+        centered
+      >
+        <Stack gap="md">
+          <Text component="div">{children}</Text>
+          {deed.error === null ? null : <ErrorNote error={deed.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={shut} data-autofocus>
+              Cancel
+            </Button>
+            <Button className="danger" onClick={() => deed.run()} loading={deed.isBusy}>
+              {label}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  )
+}

@@ -1,0 +1,54 @@
+import { Button, Group, Modal, Stack } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { ErrorNote } from '../layout/error-note.tsx'
+import type { Deed } from './use-mutation.ts'
+
+type Props = {
+  readonly title: string
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  /** On the button that sends it. */
+  readonly label: string
+  readonly isReady: boolean
+  readonly deed: Deed<[]>
+  readonly size?: string
+  readonly children: ReactNode
+}
+
+/** A form over the page: Enter sends it, Escape leaves it, its error stays beside it. */
+export function FormDialog({ title, isOpen, onClose, label, isReady, deed, size = 'md', children }: Props) {
+  const shut = () => {
+    deed.forget()
+    onClose()
+  }
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={shut}
+      title={title}
+      size={size}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      centered
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isReady) deed.run()
+        }}
+      >
+        <Stack gap="md">
+          {children}
+          {deed.error === null ? null : <ErrorNote error={deed.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={shut}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={!isReady} loading={deed.isBusy}>
+              {label}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,26 @@
+import { Skeleton, Stack, VisuallyHidden } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { Resource } from '../../live/use-resource.ts'
+import { ErrorNote } from './error-note.tsx'
+
+/** The data once it is there; before that its outline, or why it does not come. Requests end, so outlines do too. */
+export function Loaded<T>(props: { readonly of: Resource<T>; readonly children: (data: T) => ReactNode }) {
+  const { data, error, reload } = props.of
+  return (
+    <>
+      {error === null ? null : <ErrorNote error={error} onRetry={reload} />}
+      {data !== null ? props.children(data) : error === null ? <Outline /> : null}
+    </>
+  )
+}
+
+export function Outline() {
+  return (
+    <Stack gap="sm" aria-busy="true">
+      <VisuallyHidden>Loading</VisuallyHidden>
+      <Skeleton height={28} width="40%" />
+      <Skeleton height={72} />
+      <Skeleton height={72} />
+    </Stack>
+  )
+}

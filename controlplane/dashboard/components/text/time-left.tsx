@@ -1,0 +1,36 @@
+import { Progress, Text } from '@mantine/core'
+import { useNow } from '../../live/use-now.ts'
+
+/** How long an answer is still accepted, running down. The server's clock decides in the end. */
+export function TimeLeft({
+  createdAt,
+  expiresAt,
+}: {
+  readonly createdAt: string
+  readonly expiresAt: string
+}) {
+  const now = useNow(1_000)
+  const leftMs = Date.parse(expiresAt) - now
+  const wholeMs = Math.max(Date.parse(expiresAt) - Date.parse(createdAt), 1)
+  const text = leftText(leftMs)
+  return (
+    <div className="time-left">
+      <Text size="sm" fw={600} component="span" title={`until ${new Date(expiresAt).toISOString()}`}>
+        {text}
+      </Text>
+      <Progress
+        value={Math.max(0, Math.min(100, (leftMs / wholeMs) * 100))}
+        size="xs"
+        className={leftMs < 60_000 ? 'left-short' : 'left-long'}
+        aria-hidden="true"
+      />
+    </div>
+  )
+}
+
+export function leftText(leftMs: number): string {
+  if (leftMs <= 0) return 'time is over'
+  const seconds = Math.ceil(leftMs / 1_000)
+  if (seconds < 60) return `${seconds} s left`
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s left`
+}

@@ -1,0 +1,54 @@
+import { Button, Group } from '@mantine/core'
+import { useState } from 'react'
+import type { KillEntry } from '../../../../core/wire/kill.ts'
+import { Icon } from '../../components/layout/icon.tsx'
+import { TimeText } from '../../components/text/time-text.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { LiftDialog } from '../../lazy-dialogs.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { useSession } from '../../session/session.tsx'
+import { scopeWords } from './scope.ts'
+
+/** A band over every page while anything is stopped, with the way back for those who may. */
+export function StopBanner() {
+  const { may } = useSession()
+  const { data, reload } = useResource(
+    'GET /api/dashboard/kill-switch',
+    {},
+    { on: ['kill'], everyMs: 30_000 },
+  )
+  const [lifting, setLifting] = useState<readonly KillEntry[]>([])
+  const entries = data?.effective ?? []
+  return (
+    <>
+      {entries.length === 0 ? null : (
+        <section className="stop-banner" aria-label="Stopped">
+          <Group justify="space-between" align="flex-start" gap="sm">
+            <div>
+              {entries.map((entry) => (
+                <div key={`${entry.scope} ${entry.source}`}>
+                  <Icon name="stop" /> <strong>{scopeWords(entry.scope)} is stopped</strong> since{' '}
+                  <TimeText at={entry.since} /> ({entry.source}): <UntrustedText text={entry.reason} />
+                </div>
+              ))}
+            </div>
+            {may('killswitches/lift') ? (
+              <Button size="xs" variant="white" onClick={() => setLifting(entries)}>
+                Lift …
+              </Button>
+            ) : null}
+          </Group>
+        </section>
+      )}
+      {lifting.length === 0 ? null : (
+        <LiftDialog
+          entries={lifting}
+          onClose={() => {
+            setLifting([])
+            reload()
+          }}
+        />
+      )}
+    </>
+  )
+}

@@ -1,8 +1,0 @@
-import { lazily } from './parts/lazily.tsx'
-
-const load = async () => (await import('./dialogs.ts')).DIALOGS
-
-export const AlwaysAllowDialog = lazily(async () => (await load()).AlwaysAllowDialog)
-export const LiftDialog = lazily(async () => (await load()).LiftDialog)
-export const ShortcutDialog = lazily(async () => (await load()).ShortcutDialog)
-export const StopDialog = lazily(async () => (await load()).StopDialog)

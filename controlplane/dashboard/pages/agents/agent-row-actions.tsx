@@ -1,0 +1,81 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import type { Agent } from '../../api/admin-shapes.ts'
+import { call } from '../../api/client.ts'
+import { ConfirmButton } from '../../components/form/confirm-button.tsx'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+import type { FreshKey } from './agents-page.tsx'
+
+type Props = {
+  readonly agent: Agent
+  readonly onKey: (key: FreshKey) => void
+  readonly onDone: () => void
+}
+
+export function AgentDeeds({ agent, onKey, onDone }: Props) {
+  const { agent_id, name, status } = agent
+  const act = async (action: string) => call('PATCH /api/dashboard/agents', { body: { agent_id, action } })
+  const activate = useDeed(async () => {
+    await act('activate')
+    onDone()
+  })
+  const stop = async (action: string) => {
+    await act(action)
+    onDone()
+  }
+  if (status === 'revoked') {
+    return (
+      <Text size="sm" c="dimmed" component="span">
+        for good
+      </Text>
+    )
+  }
+  return (
+    <Stack gap={4} align="flex-end">
+      <Group gap="xs" justify="flex-end">
+        {status === 'suspended' ? (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => activate.run()}
+            loading={activate.isBusy}
+            aria-label={`Activate ${name}`}
+          >
+            Activate
+          </Button>
+        ) : (
+          <ConfirmButton
+            label="Suspend"
+            ariaLabel={`Suspend ${name}`}
+            title={`Suspend ${name}`}
+            onConfirm={() => stop('suspend')}
+          >
+            Everything it asks for is refused until it is activated again; what it holds open ends. Its key
+            stays.
+          </ConfirmButton>
+        )}
+        <ConfirmButton
+          label="New key"
+          ariaLabel={`New key for ${name}`}
+          title={`A new key for ${name}`}
+          onConfirm={async () => {
+            const { api_key: key } = await act('rotate_key')
+            if (key !== undefined) onKey({ agent: name, key })
+          }}
+        >
+          The key it has now ends at once; the new one is shown once.
+        </ConfirmButton>
+        <ConfirmButton
+          label="Revoke"
+          ariaLabel={`Revoke ${name}`}
+          title={`Revoke ${name}`}
+          onConfirm={() => stop('revoke')}
+        >
+          It is refused for good: a revoked agent cannot be activated again. Its records stay, and the name is
+          free for another.
+        </ConfirmButton>
+      </Group>
+      {activate.error === null ? null : <ErrorNote error={activate.error} />}
+    </Stack>
+  )
+}

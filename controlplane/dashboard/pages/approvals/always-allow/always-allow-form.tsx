@@ -1,0 +1,103 @@
+import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import { call } from '../../../api/client.ts'
+import { useDeed } from '../../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../../components/layout/error-note.tsx'
+import { Icon } from '../../../components/layout/icon.tsx'
+import { CopyText } from '../../../components/text/copy-text.tsx'
+import { useResource } from '../../../live/use-resource.ts'
+import {
+  manifestOf,
+  patternOf,
+  policyBehind,
+  proposalFor,
+  type Reach,
+  type Width,
+} from './permission-proposal.ts'
+
+type Props = { readonly card: ApprovalCard; readonly onClose: () => void }
+
+export function AlwaysAllowForm({ card, onClose }: Props) {
+  const agents = useResource('GET /api/dashboard/agents', {})
+  const [reach, setReach] = useState<Reach>('this_agent')
+  const [width, setWidth] = useState<Width>('this_action')
+  const [isSaved, setIsSaved] = useState(false)
+  const gateway = agents.data?.agents.find(({ name }) => name === card.agent)?.gateway ?? null
+  const proposal = gateway === null ? null : proposalFor(card, gateway, { reach, width })
+  const save = useDeed(async () => {
+    if (proposal === null) return
+    await call('POST /api/dashboard/permissions', { body: proposal })
+    setIsSaved(true)
+  })
+  if (isSaved) return <Saved onClose={onClose} />
+  if (agents.data !== null && gateway === null) return <NoGateway agent={card.agent} />
+  return (
+    <Stack gap="md">
+      <PolicyWarning rule={policyBehind(card)} />
+      <Radio.Group label="For whom" value={reach} onChange={(value) => setReach(value as Reach)}>
+        <Group mt={6}>
+          <Radio value="this_agent" label={`Only ${card.agent}`} />
+          <Radio value="every_agent" label="Every agent of its gateway" />
+        </Group>
+      </Radio.Group>
+      <Radio.Group label="What" value={width} onChange={(value) => setWidth(value as Width)}>
+        <Group mt={6}>
+          <Radio value="this_action" label={card.action_type} />
+          <Radio value="this_resource" label={patternOf(card.action_type, 'this_resource')} />
+        </Group>
+      </Radio.Group>
+      {agents.error === null ? null : <ErrorNote error={agents.error} onRetry={agents.reload} />}
+      {proposal === null ? null : <CopyText label="permission" text={manifestOf(proposal)} />}
+      {save.error === null ? null : <ErrorNote error={save.error} />}
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          Nothing is saved yet; the card still waits for its own answer.
+        </Text>
+        <Button onClick={() => save.run()} loading={save.isBusy} disabled={proposal === null}>
+          Save this permission
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+function PolicyWarning({ rule }: { readonly rule: string | null }) {
+  if (rule === null) return null
+  return (
+    <Alert
+      color="orange"
+      variant="outline"
+      icon={<Icon name="warning" />}
+      title="A policy asked"
+      className="note"
+    >
+      The rule "{rule}" wants a person, and the stricter of permission and policy wins: this permission alone
+      will not let it through. Change the policy's scope or conditions as well.
+    </Alert>
+  )
+}
+
+function NoGateway({ agent }: { readonly agent: string }) {
+  return (
+    <Alert color="gray" variant="outline" title="No gateway" className="note">
+      {agent} belongs to no gateway, so there is nowhere to put a permission: policies alone decide about it.
+    </Alert>
+  )
+}
+
+function Saved({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Stack gap="md">
+      <Text role="status">
+        Saved. Gateways take it over within a second; the next request of this kind passes. This card still
+        needs its answer.
+      </Text>
+      <Group justify="flex-end">
+        <Button onClick={onClose} data-autofocus>
+          Close
+        </Button>
+      </Group>
+    </Stack>
+  )
+}

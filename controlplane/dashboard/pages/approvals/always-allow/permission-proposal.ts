@@ -1,0 +1,76 @@
+import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+
+export type Reach = 'this_agent' | 'every_agent'
+export type Width = 'this_action' | 'this_resource'
+
+export type Proposal = {
+  readonly gateway_name: string
+  readonly connector_type: string
+  readonly action_pattern: string
+  readonly decision: 'allow'
+  readonly agent?: string
+}
+
+/** The permission that would let what this card asks through from now on. */
+export function proposalFor(
+  card: Pick<ApprovalCard, 'action_type' | 'agent'>,
+  gateway: string,
+  choice: { readonly reach: Reach; readonly width: Width },
+): Proposal {
+  const base = {
+    gateway_name: gateway,
+    connector_type: card.action_type.split('.')[0] ?? '',
+    action_pattern: patternOf(card.action_type, choice.width),
+    decision: 'allow',
+  } as const
+  return choice.reach === 'every_agent' ? base : { ...base, agent: card.agent }
+}
+
+/** `codehost.pr.merge`, or `codehost.pr.*`. */
+export function patternOf(actionType: string, width: Width): string {
+  const lastDot = actionType.lastIndexOf('.')
+  return width === 'this_action' || lastDot === -1 ? actionType : `${actionType.slice(0, lastDot)}.*`
+}
+
+/** The same as a manifest: what a repository of rules would hold. */
+export function manifestOf(proposal: Proposal): string {
+  const { gateway_name, connector_type, action_pattern, decision, agent = '*' } = proposal
+  return [
+    'apiVersion: chaperone.dev/v1alpha1',
+    'kind: Permission',
+    'metadata:',
+    `  name: ${resourceName(agent, action_pattern)}`,
+    'spec:',
+    `  gateway: ${quoted(gateway_name.split('/').at(-1) ?? gateway_name)}`,
+    `  agents: [${quoted(agent)}]`,
+    '  rules:',
+    `    - connectorType: ${connector_type}`,
+    `      actionPattern: ${quoted(action_pattern)}`,
+    `      decision: ${decision}`,
+  ].join('\n')
+}
+
+function resourceName(agent: string, pattern: string): string {
+  const text = `allow-${agent === '*' ? 'all' : agent}-${pattern}`.toLowerCase()
+  return text
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 63)
+}
+
+function quoted(text: string): string {
+  return /^[A-Za-z][A-Za-z0-9._/-]*$/.test(text) ? text : JSON.stringify(text)
+}
+
+/**
+ * The rule of a policy that asked, or null when a permission did. Held requests name `policy: rule`, actions that were
+ * submitted the rule alone; a permission is named by its pattern, which covers the action. No permission overrules a policy.
+ */
+export function policyBehind({
+  matched_rule: rule,
+  action_type: type,
+}: Pick<ApprovalCard, 'matched_rule' | 'action_type'>): string | null {
+  if (rule === null) return null
+  const isPattern = rule.endsWith('*') ? type.startsWith(rule.slice(0, -1)) : rule === type
+  return isPattern ? null : rule
+}

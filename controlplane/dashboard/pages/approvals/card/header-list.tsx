@@ -1,0 +1,31 @@
+import { Text } from '@mantine/core'
+import type { HeaderField } from '../../../../../core/wire/internal.ts'
+import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
+
+/** Header fields that are sent exactly so. Names and values are the agent's; repeated fields stand in their order. */
+export function HeaderList({ headers }: { readonly headers: readonly HeaderField[] }) {
+  if (headers.length === 0) return null
+  return (
+    <section aria-label="Headers" className="parameters">
+      <dl className="facts">
+        {numbered(headers).map(({ key, name, value }) => (
+          <div key={key} className="fact">
+            <dt className="mono">
+              <UntrustedText text={name} />
+            </dt>
+            <dd className="mono">
+              <UntrustedText text={value} canGrow />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <Text size="xs" c="dimmed" mt={8}>
+        Header fields of the request. Exactly these are sent, or nothing.
+      </Text>
+    </section>
+  )
+}
+
+function numbered(headers: readonly HeaderField[]) {
+  return headers.map((field, at) => ({ ...field, key: `${at} ${field.name}` }))
+}

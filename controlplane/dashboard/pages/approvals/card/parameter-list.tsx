@@ -1,0 +1,51 @@
+import { Text } from '@mantine/core'
+import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
+
+/** Above this a value gets a box of its own with a scroll bar. */
+const SHORT = 120
+
+/** Every parameter that the action names, complete. Names and values are the agent's. */
+export function ParameterList(props: {
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly hasBody: boolean
+}) {
+  const { parameters, hasBody } = props
+  const entries = Object.entries(parameters)
+  if (entries.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        {hasBody
+          ? 'The action has no parameters, and its body has no fields. Exactly this body is sent, or none.'
+          : 'The action has no parameters.'}
+      </Text>
+    )
+  }
+  return (
+    <section aria-label="Parameters" className="parameters">
+      <dl className="facts">
+        {entries.map(([name, value]) => (
+          <div key={name} className="fact">
+            <dt className="mono">
+              <UntrustedText text={name} />
+            </dt>
+            <dd className="mono">
+              <Value name={name} value={value} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {hasBody ? (
+        <Text size="xs" c="dimmed" mt={8}>
+          Parameters of the action and the other fields of the body (other_fields; long values are cut).
+          Exactly this body is sent, or none.
+        </Text>
+      ) : null}
+    </section>
+  )
+}
+
+function Value({ name, value }: { readonly name: string; readonly value: unknown }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  const isShort = text.length <= SHORT && !text.includes('\n')
+  return <UntrustedText text={text} isBlock={!isShort} label={`Parameter ${name.slice(0, 60)}`} />
+}

@@ -1,0 +1,91 @@
+import { Box, Group, Paper, Stack } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import { ActionName } from '../../../components/decision/action-name.tsx'
+import { RiskBadge, riskOf } from '../../../components/decision/risk-badge.tsx'
+import { TimeLeft } from '../../../components/text/time-left.tsx'
+import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
+import { visibleLength } from '../../../components/text/visible-text.ts'
+import { usePast } from '../../../live/use-past.ts'
+import { AnswerForm } from '../answer-form.tsx'
+import { AgentWords } from './agent-statement.tsx'
+import { LeftNote } from './disconnected-note.tsx'
+import { ExpiredNote } from './expired-note.tsx'
+import { hasLeft } from './has-disconnected.ts'
+import { HeaderList } from './header-list.tsx'
+import { ParameterList } from './parameter-list.tsx'
+import { RequestFacts } from './request-facts.tsx'
+import { UnreadBody } from './unread-body.tsx'
+
+type Props = {
+  readonly card: ApprovalCard
+  readonly onAnswered: () => void
+  readonly onPartly: () => void
+  readonly onDismiss: () => void
+}
+
+/** One decision: what will really happen on top, everything it will happen with, then the answer. */
+export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
+  const isOver = usePast(card.expires_at)
+  return (
+    <Paper
+      component="article"
+      withBorder
+      className={`approval approval-${riskOf(card.risk_score).tone}`}
+      tabIndex={-1}
+      id={card.id}
+      data-approval={card.id}
+      aria-label={`${card.action_type} of ${card.agent}`}
+    >
+      <CardHead card={card}>
+        <Group justify="space-between" align="flex-start" wrap="wrap" gap="xs">
+          <div className="min-0">
+            <ActionName type={card.action_type} isLarge />
+            {card.target === null ? null : (
+              <div className="approval-target">
+                on <UntrustedText text={card.target} canGrow />
+              </div>
+            )}
+          </div>
+          <TimeLeft createdAt={card.created_at} expiresAt={card.expires_at} />
+        </Group>
+        <RiskBadge score={card.risk_score} factors={card.risk_factors} />
+      </CardHead>
+      <Stack gap="sm" p="md">
+        <RequestFacts card={card} />
+        <HeaderList headers={card.headers} />
+        <ParameterList
+          parameters={card.parameters}
+          hasBody={card.body_sha256 !== null && card.unread_body === null}
+        />
+        {card.unread_body === null ? null : <UnreadBody body={card.unread_body} />}
+        {card.requested_by_agent_text === null ? null : <AgentWords text={card.requested_by_agent_text} />}
+        {isOver || !hasLeft(card) ? null : <LeftNote />}
+        {isOver ? (
+          <ExpiredNote agent={card.agent} onDismiss={onDismiss} />
+        ) : (
+          <AnswerForm card={card} onAnswered={onAnswered} onPartly={onPartly} />
+        )}
+      </Stack>
+    </Paper>
+  )
+}
+
+/** Longer than this it scrolls in itself, so that it never fills the window; then the keyboard reaches it. */
+const LONG_HEAD = 180
+
+function CardHead({ card, children }: { readonly card: ApprovalCard; readonly children: ReactNode }) {
+  const isLong = visibleLength(card.action_type) + visibleLength(card.target ?? '') > LONG_HEAD
+  if (!isLong) return <header className="approval-head">{children}</header>
+  return (
+    <Box
+      component="header"
+      className="approval-head approval-head-long"
+      tabIndex={0}
+      role="region"
+      aria-label="Action"
+    >
+      {children}
+    </Box>
+  )
+}

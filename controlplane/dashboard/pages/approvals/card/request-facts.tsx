@@ -1,0 +1,52 @@
+import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import { FactList } from '../../../components/layout/fact-list.tsx'
+import { TimeText } from '../../../components/text/time-text.tsx'
+import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
+import { policyBehind } from '../always-allow/permission-proposal.ts'
+import { ApproverSets } from './approver-sets.tsx'
+import { PinnedState } from './pinned-state.tsx'
+
+/** Destination, agent, and the rule that requires an approver. */
+export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
+  return (
+    <FactList
+      facts={[
+        ['Agent', <UntrustedText key="agent" text={card.agent} />],
+        ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
+        ['Held by', <HeldBy key="rule" card={card} />],
+        ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
+        ['State', <PinnedState key="state" pins={card.pins} />],
+        ['Held at', <TimeText key="at" at={card.created_at} />],
+        [
+          'Body',
+          card.body_sha256 === null ? null : (
+            <code key="body" title={card.body_sha256}>
+              sha256 {card.body_sha256.slice(0, 16)}…
+            </code>
+          ),
+        ],
+      ]}
+    />
+  )
+}
+
+/** A policy's rule or a permission's pattern: where to look when the question should not have come. */
+function HeldBy({ card }: { readonly card: ApprovalCard }) {
+  if (card.matched_rule === null) return 'a default'
+  return (
+    <>
+      {policyBehind(card) === null ? 'permission' : 'policy'}{' '}
+      <code className="note">
+        <UntrustedText text={card.matched_rule} />
+      </code>
+    </>
+  )
+}
+
+export function RequestLine({ card }: { readonly card: Pick<ApprovalCard, 'method' | 'host' | 'path'> }) {
+  return (
+    <code className="request-line">
+      <strong>{card.method}</strong> <UntrustedText text={`${card.host ?? ''}${card.path ?? ''}`} canGrow />
+    </code>
+  )
+}

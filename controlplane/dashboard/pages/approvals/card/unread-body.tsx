@@ -1,0 +1,21 @@
+import { Text } from '@mantine/core'
+import type { UnreadBody as Body } from '../../../../../core/wire/internal.ts'
+import { Icon } from '../../../components/layout/icon.tsx'
+import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
+
+/** States that nobody read the body, and quotes its beginning where the gateway gives one. */
+export function UnreadBody({ body }: { readonly body: Body }) {
+  return (
+    <figure className="agent-words">
+      <figcaption>
+        <Icon name="quote" size={16} />
+        <Text size="sm" fw={600} component="span">
+          <UntrustedText text={body.description} canGrow />
+        </Text>
+      </figcaption>
+      {body.excerpt === null ? null : (
+        <UntrustedText text={body.excerpt} isBlock label="Beginning of the body" />
+      )}
+    </figure>
+  )
+}

@@ -1,0 +1,58 @@
+import { Group, Stack, Table, Text } from '@mantine/core'
+import type { DryRun } from '../../api/shapes.ts'
+import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
+import { RiskBadge } from '../../components/decision/risk-badge.tsx'
+import { FactList } from '../../components/layout/fact-list.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+
+/** The decision, then every policy and rule that was looked at. */
+export function DryRunAnswer({ reply }: { readonly reply: DryRun }) {
+  const { decision, trace } = reply
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <DecisionBadge decision={decision.outcome} />
+        <UntrustedText text={decision.reason} />
+      </Group>
+      <RiskBadge score={decision.risk_score} factors={decision.risk_factors} />
+      <FactList
+        facts={[
+          ['Rules', decision.matched_rules.join(', ')],
+          ['Approvers', decision.approver_groups.join(', ')],
+          ['Policies seen', String(reply.policies_evaluated)],
+        ]}
+      />
+      {trace.map((policy) => (
+        <section key={policy.policy_id} aria-label={policy.policy_name}>
+          <Text fw={650} component="h3" size="sm">
+            {policy.policy_name} {policy.scope_matched ? '' : '(scope does not fit)'}
+          </Text>
+          {policy.rules.length === 0 ? null : <RuleTable rules={policy.rules} />}
+        </section>
+      ))}
+    </Stack>
+  )
+}
+
+function RuleTable({ rules }: { readonly rules: DryRun['trace'][number]['rules'] }) {
+  return (
+    <Table verticalSpacing={4}>
+      <Table.Tbody>
+        {rules.map((rule) => (
+          <Table.Tr key={rule.rule_name}>
+            <Table.Td>{rule.rule_name}</Table.Td>
+            <Table.Td>
+              {rule.conditions_matched ? (
+                <DecisionBadge decision={rule.decision ?? 'no decision'} />
+              ) : (
+                <Text size="sm" c="dimmed" component="span">
+                  does not hold: <code>{rule.failed_condition ?? 'a condition'}</code>
+                </Text>
+              )}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}

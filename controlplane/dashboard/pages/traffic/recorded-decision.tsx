@@ -1,0 +1,81 @@
+import { Group, Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { RecordWhy, TrafficRecord } from '../../../../core/record.ts'
+import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
+import { RiskBadge } from '../../components/decision/risk-badge.tsx'
+import { FactList } from '../../components/layout/fact-list.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { DECIDED_BY } from '../../labels/decision-source-labels.ts'
+import { DENIAL_REASONS } from '../../labels/denial-labels.ts'
+import { hrefOf } from '../../routing/page-location.ts'
+
+/** Where the decision's own words follow. */
+const SAID_BETTER: ReadonlySet<string> = new Set(['permission', 'policy'])
+
+/** What settled it at the time, as the gateway recorded it. */
+export function WhyThen({ record }: { readonly record: TrafficRecord }) {
+  const { decision, note, would, reason, approval_id, snapshot_version, why } = record
+  return (
+    <Panel title="Decision">
+      <Stack gap="sm">
+        <Group gap="xs">
+          <DecisionBadge decision={decision} note={record.refusals ? null : note} />
+          {would === null ? null : (
+            <Text size="sm" component="span">
+              full enforcement: <DecisionBadge decision={would} />
+            </Text>
+          )}
+        </Group>
+        {reason === null || (why && SAID_BETTER.has(reason)) ? null : (
+          <Text component="div">{DENIAL_REASONS[reason] ?? <UntrustedText text={reason} />}</Text>
+        )}
+        {why === null || why === undefined ? null : <Words why={why} />}
+        <FactList
+          facts={[
+            ['Permission', permissionOf(record)],
+            ['Policies', policiesOf(record)],
+            ['Approver groups', why?.approver_groups.join(', ')],
+            ['Rules in force', snapshot_version === null ? null : `version ${snapshot_version}`],
+            [
+              'Approval',
+              approval_id === null ? null : (
+                <a key="approval" href={hrefOf('approvals', { tab: 'answered', id: approval_id })}>
+                  {approval_id}
+                </a>
+              ),
+            ],
+          ]}
+        />
+      </Stack>
+    </Panel>
+  )
+}
+
+/** The decision in its own words, and what it thought of the risk. */
+function Words({ why }: { readonly why: RecordWhy }) {
+  return (
+    <>
+      <Text component="div">
+        Decided by {DECIDED_BY[why.source]}: <UntrustedText text={why.reason} />
+      </Text>
+      <RiskBadge score={why.risk_score} factors={why.risk_factors} />
+    </>
+  )
+}
+
+/** Null where the requests that a row counts had different ones, or none. */
+function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
+  if (permission === null) return refusals ? null : 'none matched'
+  return (
+    <>
+      {why?.pattern ? <UntrustedText text={why.pattern} /> : null} <code>{permission}</code>
+    </>
+  )
+}
+
+function policiesOf({ policies, why, refusals }: TrafficRecord): ReactNode {
+  if (policies.length === 0) return refusals ? null : 'none had an opinion'
+  const rules = why?.rules.map(({ policy, rule }) => `${policy}: ${rule}`) ?? []
+  return <UntrustedText text={[...rules, `(${policies.join(', ')})`].join(' ')} />
+}

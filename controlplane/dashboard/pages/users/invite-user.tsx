@@ -1,0 +1,56 @@
+import { Radio, Stack, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { FormDialog } from '../../components/form/form-dialog.tsx'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ROLE_WORDS } from '../../labels/role-labels.ts'
+import type { Shown } from './users-page.tsx'
+
+type Props = {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  readonly onShown: (shown: Shown) => void
+}
+
+export function Invite({ isOpen, onClose, onShown }: Props) {
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState('member')
+  const invite = useDeed(async () => {
+    const to = email.trim()
+    const { invite_link: secret } = await call('POST /api/dashboard/users', {
+      body: { action: 'invite', email: to, role },
+    })
+    if (secret !== undefined) {
+      const about = 'Send it yourself: whoever opens it first registers with this address and role.'
+      onShown({ title: `The invitation of ${to}, shown this once`, about, secret })
+    }
+    setEmail('')
+    onClose()
+  })
+  return (
+    <FormDialog
+      title="Invite somebody"
+      isOpen={isOpen}
+      onClose={onClose}
+      label="Make the link"
+      isReady={email.includes('@')}
+      deed={invite}
+    >
+      <TextInput
+        type="email"
+        label="E-mail"
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+        required
+        data-autofocus
+      />
+      <Radio.Group label="Role" value={role} onChange={setRole}>
+        <Stack gap="xs" mt={6}>
+          {ROLE_WORDS.map(({ value, label, means }) => (
+            <Radio key={value} value={value} label={label} description={means} />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,85 @@
+import { Button, Group, Stack, TagsInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useState } from 'react'
+import type { User } from '../../api/admin-shapes.ts'
+import { call } from '../../api/client.ts'
+import { ConfirmButton } from '../../components/form/confirm-button.tsx'
+import { FormDialog } from '../../components/form/form-dialog.tsx'
+import { useDeed } from '../../components/form/use-mutation.ts'
+import { ErrorNote } from '../../components/layout/error-note.tsx'
+
+type Props = {
+  readonly person: User
+  readonly onDone: () => void
+}
+
+export function PersonDeeds({ person, onDone }: Props) {
+  const { id: user_id, email, status } = person
+  const [isOpen, { open, close }] = useDisclosure(false)
+  const act = (action: string) => call('POST /api/dashboard/users', { body: { action, user_id } })
+  const activate = useDeed(async () => {
+    await act('activate')
+    onDone()
+  })
+  return (
+    <Stack gap={4} align="flex-end">
+      <Group gap="xs" justify="flex-end">
+        <Button size="xs" variant="default" onClick={open} aria-label={`Groups of ${email}`}>
+          Groups
+        </Button>
+        {status === 'active' ? (
+          <ConfirmButton
+            label="Suspend"
+            ariaLabel={`Suspend ${email}`}
+            title={`Suspend ${email}`}
+            onConfirm={async () => {
+              await act('suspend')
+              onDone()
+            }}
+          >
+            Signed out everywhere at once; open pages can do nothing more. Keys stop working.
+          </ConfirmButton>
+        ) : (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => activate.run()}
+            loading={activate.isBusy}
+            aria-label={`Activate ${email}`}
+          >
+            Activate
+          </Button>
+        )}
+      </Group>
+      {activate.error === null ? null : <ErrorNote error={activate.error} />}
+      {isOpen ? <GroupsDialog person={person} onClose={close} onDone={onDone} /> : null}
+    </Stack>
+  )
+}
+
+function GroupsDialog(props: {
+  readonly person: User
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) {
+  const { person, onClose, onDone } = props
+  const [groups, setGroups] = useState<string[]>([...person.groups])
+  const save = useDeed(async () => {
+    await call('POST /api/dashboard/users', { body: { action: 'set_groups', user_id: person.id, groups } })
+    onDone()
+    onClose()
+  })
+  return (
+    <FormDialog title={`Groups of ${person.email}`} isOpen onClose={onClose} label="Save" isReady deed={save}>
+      <TagsInput
+        label="Groups"
+        description="Enter adds one. Policies name them under approver_groups."
+        value={groups}
+        onChange={setGroups}
+        maxTags={64}
+        acceptValueOnBlur
+        data-autofocus
+      />
+    </FormDialog>
+  )
+}
