@@ -27,7 +27,7 @@ const LONGEST = [
   'test/dashboard/looks.test.ts',
   'test/operator/cluster/outage.test.ts',
   'test/controlplane/desired/host-conflicts.test.ts',
-  'test/controlplane/cli/embedded-postgres.test.ts',
+  'test/controlplane/cli/postgres/embedded-postgres.test.ts',
   'test/dashboard/page-session.test.ts',
   'test/controlplane/proof/starts.test.ts',
   'test/capture/egress.test.ts',

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
 import type { ConfigVariable } from './config-variables.ts'
-import { isOnlyHere } from './http/only-here.ts'
-import { type OidcSettings, readOidcSettings } from './oidc/settings.ts'
-import type { ApprovalsMode } from './services/approvals-mode.ts'
+import { isOnlyHere } from './http/auth/loopback-only.ts'
+import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
+import type { ApprovalsMode } from './features/approvals/mode.ts'
 
 export type ControlPlaneConfig = {
   readonly host: string

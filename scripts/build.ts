@@ -33,10 +33,10 @@ const ENTRIES = {
 }
 /** Files that the programs read, where they look for them. */
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
-  ['controlplane/store/migrations', 'bin/migrations'],
-  ['controlplane/cli/starter', 'bin/starter'],
+  ['controlplane/db/migrations', 'bin/migrations'],
+  ['controlplane/cli/up/starter', 'bin/starter'],
   ['starters', 'bin/starters'],
-  ['controlplane/cli/node-preload', 'bin/node-preload'],
+  ['controlplane/cli/run/node-preload', 'bin/node-preload'],
 ]
 
 rmSync(out, { recursive: true, force: true })

@@ -3,8 +3,8 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { type ParsedArguments, parseArguments } from './arguments.ts'
 import { type Command, EXIT, type Invocation } from './command.ts'
-import { commandName } from './command-name.ts'
-import { type DataFolder, findDataFolder } from './data-folder.ts'
+import { commandName } from './terminal/command-name.ts'
+import { type DataFolder, findDataFolder } from './state/data-folder.ts'
 import { commandHelp, overview } from './help.ts'
 
 type Entry = { readonly name: string; readonly summary: string; readonly load: () => Promise<Command> }
@@ -14,110 +14,110 @@ const COMMANDS: readonly Entry[] = [
   {
     name: 'up',
     summary: 'start control plane, gateway and database on this machine',
-    load: async () => (await import('./up.ts')).up,
+    load: async () => (await import('./up/up.ts')).up,
   },
   {
     name: 'run',
     summary: 'start a command behind the gateway',
-    load: async () => (await import('./run.ts')).run,
+    load: async () => (await import('./run/run.ts')).run,
   },
   {
     name: 'status',
     summary: 'what runs, what is in force, what waits',
-    load: async () => (await import('./status.ts')).status,
+    load: async () => (await import('./commands/status.ts')).status,
   },
   {
     name: 'explain',
     summary: 'what would happen to a request, and why',
-    load: async () => (await import('./explain.ts')).explain,
+    load: async () => (await import('./commands/explain.ts')).explain,
   },
-  { name: 'traffic', summary: 'what agents did', load: async () => (await import('./traffic.ts')).traffic },
+  { name: 'traffic', summary: 'what agents did', load: async () => (await import('./commands/traffic.ts')).traffic },
   {
     name: 'approvals',
     summary: 'requests that wait for a person',
-    load: async () => (await import('./approvals.ts')).approvals,
+    load: async () => (await import('./commands/approvals.ts')).approvals,
   },
   {
     name: 'login',
     summary: 'sign in at this terminal, to answer approvals',
-    load: async () => (await import('./login.ts')).login,
+    load: async () => (await import('./sign-in/login.ts')).login,
   },
   {
     name: 'logout',
     summary: 'end that session',
-    load: async () => (await import('./logout.ts')).logout,
+    load: async () => (await import('./sign-in/logout.ts')).logout,
   },
   {
     name: 'owner-link',
     summary: 'a new link with which the first owner registers',
-    load: async () => (await import('./owner-link.ts')).ownerLink,
+    load: async () => (await import('./sign-in/owner-link.ts')).ownerLink,
   },
   {
     name: 'user',
     summary: 'give a user of this machine a new password',
-    load: async () => (await import('./user.ts')).user,
+    load: async () => (await import('./sign-in/user.ts')).user,
   },
   {
     name: 'kill',
     summary: 'stop agents at once, all or some',
-    load: async () => (await import('./kill.ts')).kill,
+    load: async () => (await import('./commands/kill.ts')).kill,
   },
   {
     name: 'agent',
     summary: 'create, list, suspend, activate, revoke agents; new keys',
-    load: async () => (await import('./agent.ts')).agent,
+    load: async () => (await import('./commands/agent.ts')).agent,
   },
-  { name: 'apply', summary: 'put manifests in force', load: async () => (await import('./apply.ts')).apply },
+  { name: 'apply', summary: 'put manifests in force', load: async () => (await import('./manifests/apply.ts')).apply },
   {
     name: 'get',
     summary: 'gateways, connectors, permissions, policies, agents, manifests',
-    load: async () => (await import('./get.ts')).get,
+    load: async () => (await import('./commands/get.ts')).get,
   },
   {
     name: 'export',
     summary: 'the configuration as manifests to commit',
-    load: async () => (await import('./export.ts')).exportCommand,
+    load: async () => (await import('./manifests/export.ts')).exportCommand,
   },
   {
     name: 'policy',
     summary: 'run the tests inside policies',
-    load: async () => (await import('./policy.ts')).policy,
+    load: async () => (await import('./manifests/policy.ts')).policy,
   },
   {
     name: 'inject',
     summary: 'pods as the injector of a cluster would make them',
-    load: async () => (await import('./inject.ts')).inject,
+    load: async () => (await import('./manifests/inject.ts')).inject,
   },
   {
     name: 'catalogue',
     summary: 'the actions that are known by name',
-    load: async () => (await import('./catalogue.ts')).catalogue,
+    load: async () => (await import('./commands/catalogue.ts')).catalogue,
   },
   {
     name: 'backup',
     summary: 'database, keys and manifests into one file',
-    load: async () => (await import('./backup.ts')).backup,
+    load: async () => (await import('./backup/backup.ts')).backup,
   },
   {
     name: 'restore',
     summary: 'a backup into an empty data folder',
-    load: async () => (await import('./restore.ts')).restore,
+    load: async () => (await import('./backup/restore.ts')).restore,
   },
   {
     name: 'trust',
     summary: 'let a data folder in a working tree count',
-    load: async () => (await import('./trust.ts')).trust,
+    load: async () => (await import('./state/trust.ts')).trust,
   },
   {
     name: 'doctor',
     summary: 'find what is wrong, with the line that mends it',
-    load: async () => (await import('./doctor.ts')).doctor,
+    load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
-  { name: 'logs', summary: 'logs of the processes', load: async () => (await import('./logs.ts')).logs },
+  { name: 'logs', summary: 'logs of the processes', load: async () => (await import('./commands/logs.ts')).logs },
   {
     name: 'demo',
     summary: 'the whole story in a minute, no account needed',
-    load: async () => (await import('./demo.ts')).demo,
+    load: async () => (await import('./demo/demo.ts')).demo,
   },
   {
     name: 'cluster-setup',

@@ -1,4 +1,4 @@
-import type { DataFolder } from './data-folder.ts'
+import type { DataFolder } from './state/data-folder.ts'
 
 /** 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers. */
 export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, unknownScope: 4 } as const

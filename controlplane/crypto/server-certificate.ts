@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { leafTemplate } from '../../core/x509/certificate.ts'
 import { pem } from '../../core/x509/der.ts'
-import { createDerivedAuthority, type DerivedAuthority } from './derived-authority.ts'
+import { createDerivedAuthority, type DerivedAuthority } from './derived-ca.ts'
 import type { Keyring } from './keyring.ts'
 
 /** What a server shows, PEM. */

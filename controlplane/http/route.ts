@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { Namespaces, Reach, Right, Role } from '../../core/wire/rights.ts'
-import type { ClusterUser } from '../store/cluster-user.ts'
-import type { Restriction } from './restriction.ts'
+import type { ClusterUser } from '../features/authentication/cluster/user.ts'
+import type { Restriction } from './auth/restriction.ts'
 
 /**
  * Who may call a route. A right admits the people who have it; `session` is any signed-in user; `agent_or_admin` an agent

@@ -14,8 +14,8 @@ import { isLoopback } from '../../core/loopback.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
-import { networkOf } from '../services/sign-in-attempts.ts'
-import { type AuthDeps, authenticate } from './auth.ts'
+import { networkOf } from '../features/sessions/attempts.ts'
+import { type AuthDeps, authenticate } from './auth/authenticate.ts'
 import {
   CONNECTION_LIMITS,
   type ConnectionLimitOptions,

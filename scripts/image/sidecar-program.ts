@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
-import { oneByte } from '../../controlplane/cli/one-byte.ts'
+import { oneByte } from '../../controlplane/cli/programs/escape-non-ascii.ts'
 import { DEFAULT_PROXY_COMMAND } from '../../core/inject/options.ts'
 
 /**

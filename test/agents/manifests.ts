@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { STARTER_DIR } from '../../controlplane/cli/starter-manifests.ts'
+import { STARTER_DIR } from '../../controlplane/cli/up/starter-manifests.ts'
 import type { AgentProgram } from './program.ts'
 import { MCP_HOST } from './stand-in/stand-in.ts'
 

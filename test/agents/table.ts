@@ -1,4 +1,4 @@
-import { table as alignedTable } from '../../controlplane/cli/table.ts'
+import { table as alignedTable } from '../../controlplane/cli/terminal/table.ts'
 import { cellOf, fits, MODES, type Mode } from './mode.ts'
 import type { AgentProgram } from './program.ts'
 

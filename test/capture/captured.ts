@@ -23,7 +23,7 @@ export function runAsOther({ outside, data, hidden, command, ...options }: Other
   writeFileSync(
     file,
     `import { runCaptured, runInside } from '${moduleUrl('capture/run-captured.ts')}'
-    import { dataFolder } from '${moduleUrl('data-folder.ts')}'
+    import { dataFolder } from '${moduleUrl('state/data-folder.ts')}'
     const command = ${JSON.stringify(command)}
     const inside = await runInside(command, process.env)
     const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), hidden: ['${hidden}'], command }

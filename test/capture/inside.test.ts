@@ -28,7 +28,7 @@ describe.skipIf(reason !== null)(
       const file = join(outside.dir, 'refuse.mjs')
       writeFileSync(
         file,
-        `import { refuseInsideCapture } from '${moduleUrl('capture/inside.ts')}'
+        `import { refuseInsideCapture } from '${moduleUrl('capture/refuse-inside-capture.ts')}'
       try { refuseInsideCapture('it') } catch (error) { console.log(error.message); process.exit(7) }`,
       )
       const command = [...around, process.execPath, file]

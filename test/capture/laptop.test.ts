@@ -8,7 +8,7 @@ import { decode, encode } from 'dns-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { assertCanCapture } from '../../controlplane/cli/capture/namespace.ts'
 import { withSocketFamilies } from '../../controlplane/cli/capture/socket-families.ts'
-import { HandOver } from '../../core/capture/hand-over.ts'
+import { HandOver } from '../../core/capture/connection-preamble.ts'
 import { eventually } from '../support/eventually.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
@@ -193,7 +193,7 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
   const server = await stubGateway(join(folder, 'capture.sock'), { handed, dnsDelayMs })
   const script = `
     import { runCaptured, runInside } from '${new URL('../../controlplane/cli/capture/run-captured.ts', import.meta.url).href}'
-    import { dataFolder } from '${new URL('../../controlplane/cli/data-folder.ts', import.meta.url).href}'
+    import { dataFolder } from '${new URL('../../controlplane/cli/state/data-folder.ts', import.meta.url).href}'
     const command = ['sh', '-c', ${JSON.stringify(shell)}]
     const inside = await runInside(command, process.env)
     process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), hidden: [], command, env: () => process.env, ownEnv: process.env }))`

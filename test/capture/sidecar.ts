@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createGatewayAuthority } from '../../controlplane/crypto/gateway-authority.ts'
+import { createGatewayAuthority } from '../../controlplane/crypto/gateway-ca.ts'
 import { createKeyring } from '../../controlplane/crypto/keyring.ts'
 import { POD_PORTS } from '../../core/capture/pod-contract.ts'
 import { FakeControlPlane, TOKEN } from '../sidecar/control/fake-control-plane.ts'

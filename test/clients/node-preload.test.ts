@@ -152,8 +152,8 @@ test('a checkout in a folder with spaces and quotes is loaded', async () => {
   const odd = join(folder, 'a "folder" of\\mine')
   mkdirSync(odd)
   const file = join(odd, 'preload.cjs')
-  copyFileSync(new URL('../../controlplane/cli/node-preload/preload.cjs', import.meta.url), file)
-  const { agentEnvironment } = await import('../../controlplane/cli/agent-environment.ts')
+  copyFileSync(new URL('../../controlplane/cli/run/node-preload/preload.cjs', import.meta.url), file)
+  const { agentEnvironment } = await import('../../controlplane/cli/run/agent-environment.ts')
   const files = { caFile: '/c', caBundleFile: '/b', wgetrcFile: '/w', nodePreloadFile: file }
   const env = agentEnvironment({ ...files, proxyUrl: laptop.ready.agents[0]?.proxy_url ?? '', env: {} })
   const code = `fetch('https://${HOST}/').then(a=>console.log(a.status))`

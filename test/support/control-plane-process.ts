@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { programBundle } from '../../controlplane/cli/program-bundle.ts'
+import { programBundle } from '../../controlplane/cli/programs/program-bundle.ts'
 import { PROGRAM_ENV } from './program-env.ts'
 
 const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../controlplane/cli/free-port.ts'
+import { freePort } from '../../controlplane/cli/postgres/free-port.ts'
 import { eventually } from './eventually.ts'
 import { type Program, startProgram, stopAll } from './kube-program.ts'
 

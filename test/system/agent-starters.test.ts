@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { STARTER_DIR } from '../../controlplane/cli/starter-manifests.ts'
+import { STARTER_DIR } from '../../controlplane/cli/up/starter-manifests.ts'
 import { type AgentRequest, type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'

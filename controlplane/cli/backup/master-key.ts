@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { createKeyring } from '../../crypto/keyring.ts'
 import { parseMasterKey } from '../../crypto/secret-files.ts'
-import type { DataFolder } from '../data-folder.ts'
+import type { DataFolder } from '../state/data-folder.ts'
 
 /** A master key with the id that the database stores beside each secret. */
 export type NamedKey = { readonly id: string; readonly bytes: Buffer }

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { stateHome } from '../home.ts'
-import { installationFolders } from '../installation-key.ts'
-import { trustedFolders } from '../trusted-folders.ts'
+import { stateHome } from '../state/state-home.ts'
+import { installationFolders } from '../client/installation-key.ts'
+import { trustedFolders } from '../state/trusted-folders.ts'
 
 /**
  * Returns the user's state folders and the data folders of every installation that they know. Creates the state folders:

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ClientCertificate } from '../client.ts'
+import type { ClientCertificate } from '../client/client.ts'
 import type { Kubectl } from './kubectl.ts'
 
 const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { NODE_OPTIONS } from '../node-options.ts'
-import { programFile } from '../program-files.ts'
+import { NODE_OPTIONS } from '../programs/node-options.ts'
+import { programFile } from '../programs/program-files.ts'
 
 const Line = z.object({ status: z.number().int(), body: z.record(z.string(), z.unknown()).nullable() })
 export type AgentAnswer = z.infer<typeof Line>

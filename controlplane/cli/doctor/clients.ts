@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
-import { searchPath } from '../agent-environment.ts'
+import { searchPath } from '../run/agent-environment.ts'
 import { type Check, ok, warning } from './check.ts'
 
 type Client = {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { type ApiClient, controlPlane, localGateway } from '../client.ts'
+import { type ApiClient, controlPlane, localGateway } from '../client/client.ts'
 import type { Invocation } from '../command.ts'
-import { readRunFile } from '../data-folder.ts'
-import { manifestFindings } from '../get.ts'
+import { readRunFile } from '../state/data-folder.ts'
+import { manifestFindings } from '../commands/get.ts'
 import { type Check, guarded, ok, problem, warning } from './check.ts'
 import { unownedHostChecks } from './unowned-host-checks.ts'
 

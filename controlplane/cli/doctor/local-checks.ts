@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { type DataFolder, readRunFile } from '../data-folder.ts'
-import { lockHolder } from '../folder-lock.ts'
+import { type DataFolder, readRunFile } from '../state/data-folder.ts'
+import { lockHolder } from '../state/folder-lock.ts'
 import { type Check, ok, problem, warning } from './check.ts'
 
 const LOW_DISK_BYTES = 500 * 1024 * 1024

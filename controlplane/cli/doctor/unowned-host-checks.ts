@@ -1,5 +1,5 @@
 import { UnownedHostsReply } from '../../../core/wire/unowned-hosts.ts'
-import type { ApiClient } from '../client.ts'
+import type { ApiClient } from '../client/client.ts'
 import { type Check, ok, warning } from './check.ts'
 
 const SHOWN = 20

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
-import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/data-folder.ts'
-import { acknowledgement } from '../../../controlplane/cli/kill.ts'
-import { printable } from '../../../controlplane/cli/table.ts'
-import { trafficLine } from '../../../controlplane/cli/traffic.ts'
-import { shellQuote } from '../../../controlplane/cli/try-line.ts'
+import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/state/data-folder.ts'
+import { acknowledgement } from '../../../controlplane/cli/commands/kill.ts'
+import { printable } from '../../../controlplane/cli/terminal/table.ts'
+import { trafficLine } from '../../../controlplane/cli/commands/traffic.ts'
+import { shellQuote } from '../../../controlplane/cli/up/try-command.ts'
 
 let root: string
 beforeEach(() => {
@@ -450,7 +450,7 @@ tests:
 })
 
 describe('a governed command', () => {
-  const MODULE = new URL('../../../controlplane/cli/pass-through.ts', import.meta.url).href
+  const MODULE = new URL('../../../controlplane/cli/run/spawn-command.ts', import.meta.url).href
   const passThrough = (command: string, args: readonly string[]) =>
     spawn(process.execPath, [
       '--input-type=module',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
-import { parseManifests } from '../../../operator/manifests.ts'
+import { parseManifests } from '../../../operator/folder/manifests.ts'
 
 const root = new URL('../../../', import.meta.url)
 const readme = readFileSync(new URL('README.md', root), 'utf8')
@@ -59,7 +59,7 @@ test('the manifests in the README are valid and take the place of a starter file
   const yaml = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
   const { objects, problems } = parseManifests('10-codehost.yaml', yaml)
   expect(problems).toEqual([])
-  const starter = readFileSync(new URL('controlplane/cli/starter/10-codehost.yaml', root), 'utf8')
+  const starter = readFileSync(new URL('controlplane/cli/up/starter/10-codehost.yaml', root), 'utf8')
   const keys = parseManifests('10-codehost.yaml', starter).objects.map(({ key }) => key)
   expect(objects.map(({ key }) => key)).toEqual(expect.arrayContaining(keys))
 })

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import type { AuthDeps } from '../../../controlplane/http/auth.ts'
+import type { AuthDeps } from '../../../controlplane/http/auth/authenticate.ts'
 import { route } from '../../../controlplane/http/route.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import type { UserPrincipal } from '../../../controlplane/http/auth.ts'
+import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
 import { person, type Replica, type Reply, startWorld, type World } from './harness.ts'
 
 export type TwoReplicas = {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Rule, Rules } from './test-world.ts'
 
 type Spec = {
@@ -16,7 +16,7 @@ type Manifest = {
 
 /** The rules that the first start writes, with credentials. */
 function starterRules(): Rules {
-  const folder = new URL('../../../controlplane/cli/starter/', import.meta.url)
+  const folder = new URL('../../../controlplane/cli/up/starter/', import.meta.url)
   const manifests = readdirSync(folder)
     .filter((file) => file.endsWith('.yaml'))
     .flatMap((file) => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))

@@ -1,0 +1,96 @@
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { dump, schemaOf } from '../../db/dump.ts'
+import type { Db } from '../../db/query.ts'
+import { VERSION } from '../../version.ts'
+import { usageError } from '../arguments.ts'
+import { type ArchiveLine, writeArchive } from './archive.ts'
+import { withDatabase } from './database.ts'
+import { keptFiles, masterKeyLine } from './installation-files.ts'
+import { installationKey, type NamedKey } from './master-key.ts'
+import { type Command, EXIT, flag, type Invocation } from '../command.ts'
+import type { DataFolder } from '../state/data-folder.ts'
+
+export const backup: Command = {
+  name: 'backup',
+  summary: 'Writes database, keys and manifests of an installation into one file (mode 0600).',
+  usage: ['backup FILE'],
+  details:
+    'Works while Chaperone runs and while it does not. Stored credentials stay encrypted, and the master key is left out:\n' +
+    'keep keys/master.key in another place, restore asks for it. Tokens, the key of the CA and the manifests are in the\n' +
+    'file as they are. Records that the gateway has not uploaded yet are not in it.',
+  words: Number.POSITIVE_INFINITY,
+  options: {
+    'include-master-key': {
+      type: 'boolean',
+      help: 'also write the master key: the file alone then opens every credential',
+    },
+  },
+  examples: [
+    ['chaperone backup chaperone.backup', 'everything of this data folder'],
+    [
+      'chaperone restore chaperone.backup --master-key master.key --data DIR',
+      'brings it back in an empty one',
+    ],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [name, ...others] = invocation.positionals
+  if (name === undefined || others.length > 0)
+    throw usageError(backup, 'Give one file name: chaperone backup FILE.')
+  const { folder, env, terminal, cwd } = invocation
+  refuseEmpty(folder, env)
+  const file = resolve(cwd, name)
+  const key = installationKey(folder, env)
+  const included = flag(invocation, 'include-master-key') ? key : null
+  const rows = await withDatabase(folder, env, (db) => writeBackup(db, { folder, file, key, included }))
+  const bytes = statSync(file).size
+  if (flag(invocation, 'json')) {
+    terminal.print(
+      JSON.stringify({ file, bytes, rows, master_key_id: key.id, includes_master_key: included !== null }),
+    )
+  } else {
+    terminal.print(`Wrote ${file}: ${rows} rows, ${Math.ceil(bytes / 1024)} KiB. Keep it secret.`)
+    terminal.print(
+      included === null
+        ? `Master key ${key.id} is not in it: keep a copy of ${folder.masterKey} in another place.`
+        : `Master key ${key.id} is in it: the file alone opens every credential.`,
+    )
+  }
+  return EXIT.ok
+}
+
+function refuseEmpty(folder: DataFolder, env: NodeJS.ProcessEnv): void {
+  if (existsSync(folder.masterKey) && (env['DATABASE_URL'] || existsSync(folder.postgres))) return
+  throw new ChaperoneError('conflict', {
+    detail: `There is no installation in ${folder.root}: name its folder with --data DIR.`,
+  })
+}
+
+type Plan = {
+  readonly folder: DataFolder
+  readonly file: string
+  readonly key: NamedKey
+  /** The key again where the backup holds it, else null. */
+  readonly included: NamedKey | null
+}
+
+async function writeBackup(db: Db, { folder, file, key, included }: Plan): Promise<number> {
+  const schema = [...(await schemaOf(db))]
+  let rows = 0
+  await writeArchive(file, async (write) => {
+    const header = { kind: 'header', format: 'chaperone-backup', version: 2 } as const
+    const about = { master_key_id: key.id, includes_master_key: included !== null }
+    await write({ ...header, ...about, program: VERSION, created_at: new Date().toISOString(), schema })
+    for (const line of keptFiles(folder)) await write(line)
+    if (included !== null) await write(masterKeyLine(included))
+    await dump(db, async (part) => {
+      if (part.kind === 'rows') rows += part.count
+      await write(part as ArchiveLine)
+    })
+  })
+  return rows
+}

@@ -1,0 +1,54 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { DataFolder } from '../state/data-folder.ts'
+import type { ArchiveLine } from './archive.ts'
+import type { NamedKey } from './master-key.ts'
+
+type FileLine = Extract<ArchiveLine, { kind: 'file' }>
+
+/** In the data folder. */
+export const MASTER_KEY_PATH = 'keys/master.key'
+
+/** Tokens, certificates and their keys, the agents' ports and the manifests. The master key is `masterKeyLine`. */
+export function* keptFiles(folder: DataFolder): Generator<FileLine> {
+  const single = [folder.caCert, folder.caBundle, folder.adminToken, folder.gatewayToken]
+  const ports = join(folder.gateway, 'ports.json')
+  const files = [...single, ports, ...filesBelow(folder.keys), ...filesBelow(folder.manifests)]
+  for (const file of files) {
+    if (!existsSync(file) || file === folder.masterKey) continue
+    yield {
+      kind: 'file',
+      path: relative(folder.root, file).split(sep).join('/'),
+      mode: statSync(file).mode & 0o777,
+      base64: readFileSync(file).toString('base64'),
+    }
+  }
+}
+
+/** The master key as a kept file, wherever this installation reads it from. */
+export function masterKeyLine({ bytes }: NamedKey): FileLine {
+  const text = `${bytes.toString('base64')}\n`
+  return { kind: 'file', path: MASTER_KEY_PATH, mode: 0o600, base64: Buffer.from(text).toString('base64') }
+}
+
+/** Writes one of them; a path that leads out of the folder is refused. */
+export function writeKeptFile(folder: DataFolder, { path, mode, base64 }: FileLine): void {
+  const file = resolve(folder.root, path)
+  if (!file.startsWith(folder.root + sep)) {
+    throw new ChaperoneError('conflict', {
+      detail: `The backup names ${path}, which is outside the data folder.`,
+    })
+  }
+  const isPrivate = [folder.keys, folder.manifests].some((dir) => file.startsWith(dir + sep))
+  mkdirSync(dirname(file), { recursive: true, mode: isPrivate ? 0o700 : 0o755 })
+  writeFileSync(file, Buffer.from(base64, 'base64'), { mode, flag: 'wx', flush: true })
+  chmodSync(file, mode)
+}
+
+function filesBelow(dir: string): string[] {
+  if (!existsSync(dir)) return []
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}

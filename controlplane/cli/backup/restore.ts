@@ -1,0 +1,168 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { emptyTable, loadRows, loadSequence, schemaOf } from '../../db/dump.ts'
+import { knownSchemas, migrate } from '../../db/migrate.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { usageError } from '../arguments.ts'
+import { type ArchiveHeader, type ArchiveLine, readArchive } from './archive.ts'
+import { withDatabase, withStartedDatabase } from './database.ts'
+import { MASTER_KEY_PATH, masterKeyLine, writeKeptFile } from './installation-files.ts'
+import { environmentKey, fileKey, type NamedKey } from './master-key.ts'
+import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
+import { type DataFolder, prepareDataFolder } from '../state/data-folder.ts'
+import { lockFolder } from '../state/folder-lock.ts'
+
+export const restore: Command = {
+  name: 'restore',
+  summary: 'Brings an installation back from a backup, into an empty data folder.',
+  usage: ['restore FILE [--master-key FILE] [--data DIR]'],
+  details:
+    'Nothing is overwritten: a folder or a database that is in use already is refused. A backup without the master key\n' +
+    'needs the key that the installation had (its file keys/master.key), by --master-key, MASTER_KEY_FILE or MASTER_KEY.',
+  words: Number.POSITIVE_INFINITY,
+  options: {
+    'master-key': {
+      type: 'string',
+      value: 'FILE',
+      help: 'the master key that the backup leaves out, kept as keys/master.key',
+    },
+  },
+  examples: [['chaperone restore chaperone.backup --master-key master.key --data DIR', 'then: chaperone up']],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [name, ...others] = invocation.positionals
+  if (name === undefined || others.length > 0)
+    throw usageError(restore, 'Give one file name: chaperone restore FILE.')
+  const { folder, env, terminal, cwd } = invocation
+  const file = resolve(cwd, name)
+  const header = await headerOf(file)
+  const given = text(invocation, 'master-key')
+  const key = given === undefined ? null : fileKey(resolve(cwd, given), '--master-key')
+  refuseNonEmpty(folder)
+  refuseOtherKey(file, header, key ?? environmentKey(env))
+  const rows = await intoFolder(folder, env, { file, header, key })
+  if (flag(invocation, 'json'))
+    terminal.print(JSON.stringify({ data: folder.root, rows, created_at: header.created_at }))
+  else {
+    terminal.print(`Restored ${rows} rows, as of ${header.created_at}, into ${folder.root}.`)
+    terminal.print(`Start it: chaperone up --data ${folder.root}`)
+  }
+  return EXIT.ok
+}
+
+async function headerOf(file: string): Promise<ArchiveHeader> {
+  if (!existsSync(file)) throw new ChaperoneError('conflict', { detail: `There is no file ${file}.` })
+  let header: ArchiveHeader | undefined
+  // To the end: a backup that was cut short is refused before anything is written.
+  for await (const line of readArchive(file)) if (line.kind === 'header') header ??= line
+  if (header === undefined)
+    throw new ChaperoneError('conflict', { detail: `${file} is no backup of Chaperone.` })
+  const known = await knownSchemas()
+  if (header.schema.every((number) => known.includes(number))) return header
+  throw new ChaperoneError('conflict', {
+    detail: `${file} was made by Chaperone ${header.program}, which is newer than this program: restore it with that version.`,
+  })
+}
+
+/** Before anything is written: with another master key nothing that is stored could be opened. */
+function refuseOtherKey(file: string, header: ArchiveHeader, key: NamedKey | null): void {
+  const wanted = header.master_key_id
+  if (key?.id === wanted || (key === null && header.includes_master_key)) return
+  const detail =
+    key === null
+      ? `${file} leaves out master key ${wanted}, which its credentials are encrypted with: nothing was changed.\nGive the key (the file keys/master.key of the installation that was backed up) with --master-key FILE.`
+      : `${file} was made with master key ${wanted}, and the key given is ${key.id}: nothing was changed.\nGive the file keys/master.key of the installation that was backed up.`
+  throw new ChaperoneError('conflict', { detail })
+}
+
+function refuseNonEmpty(folder: DataFolder): void {
+  const there = existsSync(folder.root) ? readdirSync(folder.root) : []
+  if (there.length === 0) return
+  throw new ChaperoneError('conflict', {
+    detail:
+      `${folder.root} is not empty (${there.slice(0, 3).join(', ')}): nothing was changed.\n` +
+      'Restore into another folder with --data DIR, or move this one away first.',
+  })
+}
+
+type Backup = {
+  readonly file: string
+  readonly header: ArchiveHeader
+  /** Given on the command line: it becomes the installation's own. */
+  readonly key: NamedKey | null
+}
+
+/** All or nothing: after a failure the folder is as empty as it was. */
+async function intoFolder(folder: DataFolder, env: NodeJS.ProcessEnv, backup: Backup): Promise<number> {
+  prepareDataFolder(folder)
+  const lock = await lockFolder(folder.lock)
+  try {
+    await writeFiles(folder, env, backup)
+    const load = (db: Db) => loadDatabase(db, backup)
+    return await (env['DATABASE_URL'] ? withDatabase(folder, env, load) : withStartedDatabase(folder, load))
+  } catch (error) {
+    for (const name of readdirSync(folder.root))
+      rmSync(resolve(folder.root, name), { recursive: true, force: true })
+    throw unloadable(backup.file, error)
+  } finally {
+    lock.release()
+  }
+}
+
+async function writeFiles(
+  folder: DataFolder,
+  env: NodeJS.ProcessEnv,
+  { file, header, key }: Backup,
+): Promise<void> {
+  if (key !== null) writeKeptFile(folder, masterKeyLine(key))
+  for await (const line of readArchive(file)) {
+    if (line.kind === 'file' && (key === null || line.path !== MASTER_KEY_PATH)) writeKeptFile(folder, line)
+  }
+  // The header may claim more than the file holds.
+  if (environmentKey(env) === null) refuseOtherKey(file, header, fileKey(folder.masterKey, 'The backup'))
+}
+
+function unloadable(file: string, cause: unknown): unknown {
+  if (cause instanceof ChaperoneError) return cause
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new ChaperoneError('conflict', {
+    detail: `${file} could not be loaded (${why}): nothing was kept. Try another backup.`,
+    cause,
+  })
+}
+
+async function loadDatabase(db: Db, { file, header }: Backup): Promise<number> {
+  if ((await schemaOf(db)).length > 0) {
+    throw new ChaperoneError('conflict', {
+      detail: 'The database of DATABASE_URL is in use already: nothing was changed. Give an empty one.',
+    })
+  }
+  await migrate(db, undefined, (number) => header.schema.includes(number))
+  return db.tx(async (q) => {
+    await q.query("set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = 0")
+    const loader = createLoader(q)
+    for await (const line of readArchive(file)) await loader.take(line)
+    return loader.rows()
+  })
+}
+
+function createLoader(q: Query) {
+  let table: Extract<ArchiveLine, { kind: 'table' }>['table'] | undefined
+  let rows = 0
+  return {
+    rows: () => rows,
+    async take(line: ArchiveLine): Promise<void> {
+      if (line.kind === 'sequence') await loadSequence(q, line.sequence)
+      if (line.kind === 'table') {
+        table = line.table
+        await emptyTable(q, table.name)
+      }
+      if (line.kind !== 'rows' || table === undefined) return
+      await loadRows(q, table, line.text)
+      rows += line.count
+    },
+  }
+}

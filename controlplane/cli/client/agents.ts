@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { type ApiClient, readIfAllowed } from './client.ts'
+
+export const DEFAULT_AGENT = 'dev'
+
+/** `proxy_url` has the agent's key: `http://NAME:KEY@127.0.0.1:PORT`. */
+export type LocalAgent = { readonly name: string; readonly proxy_url: string }
+
+/** The address of a proxy for texts, which terminals and logs keep. */
+export function withoutKey(proxyUrl: string): string {
+  return new URL(proxyUrl).origin
+}
+
+/** The agent's key in a proxy address. */
+export function keyIn(proxyUrl: string): string {
+  return decodeURIComponent(new URL(proxyUrl).password)
+}
+
+const AgentRow = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
+export const AgentList = z.object({ agents: z.array(AgentRow) })
+export type AgentRow = z.infer<typeof AgentRow>
+const Registered = z.looseObject({ proxy_url: z.string() })
+const RegisteredList = z.object({
+  agents: z.array(z.looseObject({ name: z.string(), proxy_url: z.string().nullish() })),
+})
+const InForce = z.object({
+  config_version: z.number(),
+  in_force: z.record(z.string(), z.number().nullable()),
+})
+
+export async function listAgents(api: ApiClient): Promise<readonly AgentRow[]> {
+  return AgentList.parse(await api.call('GET', '/api/dashboard/agents')).agents
+}
+
+/** Null for a user without the right to see agents. */
+export async function listAgentsIfAllowed(api: ApiClient): Promise<readonly AgentRow[] | null> {
+  const answer = await readIfAllowed(api, '/api/dashboard/agents')
+  return answer === null ? null : AgentList.parse(answer).agents
+}
+
+/** An installation that never had an agent gets one, so that the first governed call needs no dashboard. */
+export async function ensureDefaultAgent(api: ApiClient): Promise<void> {
+  if ((await listAgents(api)).length > 0) return
+  const agent = { name: DEFAULT_AGENT, runtime: 'local', environment: 'development' }
+  await api.call('POST', '/api/dashboard/agents', agent)
+}
+
+/** The agent's own port on the gateway; the same name always gets the same port. */
+export async function registerAgent(
+  gateway: ApiClient,
+  name: string,
+  timeoutMs = 10_000,
+): Promise<LocalAgent> {
+  const answer = await untilAnswered(
+    () => gateway.send('POST', '/internal/agents/register', { name }),
+    timeoutMs,
+  )
+  if (answer.status !== 200) {
+    throw new ChaperoneError('conflict', {
+      detail: `The gateway refuses a port for agent ${name}: ${String(answer.body['message'] ?? answer.body['error'])}`,
+    })
+  }
+  return { name, proxy_url: Registered.parse(answer.body).proxy_url }
+}
+
+/** Ports that the gateway has open, in the order of their names. */
+export async function registeredAgents(gateway: ApiClient): Promise<LocalAgent[]> {
+  const { agents } = RegisteredList.parse(await gateway.call('GET', '/internal/agents'))
+  return agents
+    .flatMap(({ name, proxy_url }) => (proxy_url ? [{ name, proxy_url }] : []))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Waits until the local gateway decides by all that is stored now; false when it does not within the time. */
+export async function untilApplied(
+  api: ApiClient,
+  gatewayName = 'default/local',
+  timeoutMs = 15_000,
+): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
+  const now = async () => InForce.parse(await api.call('GET', '/api/dashboard/manifests'))
+  const first = await now()
+  for (let seen = first; performance.now() < deadline; seen = await now()) {
+    if ((seen.in_force[gatewayName] ?? -1) >= first.config_version) return true
+    await delay(25)
+  }
+  return false
+}
+
+/** A gateway that has just started may not have reached its control plane yet. */
+async function untilAnswered(send: () => ReturnType<ApiClient['send']>, timeoutMs: number) {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const answer = await send()
+    if (answer.status < 500 || performance.now() > deadline) return answer
+    await delay(50)
+  }
+}

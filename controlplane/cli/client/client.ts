@@ -1,0 +1,236 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { isConfidential } from '../../../core/loopback.ts'
+import type { Prover } from '../../../core/wire/installation-proof.ts'
+import { HEADERS } from '../../../core/wire/limits.ts'
+import type { Invocation } from '../command.ts'
+import { type DataFolder, dataFolder, type RunFile, readRunFile } from '../state/data-folder.ts'
+import { lockHolder } from '../state/folder-lock.ts'
+import { installationFolders, requireInstallationKey } from './installation-key.ts'
+import { realFolder } from '../state/folder-ownership.ts'
+import { type Prove, serverProof } from './server-proof.ts'
+
+export type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
+
+/** A control plane or a gateway's internal API. */
+export type ApiClient = {
+  readonly url: string
+  /** Resolves once the server has proved itself; before that, neither a credential nor a body is sent. */
+  prove(): Promise<void>
+  /** Throws `not_ready` when nothing answers; every other answer is returned. */
+  send(method: string, path: string, body?: unknown): Promise<Answer>
+  /** Throws what the server said when it is not 2xx. */
+  call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
+  /** What a GET answers that is not JSON. Throws what the server said when it is not 2xx. */
+  text(path: string): Promise<string>
+}
+
+/** A client certificate and its private key, PEM. */
+export type ClientCertificate = { readonly cert: string; readonly key: string }
+/** A bearer token, the cookie of a session, or a client certificate. */
+export type Credential = string | { readonly cookie: string } | ClientCertificate
+
+/** A server that this process started itself, or that TLS proves, needs no `prove`. */
+export function createClient(
+  url: string,
+  credential: Credential,
+  what: string,
+  proof: Prove = () => Promise.resolve(),
+): ApiClient {
+  const prove = () =>
+    proof(async (path) => asObject(await (await reach(url + path, what, bounded('GET'))).text()))
+  const { header, send: sendAs } = identityOf(credential)
+  const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    await prove()
+    const init = {
+      ...bounded(method),
+      headers: {
+        ...header,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }
+    const response = await reach(url + path, what, init, sendAs)
+    return { status: response.status, body: asObject(await response.text()) }
+  }
+  return {
+    url,
+    prove,
+    send,
+    async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+      return refuseUnsuccessful(what, { method, path }, await send(method, path, body))
+    },
+    async text(path) {
+      await prove()
+      const response = await reach(url + path, what, { ...bounded('GET'), headers: { ...header } }, sendAs)
+      const text = await response.text()
+      refuseUnsuccessful(what, { method: 'GET', path }, { status: response.status, body: asObject(text) })
+      return text
+    },
+  }
+}
+
+type Init = {
+  readonly method: string
+  readonly redirect: 'error'
+  readonly signal: AbortSignal
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+type Send = (url: string, init: Init) => Promise<Pick<Response, 'status' | 'text'>>
+type Identity = { readonly header: Readonly<Record<string, string>>; readonly send: Send }
+
+function identityOf(credential: Credential): Identity {
+  if (typeof credential === 'string')
+    return { header: { authorization: `Bearer ${credential}` }, send: fetch }
+  if ('cookie' in credential) return { header: { cookie: credential.cookie }, send: fetch }
+  return { header: { [HEADERS.caller]: 'certificate' }, send: createCertificateSend(credential) }
+}
+
+function createCertificateSend(connect: ClientCertificate): Send {
+  // Loading undici takes longer than most commands.
+  const loaded = import('undici').then((undici) => ({ ...undici, dispatcher: new undici.Agent({ connect }) }))
+  return async (url, init) => {
+    const { fetch: send, dispatcher } = await loaded
+    return send(url, { ...init, dispatcher })
+  }
+}
+
+/** The body of a 2xx. Throws what the server said otherwise. */
+export function refuseUnsuccessful<T>(
+  what: string,
+  { method, path }: { readonly method: string; readonly path: string },
+  answer: Answer,
+): T {
+  if (answer.status >= 200 && answer.status < 300) return answer.body as T
+  throw new ChaperoneError('conflict', { detail: refusalText(what, method, path, answer) })
+}
+
+/** The body of a GET; null where the caller has no right to it. Throws any other refusal. */
+export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: string): Promise<T | null> {
+  const answer = await api.send('GET', path)
+  if (answer.status === 403) return null
+  return refuseUnsuccessful<T>('control plane', { method: 'GET', path }, answer)
+}
+
+const TIMEOUT_MS = 15_000
+
+/** A server that redirects would have its credential sent elsewhere. */
+function bounded(method: string): Init {
+  return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
+}
+
+type Place = Pick<Invocation, 'folder' | 'env'>
+
+/**
+ * The control plane of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. The first proves itself by the
+ * key in the user's home, the second by TLS.
+ *
+ * @param credential Instead of the token.
+ */
+export function controlPlane({ env, ...place }: Place, credential?: Credential): ApiClient {
+  const { CHAPERONE_URL: url } = env
+  if (url) return createClient(confidential(url), credential ?? givenCredential(env), 'control plane')
+  const { folder } = place
+  const run = running(folder, env)
+  const proof = proofOf({ env, folder }, 'control_plane', run.base_url)
+  return createClient(run.base_url, credential ?? readToken(folder.adminToken), 'control plane', proof)
+}
+
+/** For a control plane elsewhere: a client certificate and its key (PEM), else a bearer token. */
+function givenCredential(env: Place['env']): Credential {
+  const { CHAPERONE_TOKEN: token = '', CHAPERONE_CLIENT_CERT: cert, CHAPERONE_CLIENT_KEY: key } = env
+  return cert && key ? { cert, key } : token
+}
+
+/** What a session is kept by: of an installation on this machine its folder, because ports change owners. */
+export function sessionPlace({ env, ...place }: Place): string {
+  const { CHAPERONE_URL: url } = env
+  return url ? confidential(url) : realFolder(place.folder.root)
+}
+
+function proofOf({ env, folder }: Place, prover: Prover, url: string): Prove {
+  return serverProof(url, prover, () => requireInstallationKey(env, folder.root))
+}
+
+function confidential(url: string): string {
+  if (URL.canParse(url) && isConfidential(url)) return url.replace(/\/+$/, '')
+  throw new ChaperoneError('conflict', {
+    detail: `CHAPERONE_URL is "${url}": set it to an https address. Tokens and passwords are sent in clear over http, which only a loopback address allows.`,
+  })
+}
+
+/** The local gateway's internal API. */
+export function localGateway({ folder, env }: Place): ApiClient {
+  const run = running(folder)
+  if (run.gateway_url === null) {
+    throw new ChaperoneError('conflict', {
+      detail: 'This installation runs without a gateway (--no-gateway): there is no traffic to govern here.',
+    })
+  }
+  const proof = proofOf({ env, folder }, 'gateway', run.gateway_url)
+  return createClient(run.gateway_url, readToken(folder.gatewayToken), 'gateway', proof)
+}
+
+/** `env` leads to the installations that this user has started: the error names those that run. */
+export function running(folder: DataFolder, env?: NodeJS.ProcessEnv): RunFile {
+  const run = readRunFile(folder)
+  if (run !== undefined) return run
+  const others = env === undefined ? [] : runningFolders(env).map((root) => `It runs on --data ${root}\n`)
+  throw new ChaperoneError('not_ready', {
+    detail:
+      `Chaperone does not run on ${folder.root}. Start it: chaperone up --data ${folder.root}\n` +
+      others.join('') +
+      'For another folder give --data DIR; for a control plane elsewhere set CHAPERONE_URL and CHAPERONE_TOKEN.',
+  })
+}
+
+function runningFolders(env: NodeJS.ProcessEnv): readonly string[] {
+  return installationFolders(env).filter((root) => lockHolder(dataFolder(root).lock) !== undefined)
+}
+
+function readToken(file: string): string {
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim()
+  throw new ChaperoneError('conflict', {
+    detail: `The token file ${file} is missing; start chaperone up again to have it made.`,
+  })
+}
+
+async function reach(url: string, what: string, init: Init, send: Send = fetch): ReturnType<Send> {
+  try {
+    return await send(url, init)
+  } catch (cause) {
+    const reason =
+      cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause)
+    throw new ChaperoneError('not_ready', {
+      detail: `The ${what} does not answer at ${new URL(url).origin} (${reason}). Is it running? chaperone status`,
+      cause,
+    })
+  }
+}
+
+function asObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null
+      ? (parsed as Record<string, unknown>)
+      : { value: parsed }
+  } catch (error) {
+    if (error instanceof SyntaxError) return { text }
+    throw error
+  }
+}
+
+function refusalText(what: string, method: string, path: string, { status, body }: Answer): string {
+  const said = [body['error'], body['message'], body['details'], body['detail']]
+    .filter((part): part is string => typeof part === 'string' && part !== '')
+    .filter((part, index, all) => all.indexOf(part) === index)
+  // A refusal is about what was asked for, in the server's own words; anything else is about the server.
+  if (status < 500 && status !== 401 && said.length > 0) return `${said.join(': ')}${manifestIn(body)}`
+  return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${said.join(': ') || 'no reason given'}`
+}
+
+/** What to commit in place of the refused edit. */
+function manifestIn({ manifest }: Answer['body']): string {
+  return typeof manifest === 'string' && manifest !== '' ? `\n---\n${manifest.trimEnd()}` : ''
+}

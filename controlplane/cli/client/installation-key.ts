@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { InstallationKey } from '../../../core/wire/installation-proof.ts'
+import { sha256 } from '../../crypto/tokens.ts'
+import { readStateJson, removeStateFile, stateHome, writeStateFile } from '../state/state-home.ts'
+import { realFolder } from '../state/folder-ownership.ts'
+
+/**
+ * Returns the file with the key of the installation in this data folder, created when it is missing. Removes the keys of
+ * folders that no longer exist.
+ */
+export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): string {
+  removeOrphans(env)
+  if (installationKey(env, root) === undefined) {
+    const made: InstallationKey = { folder: realFolder(root), key: randomBytes(32).toString('base64url') }
+    writeStateFile(env, fileOf(root), `${JSON.stringify(made)}\n`)
+  }
+  return join(stateHome(env), fileOf(root))
+}
+
+/** Returns the key of the installation in this data folder; undefined when this user has not started it. */
+export function installationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey | undefined {
+  const key = keyIn(env, fileOf(root))
+  return key?.folder === realFolder(root) ? key : undefined
+}
+
+/** Throws `conflict` when this user has not started the installation in this data folder. */
+export function requireInstallationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey {
+  const key = installationKey(env, root)
+  if (key !== undefined) return key
+  throw new ChaperoneError('conflict', {
+    detail:
+      `Your home has no key of an installation in ${root}, so nothing was sent to it: its server could be any program.\n` +
+      `If the folder is yours, start Chaperone again as this user, with the same HOME: chaperone up --data ${root}`,
+  })
+}
+
+/** Returns the data folders that this user has started. */
+export function installationFolders(env: NodeJS.ProcessEnv): readonly string[] {
+  return keysOf(env).map(({ key }) => key.folder)
+}
+
+export function removeInstallationKey(env: NodeJS.ProcessEnv, root: string): void {
+  removeStateFile(env, fileOf(root))
+}
+
+const KEY_FILE = /^installation-[0-9a-f]{32}\.json$/
+
+function fileOf(root: string): string {
+  return `installation-${sha256(realFolder(root)).toString('hex').slice(0, 32)}.json`
+}
+
+function removeOrphans(env: NodeJS.ProcessEnv): void {
+  for (const { name, key } of keysOf(env)) {
+    if (statSync(key.folder, { throwIfNoEntry: false }) === undefined) {
+      removeStateFile(env, name)
+    }
+  }
+}
+
+function keysOf(env: NodeJS.ProcessEnv) {
+  const names = readdirSync(stateHome(env)).filter((entry) => KEY_FILE.test(entry))
+  return names.flatMap((name) => {
+    const key = keyIn(env, name)
+    return key === undefined ? [] : [{ name, key }]
+  })
+}
+
+/** A damaged file holds no key: the next start writes it anew. */
+function keyIn(env: NodeJS.ProcessEnv, name: string): InstallationKey | undefined {
+  return readStateJson(env, name, InstallationKey)
+}

@@ -1,0 +1,51 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import {
+  CHALLENGE_PATHS,
+  type InstallationKey,
+  type Prover,
+  proofMessage,
+} from '../../../core/wire/installation-proof.ts'
+
+/** Resolves once the server has proved itself. Rejects with `conflict` when it has not; nothing secret was sent then. */
+export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
+
+const Answer = z.looseObject({ proof: z.string() })
+
+/**
+ * Challenges the server at `url` once, before the first request.
+ *
+ * @param keyOf Throws when there is no key: then nothing is sent at all.
+ */
+export function serverProof(url: string, prover: Prover, keyOf: () => InstallationKey): Prove {
+  let proved: Promise<void> | undefined
+  return async (get) => {
+    proved ??= challenge(url, prover, keyOf(), get)
+    await proved
+  }
+}
+
+async function challenge(
+  url: string,
+  prover: Prover,
+  { folder, key }: InstallationKey,
+  get: (path: string) => Promise<unknown>,
+): Promise<void> {
+  const nonce = randomBytes(32).toString('base64url')
+  const { hostname: address, port, origin } = new URL(url)
+  const answer = Answer.safeParse(await get(`${CHALLENGE_PATHS[prover]}?nonce=${nonce}`))
+  const message = proofMessage(prover, { folder, nonce, address, port: Number(port || 80) })
+  const wanted = createHmac('sha256', key).update(message).digest('base64url')
+  if (answer.success && isSame(answer.data.proof, wanted)) return
+  throw new ChaperoneError('conflict', {
+    detail:
+      `The program at ${origin} did not prove that it is the ${prover.replace('_', ' ')} of ${folder}. Nothing was sent to it.\n` +
+      `If Chaperone runs there, an older version does: start it again with this one, chaperone up --data ${folder}. Otherwise find out which program uses its port.`,
+  })
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

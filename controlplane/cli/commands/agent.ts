@@ -1,0 +1,119 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { usageError } from '../arguments.ts'
+import type { ApiClient } from '../client/client.ts'
+import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
+import { listAgents } from '../client/agents.ts'
+import { table } from '../terminal/table.ts'
+import { userClient } from '../client/user-client.ts'
+
+const Created = z.looseObject({ agent_id: z.string(), api_key: z.string() })
+const Rotated = z.looseObject({ api_key: z.string() })
+const VERBS = ['create', 'list', 'suspend', 'activate', 'revoke', 'rotate'] as const
+
+export const agent: Command = {
+  name: 'agent',
+  summary: 'Creates and lists agents, stops them one by one, gives them new keys.',
+  usage: [
+    'agent create NAME [--runtime R] [--environment E] [--capability C]',
+    'agent list',
+    'agent suspend|activate|revoke|rotate NAME',
+  ],
+  details: 'A key is shown once, when it is made. Revoking is for good; suspending is not.',
+  words: 2,
+  options: {
+    runtime: { type: 'string', value: 'TEXT', help: 'what it is built with (default local)' },
+    environment: {
+      type: 'string',
+      value: 'NAME',
+      help: 'default development; production agents get svc_live_ keys',
+    },
+    capability: {
+      type: 'string',
+      value: 'NAME',
+      multiple: true,
+      help: 'e.g. audit:read, org:kill_switch, agents:register',
+    },
+  },
+  examples: [
+    [
+      'chaperone agent create triage --runtime python',
+      'and then: chaperone run --agent triage -- python triage.py',
+    ],
+    ['chaperone agent list', 'who there is, and how they stand'],
+    ['chaperone agent suspend triage', 'it is refused at once, in flight too'],
+    ['chaperone agent rotate triage', 'a new key; the old one ends'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [verb, name] = invocation.positionals
+  const api = userClient(invocation)
+  if (verb === 'list' || verb === 'ls') return await printAgents(invocation, api)
+  if (!VERBS.some((known) => known === verb))
+    throw usageError(
+      agent,
+      verb === undefined
+        ? `Say one of ${VERBS.join(', ')}.`
+        : `agent ${verb} is none of ${VERBS.join(', ')}.`,
+    )
+  if (name === undefined) throw usageError(agent, `Which agent? chaperone agent ${verb} NAME.`)
+  if (verb === 'create') return await create(invocation, api, name)
+  return await change(invocation, api, verb as 'suspend' | 'activate' | 'revoke' | 'rotate', name)
+}
+
+async function printAgents(invocation: Invocation, api: ApiClient): Promise<number> {
+  const agents = await listAgents(api)
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ agents }))
+  else {
+    const rows = agents.map((row) => [
+      row.name,
+      row.status,
+      row['runtime'],
+      row['environment'],
+      row['last_seen_at'],
+      row.agent_id,
+    ])
+    for (const line of table(['NAME', 'STATUS', 'RUNTIME', 'ENVIRONMENT', 'LAST SEEN', 'ID'], rows))
+      print(line)
+  }
+  return EXIT.ok
+}
+
+async function create(invocation: Invocation, api: ApiClient, name: string): Promise<number> {
+  const body = {
+    name,
+    runtime: text(invocation, 'runtime') ?? 'local',
+    environment: text(invocation, 'environment') ?? 'development',
+    capabilities: [...list(invocation, 'capability')],
+  }
+  const created = Created.parse(await api.call('POST', '/api/dashboard/agents', body))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(created))
+  else {
+    print(`Agent ${name} (${created.agent_id}) may work. Its key, shown this once: ${created.api_key}`)
+    print(`Start it behind the gateway: chaperone run --agent ${name} -- COMMAND`)
+  }
+  return EXIT.ok
+}
+
+async function change(
+  invocation: Invocation,
+  api: ApiClient,
+  verb: 'suspend' | 'activate' | 'revoke' | 'rotate',
+  name: string,
+): Promise<number> {
+  const found = (await listAgents(api)).filter((row) => row.name === name || row.agent_id === name)
+  const row = found.find((candidate) => candidate.status !== 'revoked') ?? found[0]
+  if (row === undefined)
+    throw new ChaperoneError('not_found', { detail: `There is no agent ${name}. See: chaperone agent list` })
+  const action = verb === 'rotate' ? 'rotate_key' : verb
+  const answer = await api.call('PATCH', '/api/dashboard/agents', { agent_id: row.agent_id, action })
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(answer))
+  else if (verb === 'rotate') print(`New key of ${name}, shown this once: ${Rotated.parse(answer).api_key}`)
+  else print(`Agent ${name} is ${{ suspend: 'suspended', activate: 'active', revoke: 'revoked' }[verb]}.`)
+  return EXIT.ok
+}

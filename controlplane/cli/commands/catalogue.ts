@@ -1,0 +1,74 @@
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
+import type { CatalogueRow } from '../../../core/connectors/connector.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { nearest } from '../../../core/nearest.ts'
+import { usageError } from '../arguments.ts'
+import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
+import { table } from '../terminal/table.ts'
+
+export const catalogue: Command = {
+  name: 'catalogue',
+  summary:
+    'Lists the actions that Chaperone knows by name, and the requests behind them. Needs nothing running.',
+  usage: ['catalogue [--connector TYPE] [--search TEXT] [--json]'],
+  details:
+    'Permissions and policies name these actions; a request that no row describes is <connector>.unmapped.<method>.\n' +
+    'Tools of MCP servers are mcp.tools.<name>, whatever the server calls them.',
+  words: Number.POSITIVE_INFINITY,
+  options: {
+    connector: { type: 'string', value: 'TYPE', help: 'only this one, e.g. codehost, payments, mcp' },
+    search: { type: 'string', value: 'TEXT', help: 'all of these words anywhere in action, method or path' },
+  },
+  examples: [
+    ['chaperone catalogue --connector payments', 'every operation of the payment provider'],
+    ['chaperone catalogue --search "delete branch"', 'how the deletion of branches is called'],
+  ],
+  run,
+}
+
+type Listed = CatalogueRow & { readonly connector: string }
+
+async function run(invocation: Invocation): Promise<number> {
+  if (invocation.positionals.length > 0) {
+    throw usageError(
+      catalogue,
+      `${invocation.positionals[0]} is not expected: --search ${invocation.positionals[0]}?`,
+    )
+  }
+  const { terminal } = invocation
+  const rows = find(text(invocation, 'connector'), text(invocation, 'search') ?? '')
+  if (flag(invocation, 'json')) {
+    terminal.print(JSON.stringify(rows))
+    return EXIT.ok
+  }
+  const cells = rows.map(({ type, effect, risk, method, template }) => [type, effect, risk, method, template])
+  for (const line of table(['ACTION', 'EFFECT', 'RISK', 'METHOD', 'PATH'], cells)) terminal.print(line)
+  const names = new Set(rows.map(({ type }) => type)).size
+  terminal.warn(`${names} actions, ${rows.length} operations`)
+  return EXIT.ok
+}
+
+/** By name; several operations may have the same. */
+function find(connector: string | undefined, search: string): readonly Listed[] {
+  const known = createCatalogue()
+  if (connector !== undefined && !known.connectors.includes(connector))
+    throw unknownConnector(connector, known.connectors)
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  return known.connectors
+    .filter((name) => connector === undefined || name === connector)
+    .flatMap((name) => known.rows(name).map((row) => ({ connector: name, ...row })))
+    .filter(({ type, method = '', template = '' }) => {
+      const line = `${type} ${method} ${template}`.toLowerCase()
+      return words.every((word) => line.includes(word))
+    })
+    .toSorted((a, b) => (a.type < b.type ? -1 : a.type > b.type ? 1 : 0))
+}
+
+function unknownConnector(given: string, known: readonly string[]): ChaperoneError {
+  const meant = nearest(given, known)
+  const hint = meant === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${meant}?`
+  return new ChaperoneError('validation', { detail: `${given} is no connector type. ${hint}` })
+}

@@ -1,0 +1,219 @@
+import * as z from 'zod'
+import { nearest } from '../../../core/nearest.ts'
+import { IN_FORCE_TEXT, InForce } from '../../../core/wire/operator.ts'
+import { ObjectOrigin, originText } from '../../../core/wire/origin.ts'
+import { usageError } from '../arguments.ts'
+import { type ApiClient, controlPlane } from '../client/client.ts'
+import { type Command, EXIT, flag, type Invocation } from '../command.ts'
+import { table } from '../terminal/table.ts'
+
+type Column = readonly [header: string, path: string]
+type Kind = { readonly path: string; readonly list: string; readonly columns: readonly Column[] }
+
+const SOURCE: Column = ['FROM', 'from']
+const KINDS: Readonly<Record<string, Kind>> = {
+  gateways: {
+    path: '/api/dashboard/gateway',
+    list: 'gateways',
+    columns: [
+      ['NAME', 'name'],
+      ['STATUS', 'status'],
+      ['LEVEL', 'enforcementLevel'],
+      SOURCE,
+      ['APPLIED', 'live.applied_version'],
+      ['DESIRED', 'live.desired_version'],
+      ['ID', 'id'],
+    ],
+  },
+  connectors: {
+    path: '/api/dashboard/connectors',
+    list: 'connectors',
+    columns: [
+      ['NAME', 'name'],
+      ['TYPE', 'type'],
+      ['DOMAINS', 'domains'],
+      ['CREDENTIAL', 'credential'],
+      SOURCE,
+      ['ID', 'id'],
+    ],
+  },
+  permissions: {
+    path: '/api/dashboard/permissions',
+    list: 'permissions',
+    columns: [
+      ['AGENT', 'agent'],
+      ['PATTERN', 'action_pattern'],
+      ['DECISION', 'decision'],
+      ['REASON', 'reason'],
+      SOURCE,
+      ['ID', 'id'],
+    ],
+  },
+  policies: {
+    path: '/api/dashboard/policies',
+    list: 'policies',
+    columns: [
+      ['NAME', 'name'],
+      ['ENABLED', 'enabled'],
+      ['PRIORITY', 'priority'],
+      ['VERSION', 'version'],
+      SOURCE,
+      ['ID', 'id'],
+    ],
+  },
+  agents: {
+    path: '/api/dashboard/agents',
+    list: 'agents',
+    columns: [
+      ['NAME', 'name'],
+      ['STATUS', 'status'],
+      ['ENVIRONMENT', 'environment'],
+      ['LAST SEEN', 'last_seen_at'],
+      ['ID', 'agent_id'],
+    ],
+  },
+  manifests: {
+    path: '/api/dashboard/manifests',
+    list: 'objects',
+    columns: [
+      ['KIND', 'kind'],
+      ['NAMESPACE', 'namespace'],
+      ['NAME', 'name'],
+      ['ACCEPTED', 'accepted'],
+      ['IN FORCE', 'in_force'],
+      SOURCE,
+      ['REASONS', 'reasons'],
+    ],
+  },
+}
+
+export const get: Command = {
+  name: 'get',
+  summary: 'Lists what is in force: gateways, connectors, permissions, policies, agents, manifests.',
+  usage: [`get ${Object.keys(KINDS).join('|')}`],
+  words: 1,
+  options: {},
+  examples: [
+    ['chaperone get permissions', 'every rule and where it comes from'],
+    ['chaperone get manifests', 'every manifest with its verdict; exit code 1 when one is refused'],
+    ['chaperone get policies --json', 'complete rows'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [name] = invocation.positionals
+  if (name === undefined) throw usageError(get, `Say one of ${Object.keys(KINDS).join(', ')}.`)
+  const kind = KINDS[name] ?? KINDS[`${name}s`] ?? KINDS[`${name.slice(0, -1)}ies`]
+  if (kind === undefined) {
+    const hint = nearest(name, Object.keys(KINDS))
+    throw usageError(
+      get,
+      `get ${name} is none of ${Object.keys(KINDS).join(', ')}.${hint === undefined ? '' : ` Did you mean ${hint}?`}`,
+    )
+  }
+  const answer = await controlPlane(invocation).call<Record<string, unknown>>('GET', kind.path)
+  const rows = z.array(z.record(z.string(), z.unknown())).parse(answer[kind.list] ?? [])
+  const { print, warn } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(answer))
+  else printRows(kind, rows.map(withCredential).map(withOrigin), print)
+  const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
+  if (missing.length > 0)
+    warn(`No credential: ${missing.join(', ')}. What is allowed for them is refused; see: chaperone doctor`)
+  return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
+}
+
+/** `has_token: false` would leave it to the reader whether that is well. */
+function credentialOf(row: Record<string, unknown>): string | null {
+  if (typeof row['has_token'] !== 'boolean') return null
+  if (row['auth_type'] === 'none') return 'not needed'
+  return row['has_token'] ? 'stored' : 'missing'
+}
+
+function withCredential(row: Record<string, unknown>): Record<string, unknown> {
+  const credential = credentialOf(row)
+  return credential === null ? row : { ...row, credential }
+}
+
+const Placed = z.looseObject({ origin: ObjectOrigin, managed_by: z.string().nullish() })
+
+function withOrigin(row: Record<string, unknown>): Record<string, unknown> {
+  const placed = Placed.safeParse(row)
+  if (!placed.success) return row
+  return { ...row, from: originText(placed.data.origin, placed.data.managed_by ?? null) }
+}
+
+function printRows(
+  kind: Kind,
+  rows: readonly Record<string, unknown>[],
+  print: (line: string) => void,
+): void {
+  const cells = rows.map((row) => kind.columns.map(([, path]) => at(row, path)))
+  for (const line of table(
+    kind.columns.map(([header]) => header),
+    cells,
+  ))
+    print(line)
+}
+
+/** `a.b` walks down, `a|b` takes the first that is there. */
+function at(row: Record<string, unknown>, path: string): unknown {
+  for (const alternative of path.split('|')) {
+    const value = alternative
+      .split('..')
+      .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], row)
+    if (value !== null && value !== undefined) return value
+  }
+  return null
+}
+
+const Problem = z.looseObject({ file: z.string(), line: z.number().nullish(), message: z.string() })
+const Judged = z.looseObject({
+  kind: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  managed_by: z.string().nullish(),
+  accepted: z.boolean().optional(),
+  in_force: InForce.optional(),
+  reasons: z.array(z.string()).default([]),
+  warnings: z.array(z.string()).default([]),
+})
+
+/**
+ * Problems: files that cannot be read, by line; then objects that were refused, such as a policy whose own test fails.
+ * Warnings: those of objects in force.
+ */
+export async function manifestFindings(api: ApiClient): Promise<{ problems: string[]; warnings: string[] }> {
+  const answer = await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests')
+  return { problems: problemLines(answer), warnings: warningLines(answer) }
+}
+
+/** Of accepted objects: what is legal and probably not meant. */
+function warningLines(answer: Record<string, unknown>): string[] {
+  const objects = z.array(Judged).parse(answer['objects'] ?? [])
+  return objects.flatMap(({ kind, namespace, name, managed_by: file, warnings }) =>
+    warnings.map((text) => `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${text}`),
+  )
+}
+
+function problemLines(answer: Record<string, unknown>): string[] {
+  const problems = z.array(Problem).parse(answer['problems'] ?? [])
+  const refused = z.array(Judged).parse(answer['objects'] ?? [])
+  return [
+    ...problems.map(({ file, line, message }) => `${file}${line ? `:${line}` : ''}: ${message}`),
+    ...refused.filter(({ accepted }) => accepted === false).map(refusalLine),
+  ]
+}
+
+function refusalLine(judged: z.infer<typeof Judged>): string {
+  const { kind, namespace, name, managed_by: file, reasons, in_force: held } = judged
+  const holds = held === undefined ? '' : ` (${IN_FORCE_TEXT[held]})`
+  return `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${reasons.join('; ') || 'refused'}${holds}`
+}
+
+function manifestVerdict(answer: Record<string, unknown>, invocation: Invocation): number {
+  const problems = problemLines(answer)
+  for (const line of problems) invocation.terminal.warn(line)
+  for (const line of warningLines(answer)) invocation.terminal.warn(`warning: ${line}`)
+  return problems.length > 0 ? EXIT.refused : EXIT.ok
+}

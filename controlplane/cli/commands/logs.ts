@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { usageError } from '../arguments.ts'
+import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
+
+const NAMES = ['control-plane', 'gateway', 'manifests', 'postgres'] as const
+
+export const logs: Command = {
+  name: 'logs',
+  summary: 'Shows the logs of the processes of this installation.',
+  usage: ['logs [control-plane|gateway|manifests|postgres] [-f] [--lines N]'],
+  words: 1,
+  options: {
+    follow: { type: 'boolean', short: 'f', help: 'go on with what is added' },
+    lines: { type: 'string', value: 'N', help: 'how many of the last lines (default 50)' },
+  },
+  examples: [
+    ['chaperone logs', 'the last lines of all of them'],
+    ['chaperone logs gateway -f', 'one of them, as it grows'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const files = chosenLogs(invocation)
+  const count = lineCount(invocation)
+  const { print } = invocation.terminal
+  const asJson = flag(invocation, 'json')
+  // PostgreSQL's lines are no JSON, so a line travels as text, whoever wrote it.
+  const printerOf = (log: string) => (line: string) => print(asJson ? JSON.stringify({ log, line }) : line)
+  for (const { name, file } of files) {
+    if (files.length > 1 && !asJson) print(`==> ${name} <==`)
+    for (const line of await lastLines(file, count)) printerOf(name)(line)
+  }
+  if (flag(invocation, 'follow'))
+    await Promise.all(files.map(({ name, file }) => follow(file, printerOf(name))))
+  return EXIT.ok
+}
+
+function chosenLogs({ positionals, folder }: Invocation): ReadonlyArray<{ name: string; file: string }> {
+  const [name] = positionals
+  if (name !== undefined && !NAMES.some((known) => known === name)) {
+    throw usageError(logs, `${name} is none of ${NAMES.join(', ')}.`)
+  }
+  const files = (name === undefined ? NAMES : [name])
+    .map((each) => ({ name: each, file: join(folder.logs, `${each}.log`) }))
+    .filter(({ file }) => existsSync(file))
+  if (files.length > 0) return files
+  throw new ChaperoneError('not_found', {
+    detail: `No logs in ${folder.logs}: nothing was started there yet.`,
+  })
+}
+
+function lineCount(invocation: Invocation): number {
+  const count = Number(text(invocation, 'lines') ?? 50)
+  if (!Number.isInteger(count) || count < 0) throw usageError(logs, '--lines takes a whole number.')
+  return count
+}
+
+async function lastLines(file: string, count: number): Promise<string[]> {
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+  return count === 0 ? [] : lines.slice(-count)
+}
+
+/** Until the command is interrupted. A file that was replaced by a shorter one is read from its start. */
+async function follow(file: string, print: (line: string) => void): Promise<never> {
+  let offset = (await readFile(file)).length
+  let rest = ''
+  for (;;) {
+    await delay(250)
+    const handle = await open(file)
+    const { size } = await handle.stat()
+    if (size < offset) offset = 0
+    const bytes = Buffer.alloc(size - offset)
+    await handle.read(bytes, 0, bytes.length, offset)
+    await handle.close()
+    offset = size
+    const lines = (rest + bytes.toString('utf8')).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) print(line)
+  }
+}

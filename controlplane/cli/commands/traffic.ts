@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import * as z from 'zod'
+import { RecordSchema } from '../../../core/record.ts'
+import { usageError } from '../arguments.ts'
+import { type ApiClient, controlPlane } from '../client/client.ts'
+import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
+import { printable } from '../terminal/table.ts'
+
+const Page = z.object({
+  traffic: z.array(
+    RecordSchema.partial().required({ id: true, time: true, decision: true, latency_ms: true }),
+  ),
+})
+type Shown = z.infer<typeof Page>['traffic'][number]
+const FILTERS = ['agent', 'connector', 'decision', 'action_type', 'from', 'to', 'q'] as const
+
+export const traffic: Command = {
+  name: 'traffic',
+  summary: 'Shows what agents did: time, agent, action, decision, how long it took.',
+  usage: [
+    'traffic [-f] [--agent A] [--connector C] [--decision ALLOW|HOLD|DENY] [--action-type T] [--from T] [--to T] [-q TEXT]',
+  ],
+  options: {
+    follow: { type: 'boolean', short: 'f', help: 'go on with what happens' },
+    agent: { type: 'string', value: 'NAME', help: 'one agent' },
+    connector: { type: 'string', value: 'TYPE', help: 'one connector, e.g. codehost' },
+    decision: { type: 'string', value: 'D', help: 'ALLOW, HOLD or DENY' },
+    'action-type': { type: 'string', value: 'T', help: 'e.g. codehost.pr.merge' },
+    from: { type: 'string', value: 'TIME', help: 'ISO 8601' },
+    to: { type: 'string', value: 'TIME', help: 'ISO 8601' },
+    q: {
+      type: 'string',
+      short: 'q',
+      value: 'TEXT',
+      help: 'text anywhere in action, host, path, agent or reason',
+    },
+    limit: { type: 'string', value: 'N', help: 'how many (default 50, at most 500)' },
+  },
+  examples: [
+    ['chaperone traffic -f', 'as it happens'],
+    ['chaperone traffic --decision DENY --agent dev', 'what one agent was refused'],
+    ['chaperone traffic --json --limit 500 | jq .action_type', 'one JSON record a line'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const query = queryOf(invocation)
+  const api = controlPlane(invocation)
+  const seen = new Set<string>()
+  show(invocation, await page(api, query), seen)
+  if (seen.size === 0 && !flag(invocation, 'follow')) invocation.terminal.warn('No request fits so far.')
+  if (flag(invocation, 'follow')) await follow(invocation, api, query, seen)
+  return EXIT.ok
+}
+
+function queryOf(invocation: Invocation): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const name of FILTERS) {
+    const value = text(invocation, name.replace('_', '-'))
+    if (value !== undefined) query.set(name, name === 'decision' ? value.toUpperCase() : value)
+  }
+  const limit = text(invocation, 'limit') ?? '50'
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 500)
+    throw usageError(traffic, '--limit takes 1 to 500.')
+  query.set('limit', limit)
+  return query
+}
+
+async function follow(
+  invocation: Invocation,
+  api: ApiClient,
+  query: URLSearchParams,
+  seen: Set<string>,
+): Promise<never> {
+  query.set('limit', '500')
+  for (;;) {
+    await delay(500)
+    const newest = await page(api, query)
+    show(invocation, newest, seen)
+    // What has left the newest page cannot come again.
+    const current = new Set(newest.map(({ id }) => id))
+    for (const id of seen) if (!current.has(id)) seen.delete(id)
+  }
+}
+
+async function page(api: ApiClient, query: URLSearchParams): Promise<readonly Shown[]> {
+  return Page.parse(await api.call('GET', `/api/dashboard/traffic?${query}`)).traffic
+}
+
+/** Oldest first, as a log reads. */
+function show(invocation: Invocation, records: readonly Shown[], seen: Set<string>): void {
+  for (const record of [...records].reverse()) {
+    if (seen.has(record.id)) continue
+    seen.add(record.id)
+    invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(record) : trafficLine(record))
+  }
+}
+
+/** `time agent action DECISION 12ms (note)`. */
+export function trafficLine(record: Shown): string {
+  const what = record.action_type ?? `${record.method ?? '?'} ${record.host ?? '?'}`
+  const note = record.note ? ` (${record.note})` : ''
+  return printable(
+    `${record.time} ${record.agent ?? '-'} ${what} ${record.decision} ${Math.round(record.latency_ms)}ms${note}`,
+  )
+}
+
+/** The newest lines once `count` of them have arrived (records travel in batches), or what there is after three seconds. */
+export async function trafficLines(api: ApiClient, count: number): Promise<string[]> {
+  const deadline = performance.now() + 3_000
+  for (;;) {
+    const records = await page(api, new URLSearchParams({ limit: String(count) }))
+    if (records.length >= count || performance.now() > deadline)
+      return [...records].reverse().map(trafficLine)
+    await delay(50)
+  }
+}

@@ -1,0 +1,283 @@
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import * as z from 'zod'
+import type { ManifestResource } from '../../../core/crd/schemas.ts'
+import { secretPlace, secretValues } from '../../../core/crd/secrets.ts'
+import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
+import { policyWarnings } from '../../../core/decision/policies/policy-warnings.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { IN_FORCE_TEXT, InForce } from '../../../core/wire/operator.ts'
+import { usageError } from '../arguments.ts'
+import { type ApiClient, controlPlane, running } from '../client/client.ts'
+import { type Command, EXIT, flag, type Invocation, list } from '../command.ts'
+import { untilApplied } from '../client/agents.ts'
+import {
+  type Checked,
+  checkManifest,
+  MANIFEST_FILE,
+  type ManifestFile,
+  readManifestFiles,
+} from './manifest-files.ts'
+import { policyProblems } from './policy-problems.ts'
+
+const Seen = z.looseObject({
+  objects: z.array(
+    z.looseObject({
+      kind: z.string(),
+      namespace: z.string(),
+      name: z.string(),
+      accepted: z.boolean(),
+      in_force: InForce.optional(),
+      reasons: z.array(z.string()).default([]),
+      warnings: z.array(z.string()).default([]),
+      managed_by: z.string().nullish(),
+      judged_at: z.string(),
+    }),
+  ),
+  problems: z
+    .array(z.looseObject({ file: z.string(), line: z.number().nullish(), message: z.string() }))
+    .default([]),
+})
+type Seen = z.infer<typeof Seen>
+type Verdict = {
+  readonly object: string
+  readonly accepted: boolean
+  /** What holds; absent while the control plane has not said. */
+  readonly in_force?: InForce | undefined
+  readonly reasons: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+export const apply: Command = {
+  name: 'apply',
+  summary: 'Checks manifests, puts them into the manifests folder, and waits until they are in force.',
+  usage: ['apply -f FILE|DIR...'],
+  details:
+    'A file of the same name is replaced. Policies are compiled and their tests run first: after a mistake in one of the files\n' +
+    'nothing is copied, as with --dry-run. A manifest that only the control plane refuses stays in the folder, and its last\n' +
+    'accepted version stays in force; without one a Policy denies its scope, and other kinds have no effect.',
+  words: Number.POSITIVE_INFINITY,
+  options: {
+    file: {
+      type: 'string',
+      value: 'FILE',
+      short: 'f',
+      multiple: true,
+      help: 'a manifest, or a folder of them',
+    },
+    'dry-run': { type: 'boolean', help: 'check only' },
+  },
+  examples: [
+    ['chaperone apply -f permissions.yaml', 'one file'],
+    ['chaperone apply -f team/ --dry-run', 'check a folder, in CI for instance'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const { terminal, cwd } = invocation
+  const names = [...list(invocation, 'file'), ...invocation.positionals]
+  if (names.length === 0) throw usageError(apply, 'Which manifests? Give -f FILE.')
+  const files = readManifestFiles(names, cwd)
+  assertDistinct(files)
+  const checked = files.map((file) => checkManifest(file))
+  const problems = files.flatMap((file, index) => problemsIn(file, checked[index]))
+  for (const problem of problems) terminal.warn(problem)
+  if (problems.length > 0) throw new ChaperoneError('conflict', { detail: 'Nothing was changed.' })
+  const resources = checked.flatMap((each) => each.resources)
+  if (flag(invocation, 'dry-run')) return report(invocation, resources.map(valid))
+  const api = controlPlane(invocation)
+  const { manifests, gateway_url } = running(invocation.folder)
+  const fileNames = files.map(({ path }) => basename(path))
+  const present = presentIn(manifests)
+  const replaced = resourcesIn(present.filter(({ path }) => fileNames.includes(basename(path))))
+  const wanted = {
+    resources,
+    renewed: renewedBy(resources, { replaced, folder: resourcesIn(present) }),
+    removed: removedBy(resources, replaced),
+    before: await seenNow(api),
+    files: fileNames,
+  }
+  for (const file of files) put(file, manifests)
+  const found = await verdicts(api, wanted)
+  const isInForce = gateway_url === null || (await untilApplied(api))
+  if (!isInForce) terminal.warn('The gateway does not decide by it yet: chaperone status')
+  return report(invocation, found)
+}
+
+function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly string[] {
+  return checked === undefined ? [] : [...checked.problems, ...policyProblems(file, checked.resources)]
+}
+
+/** Warnings that need no control plane: those of a dry run. */
+function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
+  if (kind === 'Policy') return policyWarnings(spec)
+  return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule, [], spec.rules)) : []
+}
+
+type Present = {
+  /** What the files of the same names hold. */
+  readonly replaced: readonly ManifestResource[]
+  readonly folder: readonly ManifestResource[]
+}
+
+/** Objects that must be judged once more: what differs, and Connectors whose secret differs, in whichever file. */
+function renewedBy(resources: readonly ManifestResource[], { replaced, folder }: Present): readonly string[] {
+  const before = new Set(replaced.map((resource) => JSON.stringify(resource)))
+  const changed = resources.filter((resource) => !before.has(JSON.stringify(resource)))
+  const [old, fresh] = [secretValues(folder), secretValues(resources)]
+  const users = [...folder, ...resources].filter((resource) => {
+    const place = secretOf(resource)
+    return place !== null && fresh.has(place) && fresh.get(place) !== old.get(place)
+  })
+  return [...new Set([...changed, ...users].filter(isJudged).map(objectName))]
+}
+
+function removedBy(
+  resources: readonly ManifestResource[],
+  replaced: readonly ManifestResource[],
+): readonly string[] {
+  const names = new Set(resources.map(objectName))
+  const old = replaced.filter(isJudged).map(objectName)
+  return old.filter((name) => !names.has(name))
+}
+
+function secretOf(resource: ManifestResource): string | null {
+  const ref = resource.kind === 'Connector' ? resource.spec.credential?.secretRef : undefined
+  return ref === undefined ? null : secretPlace(resource.metadata.namespace, ref)
+}
+
+/** A Secret is taken by those who name it, and has no verdict of its own. */
+function isJudged({ kind }: ManifestResource): boolean {
+  return kind !== 'Secret'
+}
+
+function valid(resource: ManifestResource): Verdict {
+  return {
+    object: objectName(resource),
+    accepted: true,
+    reasons: ['valid'],
+    warnings: ruleWarnings(resource),
+  }
+}
+
+/** What the folder holds before anything is put there, as far as it can be read: the watcher tells of the rest. */
+function presentIn(folder: string): readonly ManifestFile[] {
+  if (!existsSync(folder))
+    throw new ChaperoneError('conflict', {
+      detail: `The manifests folder ${folder} is gone. Make it again: mkdir ${folder}`,
+    })
+  return readdirSync(folder)
+    .filter((name) => MANIFEST_FILE.test(name))
+    .flatMap((name) => {
+      try {
+        return readManifestFiles([name], folder)
+      } catch {
+        return []
+      }
+    })
+}
+
+function resourcesIn(files: readonly ManifestFile[]): readonly ManifestResource[] {
+  return files.flatMap((file) => checkManifest(file).resources)
+}
+
+/** One of two files of the same name would replace the other. */
+function assertDistinct(files: readonly ManifestFile[]): void {
+  const names = files.map(({ path }) => basename(path))
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice === undefined) return
+  throw new ChaperoneError('conflict', {
+    detail: `Two of the files are called ${twice}, and the manifests folder has one of each name. Rename one of them. Nothing was changed.`,
+  })
+}
+
+/** Whole or not at all: the watcher must never read half a file. Writes the text that was checked. */
+function put({ path, text }: ManifestFile, folder: string): void {
+  if (dirname(path) === folder) return
+  const unfinished = join(folder, `.${basename(path)}.new`)
+  writeFileSync(unfinished, text, { mode: 0o600 })
+  renameSync(unfinished, join(folder, basename(path)))
+}
+
+type Wanted = {
+  readonly resources: readonly ManifestResource[]
+  readonly files: readonly string[]
+  readonly renewed: readonly string[]
+  readonly removed: readonly string[]
+  /** What the control plane said when nothing was changed yet. */
+  readonly before: Seen
+}
+
+async function seenNow(api: ApiClient): Promise<Seen> {
+  return Seen.parse(await api.call('GET', '/api/dashboard/manifests'))
+}
+
+async function verdicts(api: ApiClient, wanted: Wanted): Promise<Verdict[]> {
+  const deadline = performance.now() + 15_000
+  const judged = wanted.resources.filter(isJudged)
+  for (;;) {
+    const seen = await seenNow(api)
+    const found = judged.map((resource) => verdictOf(objectName(resource), seen, wanted))
+    const isDone = found.every((verdict) => verdict !== null) && isSettled(seen, wanted)
+    if (isDone || performance.now() > deadline)
+      return found.map((verdict, index) => verdict ?? late(judged[index], seen, wanted))
+    await delay(100)
+  }
+}
+
+function isSettled(seen: Seen, { renewed, removed, before }: Wanted): boolean {
+  const isLeft = removed.some((name) => rowOf(seen, name) !== undefined)
+  return !isLeft && renewed.every((name) => isNewer(name, seen, before))
+}
+
+/** Null while the control plane has not spoken on this object as it is now. */
+function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wanted): Verdict | null {
+  const told = problemsOf(before, files)
+  const problems = problemsOf(seen, files).filter((problem) => !told.includes(problem))
+  if (problems.length > 0) return { object, accepted: false, reasons: problems, warnings: [] }
+  const row = rowOf(seen, object)
+  if (row === undefined || (renewed.includes(object) && !isNewer(object, seen, before))) return null
+  const { accepted, in_force, reasons, warnings } = row
+  return { object, accepted, in_force, reasons, warnings }
+}
+
+function problemsOf({ problems }: Seen, files: readonly string[]): readonly string[] {
+  return problems
+    .filter(({ file }) => files.includes(file))
+    .map(({ file, line, message }) => `${file}:${line ?? '?'}: ${message}`)
+}
+
+function rowOf({ objects }: Seen, object: string): Seen['objects'][number] | undefined {
+  return objects.find(({ kind, namespace, name }) => `${kind} ${namespace}/${name}` === object)
+}
+
+/** By the clock of the database alone. */
+function isNewer(object: string, seen: Seen, before: Seen): boolean {
+  return rowOf(seen, object)?.judged_at !== rowOf(before, object)?.judged_at
+}
+
+function late(resource: ManifestResource | undefined, seen: Seen, { files }: Wanted): Verdict {
+  const object = resource === undefined ? '?' : objectName(resource)
+  const reasons = ['no verdict after 15 s: chaperone logs manifests', ...problemsOf(seen, files)]
+  return { object, accepted: false, reasons, warnings: [] }
+}
+
+function objectName({ kind, metadata }: ManifestResource): string {
+  return `${kind} ${metadata.namespace ?? 'default'}/${metadata.name}`
+}
+
+function report(invocation: Invocation, results: readonly Verdict[]): number {
+  const lines = flag(invocation, 'json') ? [JSON.stringify({ objects: results })] : results.map(resultLine)
+  for (const line of lines) invocation.terminal.print(line)
+  for (const { object, warnings } of results)
+    for (const text of warnings) invocation.terminal.warn(`warning: ${object}: ${text}`)
+  return results.every(({ accepted }) => accepted) ? EXIT.ok : EXIT.refused
+}
+
+function resultLine({ object, accepted, in_force: held, reasons }: Verdict): string {
+  const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : ''
+  const holds = accepted || held === undefined ? '' : `; ${IN_FORCE_TEXT[held]}`
+  return `${object}: ${accepted ? 'accepted' : 'refused'}${why}${holds}`
+}

@@ -1,0 +1,99 @@
+import { stringify } from 'yaml'
+import type { PolicyDocument } from '../../../core/crd/schemas.ts'
+import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { PolicyCheckReply } from '../../../core/wire/governance.ts'
+import { usageError } from '../arguments.ts'
+import type { ApiClient } from '../client/client.ts'
+import { type Command, type Invocation, text } from '../command.ts'
+import { readRunFile } from '../state/data-folder.ts'
+import { userClient } from '../client/user-client.ts'
+
+export type GroupCheck = {
+  /** About approver groups without members, by the position of the policy. Full sentences. */
+  readonly warnings: ReadonlyArray<readonly string[]>
+  readonly outcome: GroupOutcome
+}
+
+/** `none`: no policy names an approver group. `failed`: a control plane was named or runs here, and gave no answer. */
+export type GroupOutcome =
+  | { readonly kind: 'none' | 'checked' }
+  | { readonly kind: 'unchecked' | 'failed'; readonly reason: string }
+
+const NO_SOURCE =
+  'no control plane runs here and CHAPERONE_URL is not set. Name the groups that have members: --groups NAME,...'
+
+export type CheckedPolicy = {
+  readonly document: PolicyDocument
+  /** Those that need no control plane. */
+  readonly warnings: readonly string[]
+  /** Of its manifest, where that states one. */
+  readonly namespace: string | undefined
+}
+
+/**
+ * Finds approver groups without members: by `--groups`, else by the control plane of CHAPERONE_URL or of this machine.
+ */
+export async function checkGroups(
+  command: Command,
+  invocation: Invocation,
+  policies: readonly CheckedPolicy[],
+): Promise<GroupCheck> {
+  const without = (outcome: GroupOutcome): GroupCheck => ({ warnings: policies.map(() => []), outcome })
+  const given = givenGroups(command, invocation)
+  if (!policies.some(({ document }) => namesGroups(document))) return without({ kind: 'none' })
+  if (given !== undefined)
+    return {
+      warnings: policies.map(({ document }) => emptyGroupWarnings(document, given, notGiven)),
+      outcome: { kind: 'checked' },
+    }
+  if (!invocation.env['CHAPERONE_URL'] && readRunFile(invocation.folder) === undefined)
+    return without({ kind: 'unchecked', reason: NO_SOURCE })
+  try {
+    const api = userClient(invocation)
+    const warnings: (readonly string[])[] = []
+    for (const policy of policies)
+      warnings.push(namesGroups(policy.document) ? await askFor(api, policy) : [])
+    return { warnings, outcome: { kind: 'checked' } }
+  } catch (error) {
+    if (error instanceof ChaperoneError) return without({ kind: 'failed', reason: error.message })
+    throw error
+  }
+}
+
+function notGiven(group: string): string {
+  return `The group "${group}" is not one of --groups.`
+}
+
+function givenGroups(command: Command, invocation: Invocation): ReadonlySet<string> | undefined {
+  const given = text(invocation, 'groups')
+  if (given === undefined) return undefined
+  const names = given.split(',').map((name) => name.trim())
+  if (names.includes('')) throw usageError(command, '--groups holds an empty name: --groups NAME,NAME.')
+  return new Set(names)
+}
+
+function namesGroups({ rules }: PolicyDocument): boolean {
+  return rules.some(({ approver_groups: groups }) => groups.length > 0)
+}
+
+/** What the control plane warns of and this command does not know by itself. */
+async function askFor(
+  api: ApiClient,
+  { document, warnings: known, namespace }: CheckedPolicy,
+): Promise<readonly string[]> {
+  const policyYaml = stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 })
+  const body = { policyYaml, ...(namespace === undefined ? {} : { namespace }) }
+  const answer = PolicyCheckReply.safeParse(await api.call('POST', '/api/dashboard/policies/check', body))
+  if (!answer.success)
+    throw new ChaperoneError('not_ready', {
+      detail: `What answers at ${new URL(api.url).origin} is not a control plane of this version. Is the address right?`,
+    })
+  const { warnings, problems } = answer.data
+  const [problem] = problems
+  if (problem !== undefined)
+    throw new ChaperoneError('conflict', {
+      detail: `the control plane cannot read the policy (${problem.message})`,
+    })
+  return warnings.filter((warning) => !known.includes(warning))
+}

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { LineCounter } from 'yaml'
+import { ZodError } from 'zod'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { InjectGateway } from '../../../core/inject/options.ts'
+import { podOf, type WorkloadPod } from '../../../core/inject/workload.ts'
+import { usageError } from '../arguments.ts'
+import { type Invocation, text } from '../command.ts'
+import { checkManifest, readManifestFiles } from './manifest-files.ts'
+
+export type GivenGateways = {
+  readonly gateways: readonly InjectGateway[]
+  /** For pods that name no Gateway themselves. */
+  readonly preset: string | undefined
+  /** The name of a Gateway that nothing else is known of. */
+  readonly assumed?: string
+}
+
+/** From `--gateway`: a file that is there, else a name. */
+export function namedGateways(invocation: Invocation, namespace: string): GivenGateways {
+  const given = text(invocation, 'gateway')
+  if (given === undefined) return { gateways: [], preset: undefined }
+  if (existsSync(resolve(invocation.cwd, given))) return fromFile(invocation, given, namespace)
+  const [name = ''] = given.split('/').slice(-1)
+  if (!/^([a-z0-9][-a-z0-9]*\/)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(given))
+    throw usageError({ name: 'inject' }, `--gateway ${given} is neither a file nor the name of a Gateway.`)
+  return { gateways: [], preset: given, assumed: name }
+}
+
+/** The Gateway that a name alone stands for: everything as by default, and open to whoever asks. */
+export function assumedGateway(namespace: string, name: string, by: string): InjectGateway {
+  const allowedNamespaces = { agents: { from: 'Selector', names: [by] } }
+  return { namespace, name, spec: GatewaySpec.parse({ allowedNamespaces }) }
+}
+
+function fromFile(invocation: Invocation, name: string, namespace: string): GivenGateways {
+  const gateways = readManifestFiles([name], invocation.cwd).flatMap((file) => {
+    const { problems } = checkManifest(file)
+    if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })
+    return gatewaysIn(file.text, namespace)
+  })
+  const [gateway] = gateways
+  if (gateway === undefined) throw usageError({ name: 'inject' }, `${name} holds no Gateway.`)
+  const reference = gateway.namespace === namespace ? gateway.name : `${gateway.namespace}/${gateway.name}`
+  return { gateways, preset: gateways.length === 1 ? reference : undefined }
+}
+
+/** The Gateways among the manifests of a file; those that say no namespace are in this one. */
+export function gatewaysIn(content: string, namespace: string): InjectGateway[] {
+  return checkManifest({ path: '', text: content }).resources.flatMap((resource) =>
+    resource.kind === 'Gateway'
+      ? [
+          {
+            namespace: resource.metadata.namespace ?? namespace,
+            name: resource.metadata.name,
+            spec: resource.spec,
+          },
+        ]
+      : [],
+  )
+}
+
+/** The pods and workloads of a file. */
+export function podsIn(content: string, file: string): WorkloadPod[] {
+  const lines = new LineCounter()
+  const { documents, tooDeepAt } = readYamlDocuments(content, lines)
+  if (tooDeepAt !== null)
+    throw new ChaperoneError('conflict', {
+      detail: `${file}:${lines.linePos(tooDeepAt).line}: ${TOO_DEEP}`,
+    })
+  return documents.flatMap((document) => {
+    const [error] = document.errors
+    if (error !== undefined)
+      throw new ChaperoneError('conflict', {
+        detail: `${file}: not valid YAML: ${error.message.split('\n')[0]}`,
+      })
+    try {
+      const found = podOf(withoutNulls(document.toJS()))
+      return found === null ? [] : [found]
+    } catch (problem) {
+      if (!(problem instanceof ZodError)) throw problem
+      const issues = problem.issues.map(
+        ({ path, message }) => `${file}: ${path.map(String).join('..')}: ${message}`,
+      )
+      throw new ChaperoneError('conflict', { detail: issues.join('\n') })
+    }
+  })
+}
+
+/** The API server takes `key:` without a value for a key that is not there. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]))
+}

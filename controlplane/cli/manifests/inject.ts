@@ -1,0 +1,139 @@
+import { randomInt } from 'node:crypto'
+import { basename } from 'node:path'
+import { stringify } from 'yaml'
+import { ANNOTATIONS, INJECT_LABEL, PROXY_UIDS } from '../../../core/capture/pod-contract.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { governance } from '../../../core/inject/governance.ts'
+import { inject as injectPod } from '../../../core/inject/inject.ts'
+import { DEFAULT_PROXY_COMMAND, type InjectOptions } from '../../../core/inject/options.ts'
+import type { Pod } from '../../../core/inject/pod.ts'
+import { refusalText } from '../../../core/inject/refusal.ts'
+import type { WorkloadPod } from '../../../core/inject/workload.ts'
+import { VERSION } from '../../version.ts'
+import { usageError } from '../arguments.ts'
+import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
+import { assumedGateway, type GivenGateways, gatewaysIn, namedGateways, podsIn } from './inject-input.ts'
+import { readManifestFiles } from './manifest-files.ts'
+
+export const inject: Command = {
+  name: 'inject',
+  summary:
+    'Prints pods as the injector of a cluster would make them, or every field that contradicts it. Needs nothing running.',
+  usage: ['inject -f FILE [--gateway FILE|NAME] [--namespace NAME] [--required]'],
+  details:
+    'Reads Pods and workloads (Deployment, StatefulSet, DaemonSet, Job, CronJob); of a workload it prints the pod that\n' +
+    'comes of it. Gateways are read from --gateway and from the files themselves; a name alone is a Gateway with defaults.',
+  words: Number.POSITIVE_INFINITY,
+  options: {
+    file: {
+      type: 'string',
+      value: 'FILE',
+      short: 'f',
+      multiple: true,
+      help: 'a manifest, or a folder of them',
+    },
+    gateway: {
+      type: 'string',
+      value: 'FILE|NAME',
+      help: 'the Gateway: its manifest, or NAME or NAMESPACE/NAME; pods that name none get this one',
+    },
+    namespace: {
+      type: 'string',
+      value: 'NAME',
+      short: 'n',
+      help: 'of pods that say none (default: default)',
+    },
+    required: { type: 'boolean', help: `as in a namespace labelled ${INJECT_LABEL}=required` },
+    image: { type: 'string', value: 'IMAGE', help: `of the sidecar (default chaperone:${VERSION})` },
+    'control-plane': { type: 'string', value: 'URL', help: 'address that sidecars are given' },
+  },
+  examples: [
+    ['chaperone inject -f pod.yaml --gateway main', 'is it governed, or what is in the way?'],
+    ['chaperone inject -f deploy/ --gateway gateway.yaml > injected.yaml', 'every workload of a folder'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const { terminal, cwd } = invocation
+  const names = [...list(invocation, 'file'), ...invocation.positionals]
+  if (names.length === 0) throw usageError(inject, 'Which manifests? Give -f FILE.')
+  const files = readManifestFiles(names, cwd)
+  const pods = files.flatMap(({ path, text: content }) => podsIn(content, basename(path)))
+  if (pods.length === 0)
+    throw new ChaperoneError('conflict', { detail: 'No pod and no workload in these files.' })
+  const namespace = text(invocation, 'namespace') ?? 'default'
+  const given = namedGateways(invocation, namespace)
+  const gateways = [...given.gateways, ...files.flatMap((file) => gatewaysIn(file.text, namespace))]
+  const results = pods.map((each) => injectOne(invocation, each, { ...given, namespace, gateways }))
+  for (const { warnings } of results) for (const line of warnings) terminal.warn(line)
+  const made = results.flatMap(({ pod }) => (pod === null ? [] : [pod]))
+  if (flag(invocation, 'json')) terminal.print(JSON.stringify(made))
+  else if (made.length > 0)
+    terminal.print(
+      made
+        .map((pod) => stringify(pod, { sortMapEntries: true }))
+        .join('---\n')
+        .trimEnd(),
+    )
+  return results.some(({ isRefused }) => isRefused) ? EXIT.refused : EXIT.ok
+}
+
+type Found = GivenGateways & { readonly namespace: string }
+type Result = { readonly pod: Pod | null; readonly isRefused: boolean; readonly warnings: readonly string[] }
+
+function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Result {
+  const namespace = each.namespace ?? found.namespace
+  const pod = withGateway(each.pod, found.preset)
+  const { gateways } = found
+  const governed = governance(
+    pod,
+    { name: namespace, labels: undefined, isRequired: flag(invocation, 'required') },
+    {
+      gatewayOf: (within, name) =>
+        gateways.find((one) => one.namespace === within && one.name === name) ??
+        (found.assumed === name ? assumedGateway(within, name, namespace) : undefined),
+      gatewaysIn: (within) => gateways.filter((one) => one.namespace === within),
+    },
+  )
+  const name = pod.metadata.name ?? `${pod.metadata.generateName ?? ''}*`
+  if (governed.kind === 'none')
+    return {
+      pod,
+      isRefused: false,
+      warnings: [`${name} is not governed: it names no Gateway (${ANNOTATIONS.gateway})`],
+    }
+  const result =
+    governed.kind === 'refused'
+      ? governed
+      : injectPod(pod, governed.gateway, optionsFor(invocation, namespace))
+  if (result.kind === 'injected')
+    return { pod: result.pod, isRefused: false, warnings: result.warnings.map((line) => `${name}: ${line}`) }
+  const reasons = result.refusals.map((refusal) => `${name} cannot be governed: ${refusalText(refusal)}`)
+  return { pod: null, isRefused: true, warnings: reasons }
+}
+
+function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
+  const image = text(invocation, 'image') ?? `chaperone:${VERSION}`
+  return {
+    namespace,
+    images: { proxy: image, proxyCommand: DEFAULT_PROXY_COMMAND, rules: image, pullPolicy: 'IfNotPresent' },
+    controlPlane: {
+      url: text(invocation, 'control-plane') ?? 'https://chaperone-control-plane.chaperone-system.svc',
+      hasOwnAuthority: true,
+    },
+    logLevel: 'info',
+    freshUid: randomInt(PROXY_UIDS.first, PROXY_UIDS.last + 1),
+    // What was printed before stays as it is when it is read again.
+    keepsUid: () => true,
+  }
+}
+
+function withGateway(pod: Pod, preset: string | undefined): Pod {
+  const { annotations } = pod.metadata
+  if (preset === undefined || annotations?.[ANNOTATIONS.gateway] !== undefined) return pod
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, annotations: { ...annotations, [ANNOTATIONS.gateway]: preset } },
+  }
+}

@@ -1,0 +1,127 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { type Document, LineCounter } from 'yaml'
+import type * as z from 'zod'
+import { knownFields } from '../../../core/crd/known-fields.ts'
+import { API_VERSION, ManifestResource } from '../../../core/crd/schemas.ts'
+import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { nearest } from '../../../core/nearest.ts'
+import { unstorableIn } from '../../../core/storable.ts'
+
+/** As the watcher of the folder has it. */
+const MAX_ALIASES = 50
+
+/** What counts in a folder: the watcher passes over the rest, too. */
+export const MANIFEST_FILE = /^[^.].*\.ya?ml$/
+
+export type ManifestFile = { readonly path: string; readonly text: string }
+export type Checked = {
+  readonly resources: readonly ManifestResource[]
+  /** `file:line: what is wrong`. */
+  readonly problems: readonly string[]
+}
+
+/** The files that a person named; a folder stands for the YAML files in it. */
+export function readManifestFiles(names: readonly string[], cwd: string): ManifestFile[] {
+  return names.flatMap((name) => {
+    const path = resolve(cwd, name)
+    if (!existsSync(path)) throw new ChaperoneError('validation', { detail: `${name} does not exist.` })
+    if (!statSync(path).isDirectory()) return [{ path, text: readFileSync(path, 'utf8') }]
+    const inside = readdirSync(path).filter((file) => MANIFEST_FILE.test(file))
+    return inside
+      .sort()
+      .map((file) => ({ path: join(path, file), text: readFileSync(join(path, file), 'utf8') }))
+  })
+}
+
+/** Reads every document against the schemas that the control plane uses too. */
+export function checkManifest({ path, text }: ManifestFile): Checked {
+  const lines = new LineCounter()
+  const { documents, tooDeepAt } = readYamlDocuments(text, lines)
+  const at = (offset: number) => `${basename(path)}:${lines.linePos(offset).line}`
+  if (tooDeepAt !== null) return { resources: [], problems: [`${at(tooDeepAt)}: ${TOO_DEEP}`] }
+  const checked = documents.map((document) => checkDocument(document, at))
+  return {
+    resources: checked.flatMap(({ resources }) => resources),
+    problems: checked.flatMap(({ problems }) => problems),
+  }
+}
+
+function checkDocument(document: Document.Parsed, at: (offset: number) => string): Checked {
+  if (document.errors.length > 0) {
+    const problems = document.errors.map(
+      ({ pos, message }) => `${at(pos[0])}: not valid YAML: ${firstLine(message)}`,
+    )
+    return { resources: [], problems }
+  }
+  const start = document.contents?.range?.[0] ?? 0
+  const { value, problem } = plainValue(document)
+  if (problem !== undefined) return { resources: [], problems: [`${at(start)}: ${problem}`] }
+  if (value === null || value === undefined) return { resources: [], problems: [] }
+  const checked = ManifestResource.safeParse(value)
+  if (checked.success) return { resources: [checked.data], problems: [] }
+  const problems = checked.error.issues.flatMap((issue) =>
+    findingsOf(issue, value).map(({ path, text }) => `${at(offsetOf(document, path) ?? start)}: ${text}`),
+  )
+  return { resources: [], problems }
+}
+
+/** The value of a document, or what is wrong with it whatever it says. */
+function plainValue(document: Document.Parsed): { readonly value?: unknown; readonly problem?: string } {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    const unstorable = unstorableIn(value)
+    if (unstorable === null) return { value }
+    return { problem: `${unstorable.path.join('..') || 'the document'} ${unstorable.why}` }
+  } catch (cause) {
+    return { problem: cause instanceof Error ? cause.message : String(cause) }
+  }
+}
+
+type Located = { getIn(path: readonly unknown[], keepScalar: boolean): unknown }
+
+/** Where the value at the path stands, or its nearest parent that exists. */
+function offsetOf(document: Located, path: readonly PropertyKey[]): number | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined
+    if (node?.range !== undefined) return node.range[0]
+  }
+  return undefined
+}
+
+type Finding = { readonly path: readonly PropertyKey[]; readonly text: string }
+
+function findingsOf(issue: z.core.$ZodIssue, value: unknown): readonly Finding[] {
+  if (issue.code === 'unrecognized_keys') return unknownFields(issue, value)
+  return [{ path: issue.path, text: issueText(issue) }]
+}
+
+function unknownFields({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, value: unknown): readonly Finding[] {
+  const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
+  const schema = schemaOf(value)
+  const known = schema === undefined ? [] : knownFields(schema, steps)
+  return keys.map((key) => {
+    const meant = nearest(key, known)
+    const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`
+    const field = [...steps, key]
+    return { path: field, text: `unknown field ${field.join('..')}; ${advice}` }
+  })
+}
+
+/** The schema of the kind that the value states. */
+function schemaOf(value: unknown): z.ZodType | undefined {
+  const { kind } = value as { readonly kind?: unknown }
+  return ManifestResource.options.find((option) => option.shape.kind.value === kind)
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_union')
+    return `kind and apiVersion must be one of Gateway, Connector, Permission, Policy (${API_VERSION}) or Secret (v1)`
+  const path = issue.path.map(String).join('..')
+  return `${path}${path === '' ? '' : ': '}${issue.message}`
+}
+
+function firstLine(message: string): string {
+  return message.split('\n')[0] ?? message
+}

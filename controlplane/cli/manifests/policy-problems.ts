@@ -1,0 +1,29 @@
+import { basename } from 'node:path'
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
+import type { ManifestResource, PolicySpec } from '../../../core/crd/schemas.ts'
+import { documentProblems } from '../../../core/decision/policies/policy-document.ts'
+import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
+import type { ManifestFile } from './manifest-files.ts'
+
+/**
+ * What keeps the policies of a file out of force: conditions that do not compile, tests of their own that fail. Each is
+ * `file: Policy name: what is wrong`.
+ */
+export function policyProblems(
+  { path }: Pick<ManifestFile, 'path'>,
+  resources: readonly ManifestResource[],
+): readonly string[] {
+  return resources.flatMap((resource) => {
+    if (resource.kind !== 'Policy') return []
+    const place = `${basename(path)}: Policy ${resource.metadata.name}`
+    return problemsOf(resource.spec).map((problem) => `${place}: ${problem}`)
+  })
+}
+
+function problemsOf(spec: PolicySpec): readonly string[] {
+  const problems = documentProblems(spec)
+  if (problems.length > 0) return problems
+  return runPolicyTests(spec, createCatalogue().knownAction)
+    .filter(({ passed }) => !passed)
+    .map(({ name, expected, got }) => `the test "${name}" fails: expected ${expected}, got ${got}`)
+}

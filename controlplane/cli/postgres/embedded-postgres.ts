@@ -1,0 +1,207 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { freePort } from './free-port.ts'
+import { type Account, postgresAccount } from './account.ts'
+import { type Binaries, installedBinaries, reachableBinaries } from './binaries.ts'
+import {
+  ensureCluster,
+  FOLDER_FD,
+  folderName,
+  programOptions,
+  ROLE,
+  resetPassword,
+} from './cluster.ts'
+import { explainOutput, isPortTaken } from './error-hints.ts'
+import { clearLeftover, isReady } from './stale-server.ts'
+
+export type EmbeddedPostgresOptions = {
+  /** The cluster's folder; made on first start. The caller must hold a lock that covers it. */
+  readonly dir: string
+  /** Base62. `isNew` when it was made just now: an existing cluster is then told. */
+  readonly password: { readonly value: string; readonly isNew: boolean }
+  readonly logFile: string
+  /** 0: any free port. */
+  readonly port?: number
+  readonly startTimeoutMs?: number
+  /** Where the binaries are; default: the npm package of this platform. */
+  readonly binaries?: Binaries
+}
+
+export type EmbeddedPostgres = {
+  /** `postgres://chaperone:…@127.0.0.1:PORT/chaperone`; the role owns its database and is no superuser. */
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  readonly created: boolean
+  /** Resolves when the server process has ended, for whatever reason. */
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
+  /** Fast shutdown; after `timeoutMs` an immediate one, from which PostgreSQL recovers at the next start. */
+  stop(timeoutMs?: number): Promise<void>
+}
+
+/**
+ * The shell becomes the server. Beside it waits a reader of our pipe: when we are gone without a word (kill -9),
+ * it asks the server for a fast shutdown, so that no server is left behind. `$$` is the server's pid.
+ */
+const LAUNCH = `( ( read -r word <&3 || kill -INT $$ ) >/dev/null 2>&1 ${FOLDER_FD}<&- & ); exec "$@" 3<&-`
+
+/** For the reader to end after the server. */
+const READER_MS = 1_000
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  shared_buffers: '64MB',
+  max_connections: '60',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_logical_replication_workers: '0',
+  max_wal_size: '256MB',
+  min_wal_size: '32MB',
+  io_method: 'sync',
+  max_worker_processes: '2',
+  max_parallel_workers_per_gather: '0',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  password_encryption: 'scram-sha-256',
+}
+
+/** Starts the server of `dir`, making the cluster on first start. Throws a ChaperoneError that says what to change. */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const account = postgresAccount(options.dir)
+  const binaries = reachableBinaries(options.binaries ?? installedBinaries(), account)
+  await clearLeftover(options.dir)
+  const { created } = ensureCluster(options.dir, options.password.value, { binaries, account })
+  if (!created && options.password.isNew)
+    resetPassword(options.dir, options.password.value, { binaries, account })
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port || (await freePort())
+    const started = await launch({ options, port, account, binaries })
+    if (started.ok) return { ...started.server, created }
+    // Between choosing a free port and using it somebody else may take it.
+    const isRetryable = !options.port && isPortTaken(started.output) && attempt < 5
+    if (!isRetryable) {
+      throw new ChaperoneError('conflict', {
+        detail: `The embedded PostgreSQL did not start:\n  ${explainOutput(started.output)}\n  Whole log: ${options.logFile}`,
+      })
+    }
+  }
+}
+
+type Launch = {
+  readonly options: EmbeddedPostgresOptions
+  readonly port: number
+  readonly account: Account | undefined
+  readonly binaries: Binaries
+}
+type Launched =
+  | { readonly ok: true; readonly server: Omit<EmbeddedPostgres, 'created'> }
+  | { readonly ok: false; readonly output: string }
+
+async function launch({ options, port, account, binaries }: Launch): Promise<Launched> {
+  const folder = openSync(options.dir, 'r')
+  const log = openSync(options.logFile, 'a+', 0o600)
+  try {
+    const logStart = fstatSync(log).size
+    const command = [
+      join(binaries.root, 'bin', 'postgres'),
+      '-D',
+      folderName(options.dir, account),
+      '-p',
+      String(port),
+    ]
+    const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const child = spawn('/bin/sh', ['-c', LAUNCH, 'postgres', ...command, ...settings], {
+      ...programOptions(account),
+      // Its own session: a Ctrl-C in the terminal must not stop the database before those who use it.
+      detached: true,
+      stdio: ['ignore', log, log, 'pipe', folder],
+    })
+    // An `error` here is a spawn that failed; it rejects, and never comes later.
+    await once(child, 'spawn')
+    const server = wrap(child, port, options.password.value)
+    const ready = await untilReady(child, server, options)
+    return ready ? { ok: true, server } : { ok: false, output: readFrom(log, logStart) }
+  } catch (cause) {
+    const identity =
+      account === undefined ? '' : ` as ${account.name} (root must be allowed to change its user)`
+    throw new ChaperoneError('conflict', {
+      detail: `The embedded PostgreSQL could not be started${identity}: ${String(cause)}. Or set DATABASE_URL.`,
+      cause,
+    })
+  } finally {
+    closeSync(folder)
+    closeSync(log)
+  }
+}
+
+function wrap(child: ChildProcess, port: number, password: string): Omit<EmbeddedPostgres, 'created'> {
+  const lifeline = child.stdio[3] as Socket
+  // The reader may be gone before our last word; that is its right.
+  lifeline.on('error', () => lifeline.destroy())
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      // The other end of the pipe is open until the reader has ended: nothing of the server is left then. A reader that
+      // found the pipe closed without a word would signal a number that another process may have by now.
+      const impatience = setTimeout(() => lifeline.destroy(), READER_MS)
+      lifeline.once('close', () => {
+        clearTimeout(impatience)
+        resolve({ code, signal })
+      })
+      lifeline.resume()
+      lifeline.end('done\n')
+    })
+  })
+  const stop = async (timeoutMs = 3_000): Promise<void> => {
+    for (const [name, graceMs] of [
+      ['SIGINT', timeoutMs],
+      ['SIGQUIT', 1_000],
+      ['SIGKILL', 1_000],
+    ] as const) {
+      child.kill(name)
+      const timer = new AbortController()
+      const late = delay(graceMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const)
+      const first = await Promise.race([exited, late])
+      timer.abort()
+      if (first !== 'late') return
+    }
+  }
+  return {
+    url: `postgres://${ROLE}:${password}@127.0.0.1:${port}/${ROLE}`,
+    port,
+    pid: child.pid ?? -1,
+    exited,
+    stop,
+  }
+}
+
+async function untilReady(
+  child: ChildProcess,
+  server: Omit<EmbeddedPostgres, 'created'>,
+  options: EmbeddedPostgresOptions,
+): Promise<boolean> {
+  const deadline = performance.now() + (options.startTimeoutMs ?? 60_000)
+  while (child.exitCode === null && child.signalCode === null) {
+    if (isReady(options.dir, server.pid)) return true
+    if (performance.now() > deadline) {
+      await server.stop(1_000)
+      return false
+    }
+    await delay(10)
+  }
+  return false
+}
+
+function readFrom(file: number, offset: number): string {
+  const bytes = Buffer.alloc(Math.max(0, fstatSync(file).size - offset))
+  readSync(file, bytes, 0, bytes.length, offset)
+  return bytes.toString('utf8')
+}

@@ -1,0 +1,101 @@
+import { isIP } from 'node:net'
+import { GATEWAY_MALLOC } from '../../../core/gateway-flags.ts'
+import { isLoopback } from '../../../core/loopback.ts'
+import { COMPILE_CACHE } from '../compile-cache.ts'
+import type { DataFolder } from '../state/data-folder.ts'
+
+export type Addresses = {
+  readonly host: string
+  readonly port: number
+  readonly gatewayPort: number
+  readonly manifests: string
+  /** False for policy-only use: then no gateway is expected to connect. */
+  readonly withGateway: boolean
+  readonly approvals: 'session' | 'token'
+  /** With it the servers prove themselves to commands. */
+  readonly installationKeyFile: string
+}
+
+const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
+
+/** What a child inherits: everything but what would send our own processes through a proxy or rename them. */
+function inherited(env: NodeJS.ProcessEnv, cache: NodeJS.ProcessEnv = CACHED): NodeJS.ProcessEnv {
+  const foreign =
+    /^(https?_proxy|all_proxy|no_proxy|node_use_env_proxy|host|port|node_channel_fd|node_options)$/i
+  const kept = Object.entries(env).filter(([name]) => !foreign.test(name))
+  return { ...cache, ...Object.fromEntries(kept) }
+}
+
+export function controlPlaneEnvironment(
+  folder: DataFolder,
+  addresses: Addresses,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return {
+    ...inherited(env),
+    HOST: addresses.host,
+    LISTEN_LOOPBACK: 'on',
+    PORT: String(addresses.port),
+    ...(env['MASTER_KEY'] || env['MASTER_KEY_FILE'] ? {} : { MASTER_KEY_FILE: folder.masterKey }),
+    ADMIN_TOKEN_FILE: folder.adminToken,
+    ...(addresses.withGateway ? { LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken } : {}),
+    OPERATOR_TOKEN_FILE: folder.operatorToken,
+    APPROVALS: addresses.approvals,
+    INSTALLATION_KEY_FILE: addresses.installationKeyFile,
+  }
+}
+
+export function gatewayEnvironment(
+  folder: DataFolder,
+  addresses: Addresses,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return {
+    ...GATEWAY_MALLOC,
+    // It is one file and starts as fast without compiled code, which would stay in its memory.
+    ...inherited(env, {}),
+    HOST: '127.0.0.1',
+    PORT: String(addresses.gatewayPort),
+    CONTROL_PLANE_URL: baseUrl(addresses),
+    GATEWAY_TOKEN_FILE: folder.enrolToken,
+    INTERNAL_TOKEN_FILE: folder.gatewayToken,
+    DATA_DIR: folder.gateway,
+    CA_CERT_FILE: folder.caCert,
+    CA_KEY_FILE: folder.caKey,
+    CA_BUNDLE_FILE: folder.caBundle,
+    CAPTURE_SOCKET: folder.captureSocket,
+    INSTALLATION_KEY_FILE: addresses.installationKeyFile,
+  }
+}
+
+export function operatorEnvironment(
+  folder: DataFolder,
+  addresses: Addresses,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return {
+    ...inherited(env),
+    MANIFESTS_DIR: addresses.manifests,
+    CONTROL_PLANE_URL: baseUrl(addresses),
+    OPERATOR_TOKEN_FILE: folder.operatorToken,
+  }
+}
+
+type Listening = Pick<Addresses, 'host' | 'port'>
+
+/**
+ * The address under which programs of this machine reach the control plane, whatever it listens on: always loopback,
+ * because another machine can have the address later, in another network.
+ */
+export function baseUrl({ host, port }: Listening): string {
+  return urlOf(isLoopback(host) && isIP(host) !== 0 ? host : '127.0.0.1', port)
+}
+
+/** The address that people open. */
+export function dashboardUrl({ host, port }: Listening): string {
+  return urlOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port)
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

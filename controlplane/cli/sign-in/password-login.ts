@@ -1,0 +1,29 @@
+import { keepDevice, keptDevice } from './stored-device-proofs.ts'
+import { openPrompt } from '../terminal/prompt.ts'
+import { cookieOf, refuse, type SignInAnswer, signInRequest } from './sign-in-request.ts'
+
+/** Signs in by e-mail address and password, which are read from the terminal. Keeps the device proof for the next time. */
+export async function passwordLogin(
+  url: string,
+  given: {
+    readonly env: NodeJS.ProcessEnv
+    readonly place: string
+    readonly email: string | undefined
+  },
+): Promise<SignInAnswer> {
+  const { env, place } = given
+  const { email, password } = await credentials(given.email)
+  const answer = await signInRequest(url, 'POST /api/auth/login', {
+    body: { email, password },
+    cookie: keptDevice(env, place, email),
+  })
+  const [device] = cookieOf(refuse(url, answer), /^svc_device_[0-9a-f]{16}=[\w.-]+$/) ?? []
+  if (device !== undefined) keepDevice(env, place, { email, cookie: device })
+  return answer
+}
+
+async function credentials(given: string | undefined) {
+  using prompt = openPrompt()
+  const email = given ?? (await prompt.ask('E-mail: ')).trim()
+  return { email, password: await prompt.askSecret('Password: ') }
+}

@@ -1,0 +1,53 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+
+export type SignInAnswer = {
+  readonly status: number
+  readonly body: unknown
+  /** `name=value` of each cookie that it sets. */
+  readonly cookies: readonly string[]
+}
+
+/** A request of a user who is not signed in yet. Throws `not_ready` when nothing answers. */
+export async function signInRequest(
+  url: string,
+  operation: `${'GET' | 'POST'} /api/auth/${string}`,
+  { body, cookie }: { readonly body?: object; readonly cookie?: string | undefined } = {},
+): Promise<SignInAnswer> {
+  const [method = '', path = ''] = operation.split(' ')
+  const answer = await reach(url, path, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(cookie === undefined ? {} : { cookie }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(15_000),
+    redirect: 'error',
+  })
+  const cookies = answer.headers.getSetCookie().map((text) => text.split(';')[0] ?? '')
+  return { status: answer.status, body: await answer.json().catch(() => ({})), cookies }
+}
+
+/** The match of the first cookie whose `name=value` this pattern describes. */
+export function cookieOf({ cookies }: SignInAnswer, pattern: RegExp): RegExpExecArray | undefined {
+  return cookies.map((pair) => pattern.exec(pair)).find((match) => match !== null)
+}
+
+/** Throws what the server said when it refused. */
+export function refuse(url: string, answer: SignInAnswer): SignInAnswer {
+  if (answer.status >= 200 && answer.status < 300) return answer
+  const { message, error } = answer.body as { message?: unknown; error?: unknown }
+  const why = [message, error].find((text) => typeof text === 'string') ?? `status ${answer.status}`
+  throw new ChaperoneError('conflict', { detail: `${url} refused the sign-in: ${why}` })
+}
+
+async function reach(url: string, path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url + path, init)
+  } catch (cause) {
+    throw new ChaperoneError('not_ready', {
+      detail: `The control plane does not answer at ${url}. Is it running? chaperone status`,
+      cause,
+    })
+  }
+}

@@ -1,0 +1,23 @@
+import * as z from 'zod'
+import { readStateJson, writeStateFile } from '../state/state-home.ts'
+
+/** The user's sessions, by the folder of their installation or by CHAPERONE_URL; in the home, where a data folder does not lead to them. */
+const FILE = 'sessions.json'
+const KeptSession = z.object({ id: z.string(), email: z.string() })
+const Sessions = z.record(z.string(), KeptSession)
+export type KeptSession = z.infer<typeof KeptSession>
+
+export function keptSession(env: NodeJS.ProcessEnv, place: string): KeptSession | undefined {
+  return read(env)[place]
+}
+
+/** Keeps the session of one control plane; null removes it. */
+export function keepSession(env: NodeJS.ProcessEnv, place: string, session: KeptSession | null): void {
+  const { [place]: _replaced, ...others } = read(env)
+  const sessions = session === null ? others : { ...others, [place]: session }
+  writeStateFile(env, FILE, `${JSON.stringify(sessions, null, 2)}\n`)
+}
+
+function read(env: NodeJS.ProcessEnv): z.infer<typeof Sessions> {
+  return readStateJson(env, FILE, Sessions) ?? {}
+}

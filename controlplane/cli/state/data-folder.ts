@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { statePath } from './state-home.ts'
+import { assertOwnFolder, realFolder } from './folder-ownership.ts'
+import { trustedFolders } from './trusted-folders.ts'
+
+/** Every path of a data folder, absolute. */
+export type DataFolder = ReturnType<typeof dataFolder>
+
+export function dataFolder(dir: string) {
+  const root = resolve(dir)
+  const keys = join(root, 'keys')
+  return {
+    root,
+    keys,
+    lock: join(root, 'lock'),
+    run: join(root, 'run.json'),
+    caCert: join(root, 'ca.crt'),
+    caBundle: join(root, 'ca-bundle.crt'),
+    adminToken: join(root, 'admin.token'),
+    gatewayToken: join(root, 'gateway.token'),
+    manifests: join(root, 'manifests'),
+    gateway: join(root, 'gateway'),
+    captureSocket: join(root, 'gateway', 'capture.sock'),
+    postgres: join(root, 'postgres'),
+    logs: join(root, 'logs'),
+    caKey: join(keys, 'ca.key'),
+    masterKey: join(keys, 'master.key'),
+    enrolToken: join(keys, 'enrol.token'),
+    operatorToken: join(keys, 'operator.token'),
+    postgresPassword: join(keys, 'postgres.password'),
+  } as const
+}
+
+/** What a running installation tells other commands. */
+export const RunFile = z.object({
+  pid: z.number().int(),
+  base_url: z.string(),
+  gateway_url: z.string().nullable(),
+  gateway_port: z.number().int().nullable(),
+  ca_file: z.string(),
+  ca_bundle_file: z.string(),
+  manifests: z.string(),
+  started_at: z.string(),
+})
+export type RunFile = z.infer<typeof RunFile>
+
+/** The name of a data folder in a working tree. */
+export const FOLDER_NAME = '.chaperone'
+
+export type Search = {
+  /** `--data`. */
+  readonly flag: string | undefined
+  readonly env: NodeJS.ProcessEnv
+  readonly cwd: string
+  readonly warn: (line: string) => void
+}
+
+/**
+ * `--data`, else CHAPERONE_DATA, else the nearest trusted `.chaperone` upward, else the folder in the home. A
+ * `.chaperone` nearer than that is passed over with a warning: a repository can bring one. Throws `conflict` when the
+ * folder belongs to, or may be changed by, another user.
+ */
+export function findDataFolder(search: Search): DataFolder {
+  const folder = dataFolder(
+    namedFolder(search) ?? trustedFolder(search) ?? join(statePath(search.env), 'data'),
+  )
+  assertOwnData(folder)
+  return folder
+}
+
+/** Throws `conflict` when another user owns or may change the folder or what commands believe in it. */
+export function assertOwnData(folder: DataFolder): void {
+  const { root, keys, run, lock, adminToken, gatewayToken, gateway, manifests, logs, caCert, caBundle } =
+    folder
+  const secrets = [
+    folder.caKey,
+    folder.masterKey,
+    folder.enrolToken,
+    folder.operatorToken,
+    folder.postgresPassword,
+  ]
+  assertOwnFolder(root, [
+    keys,
+    run,
+    lock,
+    adminToken,
+    gatewayToken,
+    gateway,
+    manifests,
+    logs,
+    caCert,
+    caBundle,
+    ...secrets,
+  ])
+}
+
+function namedFolder({ flag, env, cwd }: Search): string | null {
+  const name = flag ?? env['CHAPERONE_DATA']
+  return name === undefined || name === '' ? null : resolve(cwd, name)
+}
+
+function trustedFolder({ env, cwd, warn }: Search): string | null {
+  const upward = foldersUpward(cwd)
+  if (upward.length === 0) return null
+  const trusted = trustedFolders(env)
+  const found = upward.find((folder) => trusted.includes(folder))
+  const nearest = upward[0]
+  if (nearest !== undefined && nearest !== found) {
+    warn(
+      `chaperone: ${nearest} is not trusted and is passed over. If it is yours: chaperone trust ${nearest}`,
+    )
+  }
+  return found ?? null
+}
+
+/** Data folders in this folder and those above it, nearest first, as real paths. */
+function foldersUpward(cwd: string): readonly string[] {
+  const found: string[] = []
+  for (let dir = cwd; ; dir = dirname(dir)) {
+    const inside = join(dir, FOLDER_NAME)
+    if (existsSync(inside)) found.push(realFolder(inside))
+    if (dirname(dir) === dir) return found
+  }
+}
+
+/** Makes the folder and its private parts. Throws with what to change when it cannot be written. */
+export function prepareDataFolder(folder: DataFolder): void {
+  try {
+    for (const dir of [folder.root, folder.logs, folder.gateway])
+      mkdirSync(dir, { recursive: true, mode: 0o755 })
+    mkdirSync(folder.keys, { recursive: true, mode: 0o700 })
+    chmodSync(folder.keys, 0o700)
+    accessSync(folder.root, constants.W_OK)
+  } catch (cause) {
+    throw new ChaperoneError('conflict', { detail: `${describeFailure(folder.root, cause)}`, cause })
+  }
+}
+
+function describeFailure(dir: string, cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const advice: Readonly<Record<string, string>> = {
+    EACCES: 'You may not write there: choose another folder with --data, or change its owner.',
+    EPERM: 'It belongs to another user: choose another folder with --data, or change its owner.',
+    ENOENT: 'It cannot be made there: choose another folder with --data.',
+    EROFS: 'It is on a read-only file system: choose another folder with --data.',
+    ENOSPC: 'The disk is full: free some space, or choose another folder with --data.',
+    ENOTDIR: 'A part of that path is a file: choose another folder with --data.',
+    EEXIST: 'A file of that name is in the way: choose another folder with --data.',
+  }
+  return `The data folder ${dir} cannot be used (${code || String(cause)}). ${advice[code] ?? 'Choose another folder with --data.'}`
+}
+
+/** Reads a private file, making it (0600) on first use. `isNew` says which. */
+export function ensureSecret(
+  file: string,
+  make: () => string,
+): { readonly value: string; readonly isNew: boolean } {
+  if (existsSync(file)) {
+    const value = readFileSync(file, 'utf8').trim()
+    if (value !== '') return { value, isNew: false }
+  }
+  const value = make()
+  writePrivate(file, `${value}\n`)
+  return { value, isNew: true }
+}
+
+/**
+ * Replaces the file whole or not at all, and only where content or mode differ. Several processes may do so at the same
+ * time: each writes a file of its own, and the last rename wins.
+ */
+export function writePrivate(file: string, content: string | Uint8Array, mode = 0o600): void {
+  const bytes = Buffer.from(content)
+  if (isWritten(file, bytes, mode)) return
+  const unfinished = `${file}.${randomUUID()}.new`
+  try {
+    writeFileSync(unfinished, bytes, { mode, flag: 'wx', flush: true })
+    chmodSync(unfinished, mode)
+    renameSync(unfinished, file)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+}
+
+/** A link is replaced by a file, whatever it leads to. */
+function isWritten(file: string, bytes: Buffer, mode: number): boolean {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (found === undefined || !found.isFile() || found.size !== bytes.length) return false
+  if ((found.mode & 0o777) !== mode) return false
+  return bytes.equals(readFileSync(file))
+}
+
+/** The running installation's addresses; undefined when none runs on the folder. */
+export function readRunFile(folder: DataFolder): RunFile | undefined {
+  if (statSync(folder.run, { throwIfNoEntry: false }) === undefined) return undefined
+  const parsed = RunFile.safeParse(parseJson(readFileSync(folder.run, 'utf8')))
+  return parsed.success ? parsed.data : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

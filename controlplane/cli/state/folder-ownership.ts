@@ -1,0 +1,80 @@
+import { realpathSync, type Stats, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+
+const WRITABLE_BY_OTHERS = 0o022
+const STICKY = 0o1000
+
+/**
+ * Throws `conflict` when another user owns or may change the folder, a file of it in `files`, or a folder on the way to it:
+ * the tokens and addresses in it would be those of the other user. What does not exist is not checked.
+ *
+ * @param files Paths relative to the folder, or absolute.
+ */
+export function assertOwnFolder(root: string, files: readonly string[]): void {
+  const uid = process.getuid?.()
+  if (uid === undefined) return
+  const existing = nearestExisting(resolve(root))
+  const real = realpathSync(existing)
+  for (let dir = dirname(real); ; dir = dirname(dir)) {
+    assertParent(dir, uid)
+    if (dirname(dir) === dir) break
+  }
+  if (existing !== resolve(root)) {
+    assertParent(real, uid)
+    return
+  }
+  for (const path of [real, ...files.map((file) => resolve(real, file))]) assertOwn(path, uid)
+}
+
+/** `/tmp` is writable by everybody, but its sticky bit keeps others from replacing the folder. */
+function assertParent(dir: string, uid: number): void {
+  const stat = statSync(dir)
+  if (stat.uid !== 0 && stat.uid !== uid) throw foreign(dir, stat)
+  const isOpen = (stat.mode & WRITABLE_BY_OTHERS) !== 0 && (stat.mode & STICKY) === 0
+  if (isOpen && !isOfPrivateGroup(stat)) throw open(dir, stat)
+}
+
+/** Many systems create folders writable by a group of the user alone, which has the number of the user. */
+function isOfPrivateGroup({ mode, uid, gid }: Stats): boolean {
+  return (mode & 0o002) === 0 && gid === uid && gid === process.getgid?.()
+}
+
+function assertOwn(path: string, uid: number): void {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return
+  if (stat.uid !== uid) throw foreign(path, stat)
+  if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) throw open(path, stat)
+}
+
+function nearestExisting(path: string): string {
+  for (let at = path; ; at = dirname(at)) {
+    if (dirname(at) === at || statSync(at, { throwIfNoEntry: false }) !== undefined) return at
+  }
+}
+
+function foreign(path: string, { uid }: Stats): ChaperoneError {
+  const remedy =
+    process.getuid?.() === 0
+      ? 'Run the command as that user, or name another folder with --data DIR.'
+      : `Name another folder with --data DIR, or have it changed: chown ${process.getuid?.()} ${path}`
+  return refusal(
+    `${path} belongs to another user (uid ${uid}), who could give this command false addresses and tokens. ${remedy}`,
+  )
+}
+
+function open(path: string, { mode }: Stats): ChaperoneError {
+  const octal = (mode & 0o7777).toString(8)
+  return refusal(
+    `Other users may change ${path} (mode ${octal}). Check its content, then run: chmod go-w ${path}`,
+  )
+}
+
+function refusal(detail: string): ChaperoneError {
+  return new ChaperoneError('conflict', { detail: `The data folder is not used. ${detail}` })
+}
+
+/** The real path of a folder that exists, or the path itself. */
+export function realFolder(dir: string): string {
+  return statSync(dir, { throwIfNoEntry: false }) === undefined ? join(resolve(dir)) : realpathSync(dir)
+}

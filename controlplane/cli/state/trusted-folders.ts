@@ -1,0 +1,30 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { readStateFile, writeStateFile } from './state-home.ts'
+
+const FILE = 'trusted-folders.json'
+const Stored = z.object({ folders: z.array(z.string()) })
+
+/** Data folders in working trees that this user trusts, as real paths. Throws `conflict` when the list cannot be read. */
+export function trustedFolders(env: NodeJS.ProcessEnv): readonly string[] {
+  const text = readStateFile(env, FILE)
+  if (text === undefined) return []
+  const parsed = Stored.safeParse(jsonOf(text))
+  if (parsed.success) return parsed.data.folders
+  throw new ChaperoneError('conflict', {
+    detail: `The list of trusted folders (${FILE} in the state folder of your home) cannot be read. Remove it, and trust the folders again.`,
+  })
+}
+
+export function setTrustedFolders(env: NodeJS.ProcessEnv, folders: readonly string[]): void {
+  writeStateFile(env, FILE, `${JSON.stringify({ folders: [...new Set(folders)].sort() })}\n`)
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import type { ApiClient } from '../client/client.ts'
+
+const Gateways = z.object({
+  gateways: z.array(
+    z.looseObject({ id: z.string(), name: z.string(), host: z.string(), port: z.number().int() }),
+  ),
+})
+const HOST = '127.0.0.1'
+
+/** Lets the dashboard show where the local gateway really listens. */
+export async function recordAddress(api: ApiClient, port: number): Promise<void> {
+  const { gateways } = Gateways.parse(await api.call('GET', '/api/dashboard/gateway'))
+  const local = gateways.find(({ name }) => name === 'default/local')
+  if (local === undefined || (local.host === HOST && local.port === port)) return
+  await api.call('PATCH', '/api/dashboard/gateway', { gateway_id: local.id, host: HOST, port })
+}

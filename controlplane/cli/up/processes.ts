@@ -1,0 +1,174 @@
+import { join } from 'node:path'
+import { failureReason } from '../../../core/failure-reason.ts'
+import { GATEWAY_FLAGS } from '../../../core/gateway-flags.ts'
+import { describeExit, type ProgramSpec, type RunningProgram, startProgram } from '../programs/child-process.ts'
+import type { DataFolder } from '../state/data-folder.ts'
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts'
+import type { InstallationKeys } from './installation-secrets.ts'
+import { type KeptAlive, keepAlive, type Restartable } from '../programs/supervisor.ts'
+import { type BundledProgram, programBundle } from '../programs/program-bundle.ts'
+import {
+  type Addresses,
+  controlPlaneEnvironment,
+  gatewayEnvironment,
+  operatorEnvironment,
+} from '../programs/program-environment.ts'
+import { programFile, shippedFile } from '../programs/program-files.ts'
+
+export type ProcessesOptions = {
+  readonly folder: DataFolder
+  readonly addresses: Addresses
+  readonly keys: InstallationKeys
+  readonly env: NodeJS.ProcessEnv
+  readonly warn: (line: string) => void
+}
+
+export type Processes = {
+  /** Gateway and watcher first, so that their last words find the control plane; the database last. */
+  stop(): Promise<void>
+}
+
+type Kept = Pick<KeptAlive<Restartable>, 'stop'>
+type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
+
+/** Longest waits in ms before a process is killed; together below the five seconds that a stop may take. */
+const GRACE = { edge: 1_800, controlPlane: 1_200, postgres: 1_000 } as const
+
+/** Starts database, control plane, gateway and watcher, as much at once as they allow. All or nothing. */
+export async function startProcesses(options: ProcessesOptions, signal: AbortSignal): Promise<Processes> {
+  const failed = new AbortController()
+  const any = AbortSignal.any([signal, failed.signal])
+  const running: Running = {}
+  const parts = [
+    startDataSide(options, running, any),
+    ...(options.addresses.withGateway ? [startKept(options, 'gateway', running, any)] : []),
+  ]
+  for (const part of parts) part.catch(() => failed.abort())
+  const results = await Promise.allSettled(parts)
+  const broken = results.find(
+    (result) => result.status === 'rejected' && !isConsequence(result.reason, signal, results),
+  )
+  if (broken?.status === 'rejected') {
+    await stopAll(running)
+    throw broken.reason
+  }
+  return { stop: () => stopAll(running) }
+}
+
+/** The part that was cut short because another one failed is not what a person needs to hear of. */
+function isConsequence(
+  reason: unknown,
+  signal: AbortSignal,
+  results: readonly PromiseSettledResult<unknown>[],
+): boolean {
+  const failures = results.filter((result) => result.status === 'rejected').length
+  return (
+    failures > 1 && !signal.aborted && reason instanceof Error && /was stopped before/.test(reason.message)
+  )
+}
+
+async function startDataSide(
+  options: ProcessesOptions,
+  running: Running,
+  signal: AbortSignal,
+): Promise<void> {
+  const given = options.env['DATABASE_URL']
+  const database = given
+    ? { DATABASE_URL: given }
+    : { DATABASE_URL: await startPostgres(options, running), ONLY_REPLICA: 'on' }
+  signal.throwIfAborted()
+  const withDatabase = { ...options, env: { ...options.env, ...database } }
+  await Promise.all([
+    startKept(withDatabase, 'controlPlane', running, signal),
+    startKept(options, 'operator', running, signal),
+  ])
+}
+
+async function startPostgres({ folder, keys, warn }: ProcessesOptions, running: Running): Promise<string> {
+  const start = (port: number) =>
+    startEmbeddedPostgres({
+      dir: folder.postgres,
+      password: keys.postgresPassword,
+      logFile: join(folder.logs, 'postgres.log'),
+      port,
+    })
+  const first = await start(0)
+  running.postgres = keepAlive({
+    first,
+    // The control plane knows this port: it has to be the same again.
+    start: () => start(first.port),
+    ...announcements('database', join(folder.logs, 'postgres.log'), warn),
+  })
+  return first.url
+}
+
+async function startKept(
+  options: ProcessesOptions,
+  name: 'gateway' | 'operator' | 'controlPlane',
+  running: Running,
+  signal: AbortSignal,
+): Promise<RunningProgram['ready']> {
+  const spec = await specOf(name, options)
+  signal.throwIfAborted()
+  const first = await startProgram(spec, signal)
+  running[name] = keepAlive({
+    first,
+    // The file may be another one by then: a bundle is made of the sources as they are.
+    start: async (stopping) => startProgram(await specOf(name, options), stopping),
+    ...announcements(spec.title, spec.logFile, options.warn),
+  })
+  return first.ready
+}
+
+async function specOf(
+  name: 'gateway' | 'operator' | 'controlPlane',
+  options: ProcessesOptions,
+): Promise<ProgramSpec> {
+  const { folder, addresses, env } = options
+  if (name === 'gateway') {
+    const gatewayEnv = gatewayEnvironment(folder, addresses, env)
+    return {
+      title: 'gateway',
+      file: await fileOf('sidecar', options),
+      env: gatewayEnv,
+      nodeFlags: GATEWAY_FLAGS,
+      logFile: join(folder.logs, 'gateway.log'),
+    }
+  }
+  if (name === 'operator') {
+    const operatorEnv = operatorEnvironment(folder, addresses, env)
+    const logFile = join(folder.logs, 'manifests.log')
+    const file = await fileOf('operator', options)
+    return { title: 'manifests watcher', file, env: operatorEnv, logFile }
+  }
+  const controlEnv = controlPlaneEnvironment(folder, addresses, env)
+  const logFile = join(folder.logs, 'control-plane.log')
+  return { title: 'control plane', file: await fileOf('controlplane', options), env: controlEnv, logFile }
+}
+
+async function fileOf(program: BundledProgram, { env, warn }: ProcessesOptions): Promise<string> {
+  const shipped = shippedFile(program)
+  if (shipped !== null) return shipped
+  // `node --watch` restarts when a file changes that one of the processes has loaded: those are the sources.
+  const isWatched = env['WATCH_REPORT_DEPENDENCIES'] !== undefined && program !== 'sidecar'
+  return (isWatched ? null : await programBundle(program, warn)) ?? programFile(program)
+}
+
+function announcements(title: string, logFile: string, warn: (line: string) => void) {
+  const seconds = (ms: number) => `${ms / 1000} s`
+  return {
+    onDeath: (exit: Parameters<typeof describeExit>[0], retryMs: number) =>
+      warn(
+        `The ${title} ended ${describeExit(exit)}; it is started again in ${seconds(retryMs)}. Log: ${logFile}`,
+      ),
+    onFailure: (error: unknown, retryMs: number) =>
+      warn(`${failureReason(error)}\nNext try in ${seconds(retryMs)}.`),
+    onBack: () => warn(`The ${title} is back.`),
+  }
+}
+
+async function stopAll(running: Running): Promise<void> {
+  await Promise.all([running.gateway?.stop(GRACE.edge), running.operator?.stop(GRACE.edge)])
+  await running.controlPlane?.stop(GRACE.controlPlane)
+  await running.postgres?.stop(GRACE.postgres)
+}

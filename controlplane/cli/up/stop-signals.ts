@@ -1,0 +1,32 @@
+import { EXIT } from '../command.ts'
+
+export type StopSignals = Disposable & {
+  /** Resolves at the first signal. */
+  readonly requested: Promise<void>
+  /** Aborted at the first signal, also in the middle of a start. */
+  readonly starting: AbortSignal
+}
+
+/** A closed terminal is a stop, too. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Listens for signals until disposed. The first one requests an orderly stop; the third one ends the process at once. */
+export function stopSignals(): StopSignals {
+  const controller = new AbortController()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let count = 0
+  const onSignal = () => {
+    count += 1
+    controller.abort()
+    resolve()
+    if (count > 2) process.exit(EXIT.refused)
+  }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  return {
+    requested: promise,
+    starting: controller.signal,
+    [Symbol.dispose]() {
+      for (const signal of SIGNALS) process.removeListener(signal, onSignal)
+    },
+  }
+}

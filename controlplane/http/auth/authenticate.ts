@@ -1,0 +1,214 @@
+import type { FastifyRequest } from 'fastify'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { isLoopback } from '../../../core/loopback.ts'
+import { isRight, type Right } from '../../../core/wire/rights.ts'
+import { matchesHash } from '../../crypto/tokens.ts'
+import { authenticateGateway, type IdentifyGateway, isForUs } from './gateway-auth.ts'
+import { type CertificateSubject, certificateSubject } from './client-certificate.ts'
+import { refuseForeignOrigin } from '../origin.ts'
+import { type OwnerTokenDeps, ownerTokenRestriction } from './owner-token.ts'
+import { pageSecretOf } from './page-secret.ts'
+import { refuseRestricted, restrictionOf } from './restriction.ts'
+import { requireRight } from './rights.ts'
+import type { Principal, Route, RouteAuth } from '../route.ts'
+import { sessionCookies } from './session-cookie.ts'
+
+export type UserPrincipal = Extract<Principal, { kind: 'user' }>
+export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
+
+/**
+ * Users that a cluster identifies. Both reject with `not_ready` when its API server does not answer. `isUrgent`: answer soon,
+ * if need be with a principal that is `unchecked`.
+ */
+export type ClusterCallers = {
+  /** Undefined for nobody. */
+  byToken(token: string, address: string, isUrgent?: boolean): Promise<UserPrincipal | undefined>
+  /** By a verified certificate of a client CA of the cluster. Undefined for agents. */
+  byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
+}
+
+/** Who is behind a secret; undefined = nobody who may act now. */
+export type Identify = {
+  /** By the ids of all cookies and the secret of the page. Of several known sessions the one counts that the secret is of. */
+  session(
+    ids: readonly string[],
+    pageSecret: string | undefined,
+    /** Answer soon, if need be with a principal that is `unchecked`. */
+    isUrgent: boolean,
+    /** Of the caller. */
+    address?: string,
+  ): Promise<UserPrincipal | undefined>
+  /** `address`: of the caller. */
+  approverKey(key: string, address?: string): Promise<UserPrincipal | undefined>
+  /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
+  agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
+  /** Users of the cluster. Null where there is no cluster to ask. */
+  readonly clusterCallers?: ClusterCallers | null
+  /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
+  readonly operatorToken?: ((token: string, address: string, isUrgent?: boolean) => Promise<boolean>) | null
+} & IdentifyGateway
+
+export type AuthDeps = {
+  readonly identify: Identify
+  readonly adminTokenHash: Buffer | null
+  readonly operatorTokenHash: Buffer | null
+  readonly maintenanceSecretHash: Buffer | null
+  readonly publicUrl: string | null
+} & OwnerTokenDeps
+
+const ADMIN: UserPrincipal = {
+  kind: 'user',
+  userId: 'admin_token',
+  email: 'admin-token',
+  role: 'owner',
+  groups: [],
+  via: 'admin_token',
+  namespaces: 'all',
+}
+
+type AuthOptions = Pick<Route, 'auth' | 'isNamespaced' | 'method' | 'admits' | 'givesAccess' | 'showsSecret'>
+
+/** Finds out who calls. Throws 401 for nobody, 403 for somebody who may not. */
+export async function authenticate(
+  { auth, isNamespaced = false, method, admits = [], givesAccess = false, showsSecret = false }: AuthOptions,
+  request: FastifyRequest,
+  deps: AuthDeps,
+): Promise<Principal> {
+  const isUrgent = admits.includes('unchecked')
+  const caller = await callerOf(auth, request, { ...deps, isUrgent, isNamespaced })
+  const isToken = caller.kind === 'user' && caller.via === 'admin_token'
+  const ofToken = isToken ? await ownerTokenRestriction(request, { givesAccess, isUrgent }, deps) : null
+  const principal: Principal = isToken && ofToken !== null ? { ...caller, restriction: ofToken } : caller
+  const restriction = restrictionOf(principal)
+  const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
+  const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
+  if (!isAdmitted) refuseRestricted(principal)
+  // A kill switch waits for nothing.
+  if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
+  return principal
+}
+
+type CallDeps = AuthDeps & { readonly isUrgent: boolean; readonly isNamespaced: boolean }
+
+async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps): Promise<Principal> {
+  if (isRight(auth)) return person(auth, request, deps)
+  switch (auth) {
+    case 'none':
+      return { kind: 'anonymous' }
+    case 'agent':
+      return agent(request, deps)
+    case 'gateway':
+      return authenticateGateway(request, bearer(request), deps)
+    case 'operator':
+      return operator(request, deps)
+    case 'maintenance':
+      if (matchesHash(bearer(request) ?? '', deps.maintenanceSecretHash)) return { kind: 'maintenance' }
+      throw unauthorized('the maintenance secret (`Authorization: Bearer $MAINTENANCE_SECRET`)')
+    case 'agent_or_admin':
+      return isAgentKey(bearer(request)) ? agent(request, deps) : person('killswitches/lift', request, deps)
+    case 'session':
+      return ownUser(request, deps)
+  }
+}
+
+async function person(right: Right, request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
+  const found = right === 'approvals/answer' ? await approver(request, deps) : await user(request, deps)
+  return requireRight(found, right, deps.isNamespaced)
+}
+
+async function operator(
+  request: FastifyRequest,
+  { operatorTokenHash, identify, isUrgent }: CallDeps,
+): Promise<Principal> {
+  const token = bearer(request) ?? ''
+  if (matchesHash(token, operatorTokenHash)) return { kind: 'operator' }
+  const { operatorToken = null } = identify
+  const isVouchedFor =
+    operatorToken !== null && isForUs(token) && (await operatorToken(token, request.ip, isUrgent))
+  if (isVouchedFor) return { kind: 'operator' }
+  const what = operatorToken === null ? '' : ", or the operator's projected ServiceAccount token"
+  throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)
+}
+
+const IN_CLUSTER =
+  'a session (sign in at /api/auth/login), or the bearer token or client certificate that the cluster gave its caller'
+
+async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
+  const found = await signedIn(request, deps)
+  if (found === undefined)
+    throw unauthorized(deps.identify.clusterCallers ? IN_CLUSTER : 'a session: sign in at /api/auth/login')
+  return found
+}
+
+/** A caller of the cluster without any right may at most read who they are. */
+async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
+  const found = await user(request, deps)
+  if (found.via !== 'cluster' || request.method === 'GET') return found
+  const detail = 'This needs a session: callers of a cluster have rights on resources of chaperone.dev only'
+  throw new ChaperoneError('forbidden', { detail })
+}
+
+async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal | undefined> {
+  const token = bearer(request)
+  if (token !== undefined)
+    return matchesHash(token, deps.adminTokenHash) ? ADMIN : clusterCaller(token, request, deps)
+  const subject = certificateSubject(request)
+  if (subject !== undefined) return deps.identify.clusterCallers?.byCertificate(subject, deps.isUrgent)
+  const ids = sessionCookies(request)
+  if (ids.length === 0) return undefined
+  const found = await deps.identify.session(ids, pageSecretOf(request), deps.isUrgent, request.ip)
+  if (found !== undefined) refuseForeignOrigin(request, deps.publicUrl)
+  return found
+}
+
+/** Keys of ours are never shown to the cluster. */
+async function clusterCaller(
+  token: string,
+  request: FastifyRequest,
+  { identify, isUrgent }: CallDeps,
+): Promise<UserPrincipal | undefined> {
+  if (/^svc_/.test(token)) return undefined
+  return identify.clusterCallers?.byToken(token, sourceOf(request), isUrgent)
+}
+
+/**
+ * The address of the caller; on loopback with the port of its connection, because all users of a port-forward share the
+ * address.
+ */
+function sourceOf({ ip, raw }: FastifyRequest): string {
+  const isShared = isLoopback(ip.replace(/^::ffff:/i, ''))
+  return isShared ? `${ip} port ${raw.socket.remotePort ?? 0}` : ip
+}
+
+async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
+  const token = bearer(request)
+  if (isAgentKey(token)) {
+    throw new ChaperoneError('forbidden', {
+      detail: 'An agent cannot answer approvals: sign in as a member, or use an approver key (svc_user_…)',
+    })
+  }
+  if (token === undefined || !token.startsWith('svc_user_')) return user(request, deps)
+  const found = await deps.identify.approverKey(token, request.ip)
+  if (found === undefined) throw unauthorized('a valid approver key')
+  return found
+}
+
+async function agent(request: FastifyRequest, { identify, isUrgent }: CallDeps): Promise<AgentPrincipal> {
+  const key = bearer(request)
+  const found = key !== undefined && isAgentKey(key) ? await identify.agentKey(key, isUrgent) : undefined
+  if (found === undefined) throw unauthorized('the key of an active agent (`Authorization: Bearer svc_…`)')
+  return found
+}
+
+function isAgentKey(token: string | undefined): boolean {
+  return token !== undefined && /^svc_(live|test)_/.test(token)
+}
+
+function bearer(request: FastifyRequest): string | undefined {
+  const [scheme, token, ...rest] = (request.headers.authorization ?? '').split(' ')
+  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined
+}
+
+function unauthorized(what: string): ChaperoneError {
+  return new ChaperoneError('unauthorized', { detail: `This needs ${what}` })
+}

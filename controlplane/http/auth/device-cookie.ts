@@ -1,0 +1,31 @@
+import type { FastifyRequest } from 'fastify'
+import { sha256 } from '../../crypto/tokens.ts'
+
+const PREFIX = 'svc_device_'
+/** More than a browser keeps for one host. Cookies know no ports: programs on other ports may add some. */
+const MAX_VALUES = 1_000
+
+/** Every device proof of this account that a client sent. */
+export function deviceCookies(request: FastifyRequest, email: string): readonly string[] {
+  const start = `${cookieName(email)}=`
+  return (request.headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(start))
+    .map((pair) => pair.slice(start.length))
+    .slice(0, MAX_VALUES)
+}
+
+/** `Set-Cookie` for the proof of one account; sent to the paths of sign-in only. `Secure` behind TLS. */
+export function setDeviceCookie(
+  email: string,
+  proof: { readonly value: string; readonly maxAgeS: number },
+  isSecure: boolean,
+): string {
+  const flags = ['Path=/api/auth', `Max-Age=${proof.maxAgeS}`, 'HttpOnly', 'SameSite=Strict']
+  return [`${cookieName(email)}=${proof.value}`, ...flags, ...(isSecure ? ['Secure'] : [])].join('; ')
+}
+
+function cookieName(email: string): string {
+  return PREFIX + sha256(email.toLowerCase()).toString('hex').slice(0, 16)
+}

@@ -1,0 +1,126 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import {
+  hasRole,
+  type Namespaces,
+  partsOfRight,
+  type Reach,
+  RIGHTS,
+  type Right,
+  type Role,
+  reachOf,
+} from '../../../core/wire/rights.ts'
+import type { Principal } from '../route.ts'
+
+type User = Extract<Principal, { kind: 'user' }>
+
+const NOWHERE: Namespaces = new Set()
+
+/** A role that counts in some namespaces still allows keys of one's own, which answer in these namespaces only. */
+function isUnlimited(right: Right): boolean {
+  return partsOfRight(right).resource === 'approverkeys'
+}
+
+/**
+ * Where the user has the right; in a cluster with the reach `cluster` either everywhere or nowhere. Rejects with `not_ready`
+ * when the API server has to be asked and does not answer.
+ */
+export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
+  if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
+  const given = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS[right].role))
+  if (given.length === 0) return NOWHERE
+  return isUnlimited(right)
+    ? 'all'
+    : given.map(({ namespaces }) => namespaces).reduce<Namespaces>(union, NOWHERE)
+}
+
+export type RightIn = { readonly right: Right; readonly namespaces: Namespaces }
+
+/** The rights with which the routes let the user in, and where each holds. For users whose role decides. */
+export async function rightsOf(user: User): Promise<readonly RightIn[]> {
+  const all = Object.keys(RIGHTS) as readonly Right[]
+  const held = await Promise.all(
+    all.map(async (right) => ({ right, namespaces: await namespacesOf(user, right, reachOf(right)) })),
+  )
+  return held.filter(({ right, namespaces }) => isEnough(namespaces, reachOf(right)))
+}
+
+function isEnough(namespaces: Namespaces, reach: Reach): boolean {
+  return namespaces === 'all' || (reach === 'namespaces' && namespaces.size > 0)
+}
+
+type RoleIn = { readonly role: Role; readonly namespaces: Namespaces }
+
+function rolesOf({ role, roleNamespaces, lowerRoles = [] }: User): readonly RoleIn[] {
+  return [{ role, namespaces: roleNamespaces ?? 'all' }, ...lowerRoles]
+}
+
+function union(a: Namespaces, b: Namespaces): Namespaces {
+  if (a === 'all' || b === 'all') return 'all'
+  return new Set([...a, ...b])
+}
+
+/** The highest role that the user has in all of these namespaces. */
+export function roleWithin(user: User, wanted: Namespaces): Role {
+  const isWithin = ({ namespaces }: RoleIn) =>
+    namespaces === 'all' || (wanted !== 'all' && [...wanted].every((name) => namespaces.has(name)))
+  return rolesOf(user).find(isWithin)?.role ?? 'viewer'
+}
+
+/**
+ * The user with the namespaces in which the right holds. Throws 403 with the remedy for a user without it.
+ *
+ * @param isNamespaced Whether the right in some namespaces suffices.
+ */
+export async function requireRight(user: User, right: Right, isNamespaced: boolean): Promise<User> {
+  const namespaces = await namespacesOf(user, right, isNamespaced ? 'namespaces' : 'cluster')
+  if (namespaces === 'all' || (isNamespaced && namespaces.size > 0)) return { ...user, namespaces }
+  throw new ChaperoneError('forbidden', { ...refusal(user, right, { namespaces, isNamespaced }) })
+}
+
+/**
+ * For what a route does that another right is for: where the caller has that one, too. Throws 403 for a caller without it.
+ *
+ * @param given Where the caller has the right of the route.
+ */
+export async function requireAlso(
+  principal: Principal,
+  right: Right,
+  { given, isNamespaced }: { readonly given: Namespaces; readonly isNamespaced: boolean },
+): Promise<Namespaces> {
+  if (principal.kind !== 'user') throw new ChaperoneError('forbidden', { detail: 'This needs a user' })
+  const { namespaces } = await requireRight(principal, right, isNamespaced)
+  if (given === 'all' || namespaces === 'all') return given === 'all' ? namespaces : given
+  return new Set([...given].filter((name) => namespaces.has(name)))
+}
+
+/** Where the caller of a route sees requests of agents as well; asked when it is called. */
+export function visibleRecords({
+  principal,
+  namespaces: given,
+}: {
+  readonly principal: Principal
+  readonly namespaces: Namespaces
+}): () => Promise<Namespaces> {
+  return () => requireAlso(principal, 'records/get', { given, isNamespaced: true })
+}
+
+type Found = { readonly namespaces: Exclude<Namespaces, 'all'>; readonly isNamespaced: boolean }
+
+function refusal(user: User, right: Right, { namespaces, isNamespaced }: Found) {
+  const { resource, verb } = partsOfRight(right)
+  if (user.clusterRights !== undefined) {
+    const where = isNamespaced ? '' : ' in all namespaces'
+    return {
+      detail: `This needs the right to ${verb} ${resource}.chaperone.dev${where}: have a role of the cluster bound to ${user.email} (docs/rights.md)`,
+      extra: { required_right: right },
+    }
+  }
+  const where = ` in all namespaces, you have it in ${[...namespaces].join(', ')}`
+  const required = RIGHTS[right].role
+  const extra = { required_role: required, your_role: user.role }
+  if (namespaces.size > 0) return { detail: `This needs the role ${required}${where}`, extra }
+  return {
+    detail: `This needs the role ${required}, yours is ${user.role}: ask an owner or admin to change it`,
+    extra,
+  }
+}

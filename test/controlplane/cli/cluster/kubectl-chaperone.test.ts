@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const PROGRAM = new URL('../../../../controlplane/cli/cluster/kubectl-chaperone.ts', import.meta.url).pathname
+const folder = mkdtempSync(join(tmpdir(), 'chaperone-kubectl-'))
+const kubectl = join(folder, 'kubectl')
+
+/** What kubectl says when nobody listens where its configuration points. */
+const REFUSED = [
+  'E1121 20:51:46.811072 17435 memcache.go:265] "Unhandled Error" err="couldn\'t get current server API group list"',
+  'E1121 20:51:46.812571 17435 memcache.go:265] "Unhandled Error" err="couldn\'t get current server API group list"',
+  'The connection to the server localhost:8080 was refused - did you specify the right host or port?',
+]
+
+beforeAll(() => {
+  const lines = REFUSED.map((line) => `echo ${JSON.stringify(line)} >&2`)
+  writeFileSync(kubectl, ['#!/bin/sh', ...lines, 'exit 1', ''].join('\n'), { mode: 0o755 })
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function plugin(args: readonly string[], program = kubectl) {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...process.env, KUBECTL: program } })
+  const code = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await code, stdout, stderr }
+}
+
+describe('kubectl chaperone', () => {
+  test.each([['status'], ['doctor', 'web-0']])(
+    '%s of a cluster that cannot be reached is told once, with what to change, and ends with 3',
+    async (...args) => {
+      const { code, stderr } = await plugin(args)
+      expect(code).toBe(3)
+      expect(stderr.trim().split('\n')).toHaveLength(1)
+      expect(stderr).toContain('localhost:8080 was refused')
+      expect(stderr).toContain('--context')
+      expect(stderr).not.toContain('memcache')
+    },
+  )
+
+  test('a command that there is not is refused before the cluster is asked', async () => {
+    const { code, stderr } = await plugin(['frobnicate'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('frobnicate')
+    expect(stderr).toContain('kubectl chaperone help')
+  })
+
+  test('without kubectl it says where to put it', async () => {
+    const { code, stderr } = await plugin(['status'], join(folder, 'none'))
+    expect(code).toBe(2)
+    expect(stderr).toContain('KUBECTL')
+  })
+
+  test('without a command it teaches', async () => {
+    const { code, stdout } = await plugin([])
+    expect(code).toBe(0)
+    expect(stdout).toContain('doctor POD')
+  })
+})

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { cardLines } from '../../../../controlplane/cli/commands/approvals.ts'
+import { ApprovalCard } from '../../../../core/wire/internal.ts'
+
+const CARD = {
+  ...{ id: 'apv_1', kind: 'hold', status: 'pending', agent: 'builder', action_type: 'generic.post' },
+  ...{ target: null, method: 'POST', host: 'api.example.test', path: '/transfer', parameters: {} },
+  ...{ risk_score: 0.5, risk_factors: [], matched_rule: null, required_approver_groups: [] },
+  ...{ requested_by_agent_text: null, body_sha256: 'a'.repeat(64), responded_by: null, note: null },
+  ...{ created_at: '2029-01-01T00:00:00.000Z', expires_at: '2029-01-01T00:05:00.000Z' },
+}
+const lines = (more: object) => cardLines(ApprovalCard.parse({ ...CARD, ...more }))
+
+describe('the card of the command line', () => {
+  test('shows each header on a line, whatever stands in its value', () => {
+    const headers = [
+      { name: 'x-account', value: 'alice\u202e\u200b\u0085' },
+      { name: 'x-dry-run', value: 'true' },
+    ]
+    expect(lines({ headers })).toEqual(
+      expect.arrayContaining([
+        '  header      x-account: alice\\u202e\\u200b\\u0085',
+        '  header      x-dry-run: true',
+      ]),
+    )
+  })
+
+  test('states that the body is not shown, and quotes its beginning on one line', () => {
+    const unread_body = { description: 'The body is not shown.', excerpt: 'pay\n  risk        0\u202e' }
+    const shown = lines({ unread_body })
+    expect(shown).toContain('  body        The body is not shown.')
+    expect(shown).toContain('  begins with "pay\\n  risk        0\\u202e"')
+  })
+
+  test('names the hash of a body that is shown by its fields', () => {
+    expect(lines({})).toContain(`  body        SHA-256 ${'a'.repeat(64)}`)
+  })
+})

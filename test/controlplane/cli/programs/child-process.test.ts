@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startProgram } from '../../../../controlplane/cli/programs/child-process.ts'
+
+const { execPath } = process
+let dir = ''
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'child-program-'))
+})
+afterEach(() => {
+  process.execPath = execPath
+  rmSync(dir, { recursive: true })
+})
+
+function start(source: string) {
+  const file = join(dir, 'program.mjs')
+  writeFileSync(file, source)
+  const spec = { title: 'program', file, env: {}, logFile: join(dir, 'log') }
+  return startProgram(spec, new AbortController().signal)
+}
+
+test('a process that cannot be created is no exit code', async () => {
+  process.execPath = join(dir, 'missing')
+  await expect(start('')).rejects.toThrow(
+    /^The program ended because it could not be created \(spawn .*missing ENOENT\) before it was ready/,
+  )
+})
+
+test('a program that ends before it is ready leaves the end of its log', async () => {
+  await expect(start('console.error("no room"); process.exitCode = 7')).rejects.toThrow(
+    /ended with exit code 7 before it was ready\. Log: .*\nno room$/s,
+  )
+})
+
+test('a message that cannot be sent to a program ends nothing', async () => {
+  const program = await start('process.send({ type: "ready", port: 1 }); setInterval(() => undefined, 1_000)')
+  expect(program.ready).toMatchObject({ port: 1 })
+  await program.stop(1_000)
+  expect(await program.exited).toMatchObject({ signal: 'SIGTERM' })
+})

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { startOnPorts } from '../../../../controlplane/cli/up/retry-ports.ts'
+
+const TAKEN = new Error('The gateway cannot start: listen EADDRINUSE: address already in use 127.0.0.1:22358')
+
+function ports() {
+  let next = 0
+  return async () => ++next
+}
+const failing = (times: number, error: Error) => async (port: number) => {
+  if (port <= times) throw error
+  return `on ${port}`
+}
+
+test('a port that was taken in the meantime is replaced by another one', async () => {
+  expect(await startOnPorts(true, ports(), failing(2, TAKEN))).toEqual({ ports: 3, started: 'on 3' })
+})
+
+test.each([
+  ['a port that was asked for', false, 1, TAKEN],
+  ['three taken ports', true, 3, TAKEN],
+  ['any other reason', true, 1, new Error('no database')],
+])('%s ends the start with the reason', async (_, isChosen, times, error) => {
+  await expect(startOnPorts(isChosen, ports(), failing(times, error))).rejects.toBe(error)
+})

@@ -1,0 +1,126 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkManifest, readManifestFiles } from '../../../../controlplane/cli/manifests/manifest-files.ts'
+import { ensureManifests, STARTER_DIR } from '../../../../controlplane/cli/up/starter-manifests.ts'
+import { createCatalogue } from '../../../../core/connectors/catalogue.ts'
+import { buildPermissionIndex, lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
+import { policyWarnings } from '../../../../core/decision/policies/policy-warnings.ts'
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'chaperone-starter-'))
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+describe('the starter manifests', () => {
+  const files = readManifestFiles([STARTER_DIR], '/')
+  const checked = files.map(checkManifest)
+  const resources = checked.flatMap((each) => each.resources)
+
+  it('validate against the schemas without a problem', () => {
+    expect(checked.flatMap((each) => each.problems)).toEqual([])
+  })
+
+  it('hold the local gateway, a connector for each of the five providers, permissions and a policy with tests', () => {
+    const names = (kind: string) =>
+      resources.filter((each) => each.kind === kind).map((each) => each.metadata.name)
+    expect(names('Gateway')).toEqual(['local'])
+    const types = resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec.type] : []))
+    expect(types.sort()).toEqual(['chat', 'codehost', 'llm_a', 'llm_b', 'llm_c', 'payments'])
+    expect(names('Policy')).toEqual(['changes-need-a-person'])
+    for (const policy of resources)
+      if (policy.kind === 'Policy') expect(policy.spec.tests.length).toBeGreaterThan(3)
+  })
+
+  it('have policies that name known actions only', () => {
+    const policies = resources.flatMap((each) => (each.kind === 'Policy' ? [each] : []))
+    expect(policies.flatMap(({ spec }) => policyWarnings(spec))).toEqual([])
+  })
+
+  it('refuse in the format of the provider, whose SDKs show no other reason', () => {
+    const connectors = resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec] : []))
+    const shown = connectors.filter(({ errorShape }) => errorShape === 'provider').map(({ type }) => type)
+    expect(shown.sort()).toEqual(['chat', 'llm_a', 'llm_b', 'llm_c', 'payments'])
+  })
+
+  it('refuse calls without a name on model hosts at once, and let pass what programs call for themselves', () => {
+    const rules = resources.flatMap((each) => (each.kind === 'Permission' ? each.spec.rules : []))
+    const index = buildPermissionIndex(
+      rules.map((rule, at) => ({
+        ...{
+          id: `perm_${at}`,
+          agent: '*',
+          connector_type: rule.connectorType,
+          action_pattern: rule.actionPattern,
+        },
+        ...{ decision: rule.decision, reason: rule.reason ?? null, source: 'file', managed_by: null },
+      })),
+    )
+    for (const type of ['llm_a', 'llm_b', 'llm_c'])
+      for (const verb of ['get', 'post', 'put', 'delete', 'other'])
+        expect(lookupPermission(index, 'dev', `${type}.unmapped.${verb}`)?.decision).toBe('deny')
+    const rows = [...createCatalogue().rows('llm_a'), ...createCatalogue().rows('llm_b')]
+    const own = rows.filter(({ type }) => /^llm_b\.client\.|^llm_a\.trace\.ingest$/.test(type))
+    expect(own.length).toBeGreaterThan(9)
+    for (const { type, effect } of own) {
+      expect(lookupPermission(index, 'dev', type)?.decision).toBe('allow')
+      // The policy of the set holds writes.
+      expect(effect, type).not.toBe('write')
+    }
+  })
+
+  it('hold no secret', () => {
+    expect(resources.filter((each) => each.kind === 'Secret')).toEqual([])
+  })
+
+  it('are valid too once the commented Secrets and credentials are uncommented', () => {
+    for (const file of files) {
+      const uncommented = file.text.replace(
+        /^( *)# ((?: *)(?:apiVersion: v1$|kind: Secret|metadata:| {2}name: |stringData:| {2}token: | {2}llm_[abc]: |---|credential:| {2}secretRef:).*)$/gm,
+        '$1$2',
+      )
+      const { resources: found, problems } = checkManifest({ ...file, text: uncommented })
+      expect(problems, file.path).toEqual([])
+      const hasSecret = found.some((each) => each.kind === 'Secret')
+      expect(hasSecret, file.path).toBe(/[1-4]0-/.test(file.path))
+    }
+  })
+})
+
+describe('the manifests folder', () => {
+  it('gets the starter set when it is missing', () => {
+    const dir = join(root, 'manifests')
+    expect(ensureManifests(dir)).toEqual({ created: true })
+    expect(readdirSync(dir)).toEqual([...readdirSync(STARTER_DIR), 'manifest.schema.json'])
+    expect(existsSync(`${dir}.new`)).toBe(false)
+  })
+
+  it('keeps the schema that editors read at the state of the program, and brings none where there is none', () => {
+    const dir = join(root, 'manifests')
+    ensureManifests(dir)
+    const schema = join(dir, 'manifest.schema.json')
+    const current = readFileSync(schema, 'utf8')
+    expect(Object.keys(JSON.parse(current).$defs)).toEqual([
+      'Gateway',
+      'Connector',
+      'Permission',
+      'Policy',
+      'Secret',
+    ])
+    writeFileSync(schema, 'older')
+    ensureManifests(dir)
+    expect(readFileSync(schema, 'utf8')).toBe(current)
+    rmSync(schema)
+    ensureManifests(dir)
+    expect(existsSync(schema)).toBe(false)
+  })
+
+  it('stays empty when it exists and is empty', () => {
+    const dir = join(root, 'manifests')
+    mkdirSync(dir)
+    expect(ensureManifests(dir)).toEqual({ created: false })
+    expect(readdirSync(dir)).toEqual([])
+  })
+})
