@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { GivenHandle, HandleOwnerSchema } from './wire/handles.ts'
+import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 
 /**
  * Why it was not simply let through, in the words of the decision: what settled it, the sentence, the rules with an

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { manifestOrigin } from '../core/crd/manifest-origin.ts'
+import { manifestOrigin } from '../core/crd/manifests/manifest-origin.ts'
 import { API_VERSION } from '../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../core/crd/secrets.ts'
 import type { DesiredBody, ManifestProblem, SweepBody } from '../core/wire/operator.ts'

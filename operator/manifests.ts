@@ -11,7 +11,7 @@ import {
   PolicyResource,
   SecretResource,
 } from '../core/crd/schemas.ts'
-import { readYamlDocuments, TOO_DEEP } from '../core/crd/yaml-documents.ts'
+import { readYamlDocuments, TOO_DEEP } from '../core/crd/manifests/yaml-documents.ts'
 import { nearest } from '../core/nearest.ts'
 import { unstorableIn } from '../core/storable.ts'
 import type { ManifestProblem } from '../core/wire/operator.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { BUILT_IN } from '../core/connectors/registry.ts'
-import type { ConnectorEntry } from '../core/wire/sync.ts'
+import type { ConnectorEntry } from '../core/wire/gateway/sync.ts'
 import { coverageOf, readOperations } from './catalogue/coverage.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
-import type { AgentEntry } from '../core/wire/sync.ts'
+import type { AgentEntry } from '../core/wire/gateway/sync.ts'
 import type { Credentials, KeyedPlace } from './pipeline/exchange.ts'
 
 /** Headers whose key was verified, per snapshot: hashing happens once per agent, and a revoked key ends with its snapshot. */

@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../core/record.ts'
-import type { KillEntry } from '../core/wire/kill.ts'
+import type { KillEntry } from '../core/wire/gateway/kill.ts'
 import { type ActionCounts, newActionCounts, writeActions } from './admin/action-metrics.ts'
 import { createExposition, type Exposition, Histogram, labelText } from './admin/exposition.ts'
 import { createJournalMetrics } from './admin/journal-metrics.ts'

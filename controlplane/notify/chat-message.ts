@@ -1,6 +1,6 @@
-import { requiredText } from '../../core/decision/required-groups.ts'
+import { requiredText } from '../../core/decision/policies/required-groups.ts'
 import type { ApprovalCard } from '../../core/wire/internal.ts'
-import { pinLines } from '../../core/wire/pin-lines.ts'
+import { pinLines } from '../../core/wire/gateway/pin-lines.ts'
 
 export type ChatMessage = {
   /** What notifications and screen readers show. */

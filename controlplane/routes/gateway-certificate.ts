@@ -1,6 +1,6 @@
 import { terminatedHostsOf } from '../../core/connectors/registry.ts'
-import { CertificateBody, CertificateReply } from '../../core/wire/certificate.ts'
-import { SECTION_SCHEMAS, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { CertificateBody, CertificateReply } from '../../core/wire/gateway/certificate.ts'
+import { SECTION_SCHEMAS, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import type { GatewayAuthority } from '../crypto/gateway-authority.ts'
 import { type Route, route } from '../http/route.ts'
 import type { SectionLibrary } from '../sync/library.ts'

@@ -1,5 +1,5 @@
-import { HandlesBody, HandlesReply } from '../../core/wire/handles.ts'
-import { SYNC_PATHS } from '../../core/wire/sync.ts'
+import { HandlesBody, HandlesReply } from '../../core/wire/gateway/handles.ts'
+import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type Route, route } from '../http/route.ts'
 import { assertOwn } from './assert-own.ts'
 import { gatewayOf } from './gateway-principal.ts'

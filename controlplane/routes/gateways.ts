@@ -2,12 +2,12 @@ import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
-import type { HandlesBody, HandlesReply } from '../../core/wire/handles.ts'
-import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../core/wire/hold.ts'
+import type { HandlesBody, HandlesReply } from '../../core/wire/gateway/handles.ts'
+import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../core/wire/gateway/hold.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
-import { RecordsBody, RecordsReply } from '../../core/wire/records.ts'
-import { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
-import { AckBody, ResultBody, StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { RecordsBody, RecordsReply } from '../../core/wire/gateway/records.ts'
+import { SlotsBody, SlotsReply } from '../../core/wire/gateway/quota-lease.ts'
+import { AckBody, ResultBody, StatusBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import type { GatewayAuthority } from '../crypto/gateway-authority.ts'
 import { refuseRestricted } from '../http/restriction.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
@@ -43,7 +43,7 @@ const OK = z.object({ ok: z.literal(true) })
 const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
 const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
 
-/** The gateways' own side of the control plane, after `core/wire/sync.ts`. */
+/** The gateways' own side of the control plane, after `core/wire/gateway/sync.ts`. */
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
   return [
     ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],

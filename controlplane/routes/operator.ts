@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import {
   ChangeSetBody,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
+import { parsePolicyYaml } from '../../core/decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { ObjectOrigin } from '../../core/wire/origin.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { fold } from '../../core/action/pattern.ts'
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
-import { namespaceOfScope } from '../../core/decision/kill-switch.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
+import { namespaceOfScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import {

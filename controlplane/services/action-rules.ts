@@ -1,6 +1,6 @@
 import type { BoundConnector } from '../../core/connectors/registry.ts'
-import { compileStoredPolicy } from '../../core/decision/policy-document.ts'
-import { buildPolicyIndex, type PolicyIndex } from '../../core/decision/policy-index.ts'
+import { compileStoredPolicy } from '../../core/decision/policies/policy-document.ts'
+import { buildPolicyIndex, type PolicyIndex } from '../../core/decision/policies/policy-index.ts'
 import { buildSnapshot } from '../../core/snapshot/build.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { AgentRow } from '../store/agents.ts'

@@ -1,5 +1,5 @@
 import type { KnownAction } from '../../core/action/spec.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { ActionRow } from '../store/actions.ts'
 import { placeOf, stopOf } from './action-evaluation.ts'
 import type { ActionRulesSource } from './action-rules.ts'

@@ -1,5 +1,5 @@
 import type { ActionSpec } from '../../core/action/spec.ts'
-import { groupNames } from '../../core/decision/required-groups.ts'
+import { groupNames } from '../../core/decision/policies/required-groups.ts'
 import type { BatchReply, DryRunReply, StatusReply, SubmitReply } from '../../core/wire/v1.ts'
 import { getAction } from '../store/actions.ts'
 import { getApproval } from '../store/approvals.ts'

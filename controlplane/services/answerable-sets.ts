@@ -1,5 +1,5 @@
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
-import { groupNames, requiredText } from '../../core/decision/required-groups.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
+import { groupNames, requiredText } from '../../core/decision/policies/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import { hasRole } from '../../core/wire/rights.ts'

@@ -1,4 +1,4 @@
-import type { AnsweringPerson } from '../../core/state/answering-person.ts'
+import type { AnsweringPerson } from '../../core/state/approver-identity.ts'
 import type { StoredAnswer } from '../store/approvals.ts'
 import type { Query } from '../store/query.ts'
 import { findIdentityOf } from '../store/user-identities.ts'

@@ -1,5 +1,5 @@
-import { groupNames } from '../../core/decision/required-groups.ts'
-import { type AnsweringPerson, areTwoPeople } from '../../core/state/answering-person.ts'
+import { groupNames } from '../../core/decision/policies/required-groups.ts'
+import { type AnsweringPerson, areTwoPeople } from '../../core/state/approver-identity.ts'
 import { satisfiedBy } from '../../core/state/approver-answers.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import type { ApprovalRow } from '../store/approvals.ts'

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Catalogue } from '../../core/connectors/catalogue.ts'
-import { effectsOf } from '../../core/connectors/effects.ts'
+import { effectsOf } from '../../core/connectors/effects/effects.ts'
 import { connectorOfType } from '../../core/connectors/registry.ts'
 import { ConnectorType } from '../../core/crd/schemas.ts'
 import type { ActionsReply, ConnectorKindsReply } from '../../core/wire/dashboard.ts'

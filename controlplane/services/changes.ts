@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ChangeKind } from '../../core/wire/dashboard.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { readChangeMarks } from '../store/change-marks.ts'
 import { listGatewaysIn } from '../store/gateways.ts'

@@ -1,4 +1,4 @@
-import { permissionWarnings } from '../../core/decision/permission-warnings.ts'
+import { permissionWarnings } from '../../core/decision/permissions/permission-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { PermissionSet } from '../../core/wire/internal.ts'
 import { gatewayActor } from '../events.ts'

@@ -1,5 +1,5 @@
 import { connectorOfType } from '../../core/connectors/registry.ts'
-import { checkUserRows } from '../../core/connectors/user-rows.ts'
+import { checkUserRows } from '../../core/connectors/rows/user-rows.ts'
 import type { ConnectorSpec } from '../../core/crd/schemas.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 

@@ -1,4 +1,4 @@
-import { exposesCredential } from '../../core/connectors/clear-text.ts'
+import { exposesCredential } from '../../core/connectors/credentials/clear-text.ts'
 import { ConnectorSpec } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { RowOrigin } from '../../core/wire/origin.ts'

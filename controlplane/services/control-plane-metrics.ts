@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client'
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
 import { type ActionCounts, countActions } from '../store/action-counts.ts'
 import { listInvalidPolicies } from '../store/policies.ts'
 import type { Db } from '../store/query.ts'

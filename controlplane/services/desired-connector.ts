@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../core/connectors/clear-text.ts'
+import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../core/connectors/credentials/clear-text.ts'
 import { ConnectorSpec } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'

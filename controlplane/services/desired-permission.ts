@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { idlePermission, unreadSockets } from '../../core/decision/permission-warnings.ts'
-import { unknownActions } from '../../core/decision/policy-warnings.ts'
+import { idlePermission, unreadSockets } from '../../core/decision/permissions/permission-warnings.ts'
+import { unknownActions } from '../../core/decision/policies/policy-warnings.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
 import type { GatewayRow } from '../store/gateways.ts'

@@ -1,4 +1,4 @@
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { VouchFor } from '../oidc/confirmation.ts'
 import type { ApprovalRow, StoredAnswer } from '../store/approvals.ts'

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Manifest, Placement } from '../../core/crd/manifest-placement.ts'
-import type { PolicyFacts } from '../../core/crd/policy-manifests.ts'
+import type { Manifest, Placement } from '../../core/crd/manifests/manifest-placement.ts'
+import type { PolicyFacts } from '../../core/crd/manifests/policy-manifests.ts'
 import {
   type ManifestRows,
   manifestsText,
   nameOfManifest,
   rowManifests,
-} from '../../core/crd/row-manifests.ts'
+} from '../../core/crd/manifests/row-manifests.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { tryLockDesired } from '../store/desired.ts'
 import { writesConfiguration } from '../store/manifest-tables.ts'

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import type { HoldReply } from '../../core/wire/hold.ts'
+import type { HoldReply } from '../../core/wire/gateway/hold.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import type { DecisionView } from '../../core/wire/v1.ts'
 import { getAction, holdAction } from '../store/actions.ts'

@@ -1,4 +1,4 @@
-import { type ActionRequest, requestOfAction } from '../../core/connectors/execute-request.ts'
+import { type ActionRequest, requestOfAction } from '../../core/connectors/execute/execute-request.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { validationError } from '../http/input.ts'

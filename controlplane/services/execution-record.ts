@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts'
-import type { ResultBody } from '../../core/wire/sync.ts'
+import type { ResultBody } from '../../core/wire/gateway/sync.ts'
 import { moveAction } from '../store/actions.ts'
 import { agentActor, appendAudit } from '../store/audit.ts'
 import { closeExecution } from '../store/executions.ts'

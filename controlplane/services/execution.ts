@@ -1,4 +1,4 @@
-import { killReason } from '../../core/decision/kill-switch.ts'
+import { killReason } from '../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
 import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../core/token.ts'
 import type { ApprovalView, DecisionView } from '../../core/wire/v1.ts'

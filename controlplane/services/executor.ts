@@ -1,4 +1,4 @@
-import { fingerprintText } from '../../core/connectors/request-fingerprint.ts'
+import { fingerprintText } from '../../core/connectors/binding/request-fingerprint.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { sha256Hex } from '../crypto/sha256.ts'
 import type { ActionRow } from '../store/actions.ts'

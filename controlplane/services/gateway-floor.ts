@@ -1,5 +1,5 @@
 import { type FloorRules, floored } from '../../core/crd/floors.ts'
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 
 /**

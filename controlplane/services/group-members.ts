@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { noAccount } from '../../core/decision/policy-warnings.ts'
+import { noAccount } from '../../core/decision/policies/policy-warnings.ts'
 import type { ClusterGroups } from './answerable-sets.ts'
 
 /** A Policy as far as it names approver groups; `namespace` '' where its agents are in all namespaces. */

@@ -1,4 +1,4 @@
-import { widestScope } from '../../core/decision/kill-reach.ts'
+import { widestScope } from '../../core/decision/kill-switch/kill-reach.ts'
 import type { KillRelayBody, KillRelayReply } from '../../core/wire/operator.ts'
 import { systemActor } from '../store/audit.ts'
 import { checkedScope, type KillReply, type KillSwitch } from './kill-switch.ts'

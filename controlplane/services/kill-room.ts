@@ -1,6 +1,6 @@
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { KillAnnouncement } from '../../core/wire/kill.ts'
+import type { KillAnnouncement } from '../../core/wire/gateway/kill.ts'
 import type { Hub } from '../sync/hub.ts'
 import { keptOf } from '../sync/kill-views.ts'
 

@@ -1,4 +1,4 @@
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import { systemActor } from '../store/audit.ts'
 import { latchKillSwitch, releaseKillSwitch, scopesOfSource } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
-import type { KillAnnouncement } from '../../core/wire/kill.ts'
+import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
+import type { KillAnnouncement } from '../../core/wire/gateway/kill.ts'
 import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import {
   type KillInput,

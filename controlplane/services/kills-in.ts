@@ -1,5 +1,5 @@
-import { namespaceOfScope, normaliseScope } from '../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import { namespaceOfScope, normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { covers, type Namespaces } from '../../core/wire/rights.ts'
 
 /** The kill switches within the namespaces, and those of everything, which concern these namespaces, too. */

@@ -1,6 +1,6 @@
 import type { FloorRules } from '../../core/crd/floors.ts'
 import type { GatewayState, OverviewReply } from '../../core/wire/dashboard.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { hasTraffic, inventory } from '../store/activity.ts'
 import { type GatewayRow, listGatewaysIn } from '../store/gateways.ts'

@@ -1,12 +1,12 @@
 import type { KnownAction } from '../../core/action/spec.ts'
-import { DEFAULT_POLICIES } from '../../core/decision/default-policies.ts'
+import { DEFAULT_POLICIES } from '../../core/decision/policies/default-policies.ts'
 import {
   assertRepeatedFieldsAgree,
   type ParsedPolicy,
   parsePolicyYaml,
-} from '../../core/decision/policy-document.ts'
-import { runPolicyTests } from '../../core/decision/policy-tests.ts'
-import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
+} from '../../core/decision/policies/policy-document.ts'
+import { runPolicyTests } from '../../core/decision/policies/policy-tests.ts'
+import { emptyGroupWarnings } from '../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'

@@ -4,9 +4,9 @@ import {
   type ParsedPolicy,
   parsePolicyYaml,
   type RepeatedFields,
-} from '../../core/decision/policy-document.ts'
-import { runPolicyTests } from '../../core/decision/policy-tests.ts'
-import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
+} from '../../core/decision/policies/policy-document.ts'
+import { runPolicyTests } from '../../core/decision/policies/policy-tests.ts'
+import { emptyGroupWarnings } from '../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { PolicyCheckReply, PolicyProblem } from '../../core/wire/governance.ts'
 import { covers, type Namespaces } from '../../core/wire/rights.ts'

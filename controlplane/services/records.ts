@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { percent } from '../../core/decision/audit-details.ts'
 import type { TrafficRecord } from '../../core/record.ts'
-import type { RecordsBody } from '../../core/wire/records.ts'
+import type { RecordsBody } from '../../core/wire/gateway/records.ts'
 import { touchAgents } from '../store/agents.ts'
 import { type AuditEvent, agentActor, appendAuditAll } from '../store/audit.ts'
 import { foreignAgents } from '../store/gateway-agents.ts'

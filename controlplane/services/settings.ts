@@ -1,4 +1,4 @@
-import { CHANNEL_ID } from '../../core/decision/approvals-channel.ts'
+import { CHANNEL_ID } from '../../core/decision/policies/approvals-channel.ts'
 import { recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
 import type { Actor } from '../store/audit.ts'

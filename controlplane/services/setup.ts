@@ -5,7 +5,7 @@ import {
   type CatalogueEntry,
   type PatternRule,
   permissionsOfAccessRule,
-} from '../../core/decision/access-rules.ts'
+} from '../../core/decision/permissions/access-rules.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { randomToken, sha256, syncKeyOf } from '../crypto/tokens.ts'

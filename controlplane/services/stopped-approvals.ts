@@ -1,5 +1,5 @@
-import { killReason, matchKill } from '../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import { killReason, matchKill } from '../../core/decision/kill-switch/kill-switch.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { type ActionRow, listActions, moveActions } from '../store/actions.ts'
 import { type Actor, appendAuditAll } from '../store/audit.ts'

@@ -1,4 +1,4 @@
-import { killReason } from '../../core/decision/kill-switch.ts'
+import { killReason } from '../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { SlidingWindow } from '../../core/state/sliding-window.ts'
 import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../core/token.ts'

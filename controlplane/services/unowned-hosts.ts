@@ -1,4 +1,4 @@
-import { unownedHostManifests } from '../../core/crd/unowned-host-manifests.ts'
+import { unownedHostManifests } from '../../core/crd/manifests/unowned-host-manifests.ts'
 import { decideUnowned, portOfUnowned } from '../../core/decision/egress.ts'
 import { knownHostText } from '../../core/decision/known-hosts.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'

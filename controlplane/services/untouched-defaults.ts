@@ -1,4 +1,4 @@
-import { DEFAULT_POLICIES } from '../../core/decision/default-policies.ts'
+import { DEFAULT_POLICIES } from '../../core/decision/policies/default-policies.ts'
 import { listAgents } from '../store/agents.ts'
 import { listPolicies, type PolicyRow } from '../store/policies.ts'
 import type { Query } from '../store/query.ts'

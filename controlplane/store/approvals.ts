@@ -1,5 +1,5 @@
-import { groupNames } from '../../core/decision/required-groups.ts'
-import type { AnsweringPerson } from '../../core/state/answering-person.ts'
+import { groupNames } from '../../core/decision/policies/required-groups.ts'
+import type { AnsweringPerson } from '../../core/state/approver-identity.ts'
 import type {
   ApprovalStatus,
   HeaderField,

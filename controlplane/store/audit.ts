@@ -1,5 +1,5 @@
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
-import { namespaceOfScope } from '../../core/decision/kill-switch.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
+import { namespaceOfScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Query } from './query.ts'
 

@@ -1,4 +1,4 @@
-import type { StateOrder } from '../../core/wire/kill.ts'
+import type { StateOrder } from '../../core/wire/gateway/kill.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
 

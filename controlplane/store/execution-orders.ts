@@ -1,4 +1,4 @@
-import type { DownMessage, ResultBody } from '../../core/wire/sync.ts'
+import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
 import type { Query } from './query.ts'
 
 type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>

@@ -1,4 +1,4 @@
-import type { ResultBody } from '../../core/wire/sync.ts'
+import type { ResultBody } from '../../core/wire/gateway/sync.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
 

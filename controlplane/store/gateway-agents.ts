@@ -1,4 +1,4 @@
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
 import type { Query } from './query.ts'
 
 /** `name` is `namespace/name`. */

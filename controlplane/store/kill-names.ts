@@ -1,4 +1,4 @@
-import type { KillNames } from '../../core/decision/kill-scope-names.ts'
+import type { KillNames } from '../../core/decision/kill-switch/kill-scope-names.ts'
 import type { Query } from './query.ts'
 
 /** Everything that a kill switch scope can name, at most 10,000 agents. Revoked agents cannot be stopped any more. */

@@ -1,5 +1,5 @@
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
-import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
+import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/gateway/kill.ts'
 import type { Query } from './query.ts'
 
 /** Tells every replica at commit that stops (`kill`) or one approval (its id) changed. */

@@ -1,4 +1,4 @@
-import type { AckBody, StatusBody } from '../../core/wire/sync.ts'
+import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
 import type { Query } from './query.ts'
 

@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../../core/record.ts'
-import type { HandlesBody, HandlesReply } from '../../core/wire/handles.ts'
+import type { HandlesBody, HandlesReply } from '../../core/wire/gateway/handles.ts'
 import type { DeleteBatch } from './maintenance.ts'
 import type { Query } from './query.ts'
 

@@ -1,4 +1,4 @@
-import type { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
+import type { SlotsBody, SlotsReply } from '../../core/wire/gateway/quota-lease.ts'
 import type { DeleteBatch } from './maintenance.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'

@@ -1,4 +1,4 @@
-import type { LostRange } from '../../core/wire/records.ts'
+import type { LostRange } from '../../core/wire/gateway/records.ts'
 import type { Query } from './query.ts'
 
 /** One batch of a process at a time: the second of two identical uploads sees what the first has stored. */

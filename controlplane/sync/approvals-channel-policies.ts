@@ -2,8 +2,8 @@ import {
   approvalsChannelConnectorsPolicy,
   approvalsChannelElsewherePolicy,
   approvalsChannelPolicy,
-} from '../../core/decision/approvals-channel.ts'
-import type { PolicyEntry } from '../../core/wire/sync.ts'
+} from '../../core/decision/policies/approvals-channel.ts'
+import type { PolicyEntry } from '../../core/wire/gateway/sync.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 import type { Bound } from './configuration.ts'
 

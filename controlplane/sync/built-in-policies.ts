@@ -1,4 +1,4 @@
-import { bareName } from '../../core/crd/manifest-placement.ts'
+import { bareName } from '../../core/crd/manifests/manifest-placement.ts'
 import type { PolicyRow } from '../store/policies.ts'
 
 /**

@@ -1,7 +1,7 @@
-import { withoutExposedCredential } from '../../core/connectors/clear-text.ts'
+import { withoutExposedCredential } from '../../core/connectors/credentials/clear-text.ts'
 import type { FloorRules } from '../../core/crd/floors.ts'
-import { namespaceOf } from '../../core/decision/kill-reach.ts'
-import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
+import { namespaceOf } from '../../core/decision/kill-switch/kill-reach.ts'
+import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/gateway/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import {
   APPROVALS_BOT_WARNING,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
-import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/sync.ts'
+import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/gateway/sync.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { SidecarPrincipal } from '../http/route.ts'

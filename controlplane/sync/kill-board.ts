@@ -1,7 +1,7 @@
-import { concernsGateway } from '../../core/decision/kill-reach.ts'
-import { matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
-import { isEarlier } from '../../core/state/order.ts'
-import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
+import { concernsGateway } from '../../core/decision/kill-switch/kill-reach.ts'
+import { matchKill, unionEffective } from '../../core/decision/kill-switch/kill-switch.ts'
+import { isEarlier } from '../../core/state/state-order.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/gateway/kill.ts'
 import type { StoredKills } from '../store/kill-switches.ts'
 import { sha256Hex } from './signature.ts'
 

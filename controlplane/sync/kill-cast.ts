@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
-import type { AckBody } from '../../core/wire/sync.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/gateway/kill.ts'
+import type { AckBody } from '../../core/wire/gateway/sync.ts'
 import type { Db } from '../store/query.ts'
 import type { Census } from './census.ts'
 import type { Clock } from './clock.ts'

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { KillAnnouncement, KillEntry } from '../../core/wire/kill.ts'
+import type { KillAnnouncement, KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 
 /**

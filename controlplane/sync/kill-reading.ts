@@ -1,5 +1,5 @@
-import { isEarlier } from '../../core/state/order.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import { isEarlier } from '../../core/state/state-order.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { listLifted, readKillSwitches, type StoredKills } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
 import type { EpochRaiser } from './epoch-raiser.ts'

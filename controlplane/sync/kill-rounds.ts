@@ -1,4 +1,4 @@
-import type { DownMessage } from '../../core/wire/sync.ts'
+import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { Census, ElsewhereProcess } from './census.ts'
 import type { Clock } from './clock.ts'
 import { createKillRound, type KillRound } from './kill-round.ts'

@@ -1,7 +1,7 @@
-import { boundedKills } from '../../core/decision/kill-bound.ts'
-import { concernsGateway, namespaceOf, namespaceOfSource } from '../../core/decision/kill-reach.ts'
-import { normaliseScope, unionEffective } from '../../core/decision/kill-switch.ts'
-import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../core/wire/kill.ts'
+import { boundedKills } from '../../core/decision/kill-switch/kill-bound.ts'
+import { concernsGateway, namespaceOf, namespaceOfSource } from '../../core/decision/kill-switch/kill-reach.ts'
+import { normaliseScope, unionEffective } from '../../core/decision/kill-switch/kill-switch.ts'
+import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../core/wire/gateway/kill.ts'
 import type { Configuration } from './configuration.ts'
 import { type KillBoard, killStateOf } from './kill-board.ts'
 

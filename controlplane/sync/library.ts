@@ -1,4 +1,4 @@
-import type { StateOrder } from '../../core/wire/kill.ts'
+import type { StateOrder } from '../../core/wire/gateway/kill.ts'
 import { type Configuration, type ConfigurationDeps, loadConfiguration } from './configuration.ts'
 import { buildSections, type SectionSet } from './sections.ts'
 import { createSerial } from './serial.ts'

@@ -1,4 +1,4 @@
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { stopsGateway } from './kill-board.ts'
 import type { Peer } from './peer.ts'
 

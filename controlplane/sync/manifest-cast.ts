@@ -1,5 +1,5 @@
-import { isEarlier } from '../../core/state/order.ts'
-import type { StateOrder } from '../../core/wire/kill.ts'
+import { isEarlier } from '../../core/state/state-order.ts'
+import type { StateOrder } from '../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { currentOrder } from '../store/config-version.ts'
 import type { Db } from '../store/query.ts'

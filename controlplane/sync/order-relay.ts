@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { ResultBody } from '../../core/wire/sync.ts'
+import type { ResultBody } from '../../core/wire/gateway/sync.ts'
 import { newId } from '../crypto/ids.ts'
 import {
   askForGateway,

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import type { DownMessage, ResultBody } from '../../core/wire/sync.ts'
+import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
 
 /** What a gateway is asked to carry out after a decision token was consumed. */
 export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>

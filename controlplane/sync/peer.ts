@@ -1,4 +1,4 @@
-import type { DownMessage } from '../../core/wire/sync.ts'
+import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 
 /** The writable side of one stream response (`http.ServerResponse` has it). */

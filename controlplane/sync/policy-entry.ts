@@ -1,8 +1,8 @@
 import { parse } from 'yaml'
-import { invalidPolicyEntry } from '../../core/decision/invalid-policy.ts'
-import { readStoredPolicy } from '../../core/decision/policy-document.ts'
+import { invalidPolicyEntry } from '../../core/decision/policies/invalid-policy.ts'
+import { readStoredPolicy } from '../../core/decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { PolicyEntry } from '../../core/wire/sync.ts'
+import type { PolicyEntry } from '../../core/wire/gateway/sync.ts'
 import type { PolicyRow } from '../store/policies.ts'
 import type { Bound } from './configuration.ts'
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { AckBody, StatusBody } from '../../core/wire/sync.ts'
+import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { ProcessWord } from '../store/process-words.ts'
 import type { Census } from './census.ts'
 import type { Clock } from './clock.ts'

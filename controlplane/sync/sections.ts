@@ -1,5 +1,5 @@
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { AgentEntry, GatewaySection, PermissionEntry } from '../../core/wire/sync.ts'
+import type { AgentEntry, GatewaySection, PermissionEntry } from '../../core/wire/gateway/sync.ts'
 import { isDemoAgent } from '../services/demo-agent.ts'
 import type { AgentRow } from '../store/agents.ts'
 import type { GatewayRow } from '../store/gateways.ts'

@@ -1,5 +1,5 @@
-import { wholeNamespace } from '../../core/decision/permissions.ts'
-import type { AgentEntry, ConnectorEntry } from '../../core/wire/sync.ts'
+import { wholeNamespace } from '../../core/decision/permissions/permissions.ts'
+import type { AgentEntry, ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { StateOrder } from '../../core/wire/kill.ts'
-import type { DownMessage } from '../../core/wire/sync.ts'
-import { beatMacText, manifestMacText } from '../../core/wire/sync-mac.ts'
+import type { StateOrder } from '../../core/wire/gateway/kill.ts'
+import type { DownMessage } from '../../core/wire/gateway/sync.ts'
+import { beatMacText, manifestMacText } from '../../core/wire/gateway/sync-mac.ts'
 import type { SectionSet } from './sections.ts'
 
 type Manifest = Extract<DownMessage, { type: 'manifest' }>

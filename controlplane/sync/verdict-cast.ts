@@ -1,4 +1,4 @@
-import type { DownMessage } from '../../core/wire/sync.ts'
+import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import { type AnsweredHold, listAnsweredHolds } from '../store/answered-holds.ts'
 import type { Db } from '../store/query.ts'
 import type { Peer } from './peer.ts'

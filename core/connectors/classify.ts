@@ -4,7 +4,7 @@ import { type OverridableFormat, overridableFormat } from '../request/method-ove
 import type { BodyView, Classification, Named } from './connector.ts'
 import { actionsOf, namedAction, oneAction } from './named-action.ts'
 import type { BoundConnector } from './registry.ts'
-import { nameByUserRows, userRowIsOpaque, withDeclaredWrites } from './user-rows.ts'
+import { nameByUserRows, userRowIsOpaque, withDeclaredWrites } from './rows/user-rows.ts'
 
 /**
  * Names what a request does. Without a body a class that depends on it comes back as `candidates`; with one (see

@@ -1,7 +1,7 @@
 import { normaliseHost } from '../request/authority.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
 import type { ConnectorConfig, UserRow } from './connector.ts'
-import type { PathSegments } from './rows.ts'
+import type { PathSegments } from './rows/rows.ts'
 
 /** Where a self-hosted instance lives. */
 export type Base = {

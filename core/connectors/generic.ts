@@ -1,10 +1,10 @@
 import type { CanonicalRequest } from '../request/canonical.ts'
 import type { CatalogueRow, Connector, ConnectorConfig } from './connector.ts'
-import { injectAuth } from './credentials.ts'
+import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress } from './domains.ts'
-import { methodRequest } from './method-request.ts'
+import { methodRequest } from './execute/method-request.ts'
 import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-action.ts'
-import { executeByRows } from './to-request.ts'
+import { executeByRows } from './execute/to-request.ts'
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 

@@ -1,7 +1,7 @@
 import type { Parameters } from '../action/action.ts'
 import { isRefusal, type RawHeaders } from '../request/canonical.ts'
 import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
-import { injectAuth } from './credentials.ts'
+import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { LLM_A_HANDLES } from './handles/llm-a.ts'
 import { LLM_B_HANDLES } from './handles/llm-b.ts'
@@ -27,7 +27,7 @@ import { LLM_C_MODELS } from './llm/rows-c.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
-import { prefixedSurface } from './prefixed-surface.ts'
+import { prefixedSurface } from './rows/prefixed-surface.ts'
 import { actionsOfSpec, providerRows, withProviderActions } from './provider-side/actions.ts'
 import { type CompiledTable, compileTable } from './provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from './provider-side/table-a.ts'
@@ -41,10 +41,10 @@ import {
   rowKeys,
   rowsAreAnonymous,
   rowsAreOpaque,
-} from './row-connector.ts'
-import { readRows } from './row-table.ts'
-import { compileRows } from './row-trie.ts'
-import { executeByRows } from './to-request.ts'
+} from './rows/row-connector.ts'
+import { readRows } from './rows/row-table.ts'
+import { compileRows } from './rows/row-trie.ts'
+import { executeByRows } from './execute/to-request.ts'
 
 type Provider = {
   readonly name: string

@@ -1,9 +1,9 @@
 import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
-import { isLooseJson } from '../request/loose-json.ts'
-import { parseStrictJson } from '../request/strict-json.ts'
+import { isLooseJson } from '../request/json/loose-json.ts'
+import { parseStrictJson } from '../request/json/strict-json.ts'
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
-import { injectAuth } from './credentials.ts'
+import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress } from './domains.ts'
 import { MCP_HANDLES } from './handles/mcp.ts'
 import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoint-paths.ts'
@@ -13,7 +13,7 @@ import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from 
 import { mcpRequest } from './mcp/to-request.ts'
 import { UNBOUND, untoldMembers } from './mcp/unbound.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
-import { executeByRows } from './to-request.ts'
+import { executeByRows } from './execute/to-request.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']

@@ -1,6 +1,6 @@
 import { fold } from '../action/pattern.ts'
 import { normaliseHost } from '../request/authority.ts'
-import type { ConnectorEntry } from '../wire/sync.ts'
+import type { ConnectorEntry } from '../wire/gateway/sync.ts'
 import { chat } from './chat.ts'
 import { codehost } from './codehost.ts'
 import type { Connector, ConnectorConfig } from './connector.ts'
@@ -10,8 +10,8 @@ import { llmA, llmB, llmC } from './llm.ts'
 import { mcp } from './mcp.ts'
 import type { NameRules } from './names.ts'
 import { payments } from './payments.ts'
-import type { RowTrie } from './row-trie.ts'
-import { compileUserRows } from './user-rows.ts'
+import type { RowTrie } from './rows/row-trie.ts'
+import { compileUserRows } from './rows/user-rows.ts'
 
 /** Every connector that is compiled in. A custom one is added here and to `ConnectorType` in the schemas. */
 export const BUILT_IN: readonly Connector[] = [

@@ -1,6 +1,6 @@
 import type { Action, Parameters } from '../action/action.ts'
 import { canonicalJson } from '../action/spec.ts'
-import { canonicalTarget } from '../connectors/canonical-target.ts'
+import { canonicalTarget } from '../connectors/binding/canonical-target.ts'
 import { beginning, excerpt } from '../excerpt.ts'
 import type { Decision } from './decision.ts'
 

@@ -1,5 +1,5 @@
 import type { Decision, MatchedRule } from './decision.ts'
-import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
+import { type RequiredGroups, uniqueRequired } from './policies/required-groups.ts'
 import { strictest, strictness } from './vocabulary.ts'
 
 /** `split`: only the body can tell what happens, or who may approve it. */

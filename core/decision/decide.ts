@@ -1,7 +1,7 @@
 import type { Action } from '../action/action.ts'
 import { type Risk, scoreRisk } from '../action/risk.ts'
 import type { Named } from '../connectors/connector.ts'
-import type { KillEntry } from '../wire/kill.ts'
+import type { KillEntry } from '../wire/gateway/kill.ts'
 import {
   combineAll,
   combineAnnounced,
@@ -11,16 +11,16 @@ import {
   combineUnknown,
   withReach,
 } from './combine.ts'
-import { decidingPermission } from './deciding-permission.ts'
+import { decidingPermission } from './permissions/deciding-permission.ts'
 import type { Decision, DecisionInput, EnforcementLevel, MatchedRule } from './decision.ts'
 import { applyLevel } from './enforcement.ts'
-import { type PlacedInput, placedInputs } from './environment.ts'
-import { createFacts } from './facts.ts'
+import { type PlacedInput, placedInputs } from './facts/environment.ts'
+import { createFacts } from './facts/facts.ts'
 import { type Judgement, judge, modeOf, policyRefs } from './judgement.ts'
-import { killReason } from './kill-switch.ts'
-import type { PermissionIndex } from './permissions.ts'
-import type { PolicyIndex } from './policy-index.ts'
-import { collectOpinions, matchedRule, tracePolicies, weigh } from './policy-opinion.ts'
+import { killReason } from './kill-switch/kill-switch.ts'
+import type { PermissionIndex } from './permissions/permissions.ts'
+import type { PolicyIndex } from './policies/policy-index.ts'
+import { collectOpinions, matchedRule, tracePolicies, weigh } from './policies/policy-opinion.ts'
 import { agentReason, agentRemedy, levelReason, reasonOf, remedyOf, shadowReason } from './reasons.ts'
 import { strictest, strictness, type Verdict } from './vocabulary.ts'
 

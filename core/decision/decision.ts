@@ -1,6 +1,6 @@
 import type { Action } from '../action/action.ts'
-import type { PathFacts } from './request-path.ts'
-import type { RequiredGroups } from './required-groups.ts'
+import type { PathFacts } from './facts/request-path.ts'
+import type { RequiredGroups } from './policies/required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /** `monitor` forwards everything, `enforce_high_risk` enforces what is dangerous, `full_enforce` everything. */

@@ -1,8 +1,8 @@
 import type { Action } from '../action/action.ts'
-import { effectsOf } from '../connectors/effects.ts'
+import { effectsOf } from '../connectors/effects/effects.ts'
 import type { Decision } from './decision.ts'
-import { requiredText } from './required-groups.ts'
-import { policyLabel } from './rule-label.ts'
+import { requiredText } from './policies/required-groups.ts'
+import { policyLabel } from './policies/rule-label.ts'
 import { LOG_DECISION, RULE_DECISION } from './vocabulary.ts'
 
 export type Explained = {

@@ -1,6 +1,6 @@
 import type { DecisionSource } from './decision.ts'
-import type { PermissionMatch } from './permissions.ts'
-import type { PolicyVerdict } from './policy-opinion.ts'
+import type { PermissionMatch } from './permissions/permissions.ts'
+import type { PolicyVerdict } from './policies/policy-opinion.ts'
 import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary.ts'
 
 /** What permission and policies say together, before the enforcement level. */

@@ -1,7 +1,7 @@
 import type { DecisionInput } from './decision.ts'
 import type { Judgement } from './judgement.ts'
-import type { PermissionMatch } from './permissions.ts'
-import type { Opinion } from './policy-opinion.ts'
+import type { PermissionMatch } from './permissions/permissions.ts'
+import type { Opinion } from './policies/policy-opinion.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /** Spec 4.3: v1 without any matching policy or permission. */

@@ -1,9 +1,9 @@
 import type { HostIndex } from '../connectors/registry.ts'
 import type { EnforcementLevel } from '../decision/decision.ts'
-import type { PermissionIndex } from '../decision/permissions.ts'
-import type { PolicyIndex } from '../decision/policy-index.ts'
+import type { PermissionIndex } from '../decision/permissions/permissions.ts'
+import type { PolicyIndex } from '../decision/policies/policy-index.ts'
 import type { Verdict } from '../decision/vocabulary.ts'
-import type { AgentEntry, GatewaySection, PermissionEntry, TokenKeyEntry } from '../wire/sync.ts'
+import type { AgentEntry, GatewaySection, PermissionEntry, TokenKeyEntry } from '../wire/gateway/sync.ts'
 
 /** Everything a gateway decides with, frozen. A request loads it once and keeps it to its end. */
 export type Snapshot = {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ConnectorType, EnforcementLevelSchema } from '../crd/schemas.ts'
 import { RecordSchema } from '../record.ts'
-import { KillEntry } from './kill.ts'
+import { KillEntry } from './gateway/kill.ts'
 import { ObjectOrigin } from './origin.ts'
 
 /** Replies of the reads that the pages need beside the specified ones. All of them are part of the documented API. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { gatewaySource } from '../../core/decision/kill-reach.ts'
+import { gatewaySource } from '../../core/decision/kill-switch/kill-reach.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { listPages } from '../kube/list-pages.ts'
 import { type KubeObject, keyOf, pathOf, RESOURCES } from '../kube/objects.ts'

@@ -5,10 +5,10 @@ import {
   namespaceOf,
   namespaceSource,
   widestScope,
-} from '../../core/decision/kill-reach.ts'
-import { isKillScope, normaliseScope } from '../../core/decision/kill-switch.ts'
+} from '../../core/decision/kill-switch/kill-reach.ts'
+import { isKillScope, normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import { storableText } from '../../core/storable.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { type KillRelayBody, RELAYED_STOP } from '../../core/wire/operator.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 

@@ -1,4 +1,4 @@
-import { manifestOrigin } from '../../core/crd/manifest-origin.ts'
+import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
 import type { DesiredBody } from '../../core/wire/operator.ts'
 import { keyOf } from '../kube/objects.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
-import { checkUserRows } from '../../core/connectors/user-rows.ts'
+import { checkUserRows } from '../../core/connectors/rows/user-rows.ts'
 import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
 import {
@@ -14,11 +14,11 @@ import {
   PolicyResource,
   type PolicySpec,
 } from '../../core/crd/schemas.ts'
-import { type PatternRule, permissionWarnings } from '../../core/decision/permission-warnings.ts'
-import { documentProblems } from '../../core/decision/policy-document.ts'
-import { policyTestCost } from '../../core/decision/policy-test-cost.ts'
-import { runPolicyTests } from '../../core/decision/policy-tests.ts'
-import { policyWarnings } from '../../core/decision/policy-warnings.ts'
+import { type PatternRule, permissionWarnings } from '../../core/decision/permissions/permission-warnings.ts'
+import { documentProblems } from '../../core/decision/policies/policy-document.ts'
+import { policyTestCost } from '../../core/decision/policies/policy-test-cost.ts'
+import { runPolicyTests } from '../../core/decision/policies/policy-tests.ts'
+import { policyWarnings } from '../../core/decision/policies/policy-warnings.ts'
 import { nearest } from '../../core/nearest.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 

@@ -4,7 +4,7 @@ import type { CatalogueRow } from '../../core/connectors/connector.ts'
 import { bindConnector } from '../../core/connectors/registry.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'
-import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
 /** One published operation: `GET`, `/repos/{owner}/{repo}`, and what its provider calls it. */
 export type Operation = { readonly method: string; readonly template: string; readonly id: string }

@@ -5,9 +5,9 @@ import {
   PARTLY_IGNORED,
   UNINTERESTING_BY_TYPE,
   UNINTERESTING_HEADERS,
-} from '../../core/connectors/bound-headers.ts'
+} from '../../core/connectors/binding/bound-headers.ts'
 import type { Connector } from '../../core/connectors/connector.ts'
-import { MAX_MASKED } from '../../core/connectors/json-members.ts'
+import { MAX_MASKED } from '../../core/connectors/fields/json-members.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 
 /** `docs/actions/held-requests.md`: what an approval is bound to, what its card shows, and which bodies nobody reads. */

@@ -12,20 +12,20 @@ import { PACK_BUDGET } from '../../core/connectors/codehost/push/pack.ts'
 import { EVENT_SLICE } from '../../core/connectors/mcp/event-stream.ts'
 import { NAMES_PER_SLICE, TOOL_LIST_BOUNDS } from '../../core/connectors/mcp/tool-list.ts'
 import { MAX_MCP_BATCH } from '../../core/connectors/mcp.ts'
-import { MAX_MATCH_STEPS } from '../../core/decision/cel-environment.ts'
-import { ELEMENTS, MAX_COST } from '../../core/decision/cel-shape.ts'
-import { FACT_BOUNDS } from '../../core/decision/facts.ts'
-import { BODY_FACT_BOUNDS } from '../../core/decision/request-facts.ts'
+import { MAX_MATCH_STEPS } from '../../core/decision/conditions/cel-environment.ts'
+import { ELEMENTS, MAX_COST } from '../../core/decision/conditions/cel-shape.ts'
+import { FACT_BOUNDS } from '../../core/decision/facts/facts.ts'
+import { BODY_FACT_BOUNDS } from '../../core/decision/facts/request-facts.ts'
 import {
   MAX_JSON_COMMAS,
   MAX_JSON_DEPTH,
   MAX_JSON_NODES,
   SCAN_BOUNDS,
   SLOW_KEY_NODES,
-} from '../../core/request/json-bounds.ts'
-import { MAX_NUMBER_BYTES } from '../../core/request/json-lexer.ts'
-import { MAX_LOOSE_CHARS } from '../../core/request/loose-json.ts'
-import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/multipart.ts'
+} from '../../core/request/json/json-bounds.ts'
+import { MAX_NUMBER_BYTES } from '../../core/request/json/json-lexer.ts'
+import { MAX_LOOSE_CHARS } from '../../core/request/json/loose-json.ts'
+import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/body/multipart.ts'
 import { MAX_FORM_PAIRS } from '../../core/request/target.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 

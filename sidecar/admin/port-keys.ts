@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { AgentEntry } from '../../core/wire/sync.ts'
+import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { KeyedPlace } from '../pipeline/exchange.ts'
 
 /** Keys of agents for their places on this machine: never the agents' own keys, whose hashes alone are known here. */

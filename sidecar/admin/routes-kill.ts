@@ -1,4 +1,4 @@
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { CommandReply } from '../../core/wire/commands.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import type { KillForwarding } from '../control/kill-forwarding.ts'

@@ -1,4 +1,4 @@
-import type { StatusBody } from '../../core/wire/sync.ts'
+import type { StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { Clock } from '../clock.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
 import type { KillState } from '../control/kill-state.ts'

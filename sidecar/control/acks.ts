@@ -1,4 +1,4 @@
-import { type AckBody, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type AckBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { pause } from './backoff.ts'
 import type { ControlClient } from './client.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { Socket } from 'node:net'
-import { PROCESS_HEADER, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { PROCESS_HEADER, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type CallDeadline, createCallDeadline } from './call-deadline.ts'
 import { FileTrustAgent } from './file-trust-agent.ts'
 

@@ -1,5 +1,5 @@
 import { type CommandBody, CommandReply } from '../../core/wire/commands.ts'
-import { SYNC_PATHS } from '../../core/wire/sync.ts'
+import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type ControlClient, jsonOf } from './client.ts'
 
 /**

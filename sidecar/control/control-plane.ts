@@ -7,7 +7,7 @@ import {
   type ResultBody,
   type StatusBody,
   SYNC_PATHS,
-} from '../../core/wire/sync.ts'
+} from '../../core/wire/gateway/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import { type Acks, createAcks } from './acks.ts'
 import { type Beats, createBeats } from './beats.ts'

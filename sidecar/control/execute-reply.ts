@@ -1,6 +1,6 @@
 import { ERRORS } from '../../core/errors.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import type { ResultBody } from '../../core/wire/sync.ts'
+import type { ResultBody } from '../../core/wire/gateway/sync.ts'
 import type { Exchange, Reply } from '../pipeline/exchange.ts'
 
 /** The answer to an order, kept in memory. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
-import { type HoldBody, HoldReply, SpendReply } from '../../core/wire/hold.ts'
-import { SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type HoldBody, HoldReply, SpendReply } from '../../core/wire/gateway/hold.ts'
+import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type ControlClient, type ControlReply, jsonOf } from './client.ts'
 
 export type HoldCalls = {

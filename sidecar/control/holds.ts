@@ -1,5 +1,5 @@
-import type { HoldBody } from '../../core/wire/hold.ts'
-import type { VerdictMessage } from '../../core/wire/sync.ts'
+import type { HoldBody } from '../../core/wire/gateway/hold.ts'
+import type { VerdictMessage } from '../../core/wire/gateway/sync.ts'
 import type { HoldOutcome, HoldPort } from '../pipeline/ports.ts'
 import type { ControlClient } from './client.ts'
 import { createHoldCalls } from './hold-calls.ts'

@@ -1,4 +1,4 @@
-import { DownMessage, PROTOCOL } from '../../core/wire/sync.ts'
+import { DownMessage, PROTOCOL } from '../../core/wire/gateway/sync.ts'
 import type { MacCheck } from './mac.ts'
 
 export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
+import { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/gateway/kill.ts'
 import { isErrno } from '../journal/errno.ts'
 
 /** What survives a restart without a control plane: a stopped gateway stays stopped. */

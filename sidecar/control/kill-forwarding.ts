@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { CommandReply } from '../../core/wire/commands.ts'
-import { StateOrder } from '../../core/wire/kill.ts'
+import { StateOrder } from '../../core/wire/gateway/kill.ts'
 import type { Commands } from './commands.ts'
 import type { KillState, LocalStop } from './kill-state.ts'
 import { createRepeater } from './repeater.ts'

@@ -1,5 +1,5 @@
-import { type SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
-import { SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type SlotsBody, SlotsReply } from '../../core/wire/gateway/quota-lease.ts'
+import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { pause } from './backoff.ts'
 import { type ControlClient, jsonOf } from './client.ts'
 

@@ -1,4 +1,4 @@
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { LivePort } from '../pipeline/ports.ts'
 import { Roster } from '../roster.ts'

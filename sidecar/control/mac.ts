@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { DownMessage } from '../../core/wire/sync.ts'
-import { beatMacText, manifestMacText } from '../../core/wire/sync-mac.ts'
+import type { DownMessage } from '../../core/wire/gateway/sync.ts'
+import { beatMacText, manifestMacText } from '../../core/wire/gateway/sync-mac.ts'
 
 /** Proves that a manifest or beat comes from the control plane that enrolled this gateway's token. */
 export type MacCheck = (message: Extract<DownMessage, { type: 'manifest' | 'beat' }>) => boolean

@@ -1,4 +1,4 @@
-import { SYNC_PATHS } from '../../core/wire/sync.ts'
+import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type ControlClient, jsonOf } from './client.ts'
 import { sha256Hex } from './mac.ts'
 

@@ -1,4 +1,4 @@
-import { SYNC_PATHS } from '../../core/wire/sync.ts'
+import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import type { ControlClient } from './client.ts'
 import { createInbox, type InboxDeps, type StreamHandlers } from './inbox.ts'
 import { createLineSplitter } from './lines.ts'

@@ -1,5 +1,5 @@
 import type { SlidingWindow, Taken } from '../../core/state/sliding-window.ts'
-import { SLOT_LOAN_MS, type SlotsReply } from '../../core/wire/slots.ts'
+import { SLOT_LOAN_MS, type SlotsReply } from '../../core/wire/gateway/quota-lease.ts'
 import type { Lend } from './lend.ts'
 
 /** Lent at once, at most. A limit of 120 a minute is a dozen blocks; of a small one, nobody takes it all. */

@@ -1,4 +1,4 @@
-import { type StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type StatusBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import type { ControlClient } from './client.ts'
 
 /** Tells the control plane how this process fares: after each connect, and every few seconds. */

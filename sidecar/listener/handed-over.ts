@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { HandOver, MAX_HAND_OVER_BYTES } from '../../core/capture/hand-over.ts'
+import { HandOver, MAX_HAND_OVER_BYTES } from '../../core/capture/connection-preamble.ts'
 import type { Credentials, KeyedPlace } from '../pipeline/exchange.ts'
 import type { AgentDns } from './agent-dns.ts'
 import type { FrontDeps } from './deps.ts'
@@ -17,7 +17,7 @@ export type HandedOverDeps = FrontDeps & {
 
 /**
  * Serves connections that were redirected in another network namespace and handed over on a Unix socket
- * (`core/capture/hand-over.ts`). The first line has the agent's key: a client of the socket acts for that agent alone.
+ * (`core/capture/connection-preamble.ts`). The first line has the agent's key: a client of the socket acts for that agent alone.
  */
 export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => void {
   return (captured) => {

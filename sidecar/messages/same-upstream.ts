@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /** The connection was made for this upstream and carries this credential. */

@@ -1,4 +1,4 @@
-import { stripRequest } from '../../core/connectors/query-credentials.ts'
+import { stripRequest } from '../../core/connectors/credentials/query-credentials.ts'
 import { findConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { Exchange } from './exchange.ts'

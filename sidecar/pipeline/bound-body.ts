@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { MemberPath } from '../../core/connectors/connector.ts'
-import { maskMembers } from '../../core/connectors/json-members.ts'
-import { parseBody } from '../../core/request/body.ts'
+import { maskMembers } from '../../core/connectors/fields/json-members.ts'
+import { parseBody } from '../../core/request/body/body.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import { boundaryOf, readParts } from '../../core/request/multipart.ts'
+import { boundaryOf, readParts } from '../../core/request/body/multipart.ts'
 import { bodyHash } from './body-hash.ts'
 import type { Exchange } from './exchange.ts'
 

@@ -1,6 +1,6 @@
 import type { Action } from '../../core/action/action.ts'
 import { nameSeen } from '../../core/connectors/classify.ts'
-import { createKeyScan, isPlainJson, type KeyScan } from '../../core/request/body.ts'
+import { createKeyScan, isPlainJson, type KeyScan } from '../../core/request/body/body.ts'
 import type { BodyWatch } from '../upstream/outbound.ts'
 import type { Exchange } from './exchange.ts'
 import { isSettledByBody, type Naming } from './naming.ts'

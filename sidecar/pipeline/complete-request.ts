@@ -1,5 +1,5 @@
-import { isRecord } from '../../core/connectors/fields.ts'
-import { isPlainJson, parseBody } from '../../core/request/body.ts'
+import { isRecord } from '../../core/connectors/fields/fields.ts'
+import { isPlainJson, parseBody } from '../../core/request/body/body.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { Exchange } from './exchange.ts'
 import type { ReadPin } from './pins.ts'

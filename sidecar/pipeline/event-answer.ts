@@ -1,5 +1,5 @@
 import type { ErrorObject, EventFormat } from '../../core/connectors/event-format.ts'
-import { isRecord } from '../../core/connectors/fields.ts'
+import { isRecord } from '../../core/connectors/fields/fields.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import type { ReplyStream } from './exchange.ts'

@@ -1,5 +1,5 @@
 import type { HeldRequest } from '../../core/connectors/event-format.ts'
-import { parseBody } from '../../core/request/body.ts'
+import { parseBody } from '../../core/request/body/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { isGrpc } from '../../core/request/grpc.ts'
 import { HEADERS, LIMITS } from '../../core/wire/limits.ts'

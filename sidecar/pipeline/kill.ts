@@ -1,4 +1,4 @@
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { Exchange } from './exchange.ts'
 import type { PipelinePorts } from './ports.ts'
 

@@ -1,7 +1,7 @@
 import { classify, decidingKeys } from '../../core/connectors/classify.ts'
 import type { Classification } from '../../core/connectors/connector.ts'
 import { actionsOf } from '../../core/connectors/named-action.ts'
-import { parseBody } from '../../core/request/body.ts'
+import { parseBody } from '../../core/request/body/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { hasReadableBody } from './body-facts.ts'
 import type { Exchange } from './exchange.ts'

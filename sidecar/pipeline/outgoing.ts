@@ -1,8 +1,8 @@
 import type { AuthScheme, OutboundEdit } from '../../core/connectors/connector.ts'
-import { stripCredentials, withoutReplaced } from '../../core/connectors/credentials.ts'
+import { stripCredentials, withoutReplaced } from '../../core/connectors/credentials/credentials.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
-import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from './exchange.ts'
 
 /** What a request carries upstream of its own, and the credential that is added to it; null when none is. */

@@ -1,4 +1,4 @@
-import { MAX_PINS, type Pin } from '../../core/connectors/pin.ts'
+import { MAX_PINS, type Pin } from '../../core/connectors/binding/pin.ts'
 import type { PinView } from '../../core/wire/internal.ts'
 import { askingOf } from './asking.ts'
 import type { Exchange } from './exchange.ts'

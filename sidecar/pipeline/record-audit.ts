@@ -1,6 +1,6 @@
 import type { Action, Parameters } from '../../core/action/action.ts'
 import { scoreRisk } from '../../core/action/risk.ts'
-import { canonicalTarget } from '../../core/connectors/canonical-target.ts'
+import { canonicalTarget } from '../../core/connectors/binding/canonical-target.ts'
 import {
   type MatchedDetails,
   matchedDetails,
@@ -8,8 +8,8 @@ import {
   requestedDetails,
 } from '../../core/decision/audit-details.ts'
 import type { DecisionInput } from '../../core/decision/decision.ts'
-import { placedInputs, shownEnvironment } from '../../core/decision/environment.ts'
-import { killReason } from '../../core/decision/kill-switch.ts'
+import { placedInputs, shownEnvironment } from '../../core/decision/facts/environment.ts'
+import { killReason } from '../../core/decision/kill-switch/kill-switch.ts'
 import { proxiedInputs } from '../../core/decision/proxied.ts'
 import type { RecordAudit } from '../../core/record.ts'
 import { storableForm, storableText } from '../../core/storable.ts'

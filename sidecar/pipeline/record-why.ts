@@ -1,5 +1,5 @@
 import type { Decision } from '../../core/decision/decision.ts'
-import { groupNames } from '../../core/decision/required-groups.ts'
+import { groupNames } from '../../core/decision/policies/required-groups.ts'
 import type { RecordWhy } from '../../core/record.ts'
 
 /** One decision serves every request with the same line, so its words are one object too. */

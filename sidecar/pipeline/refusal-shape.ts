@@ -1,5 +1,5 @@
 import type { ErrorObject } from '../../core/connectors/event-format.ts'
-import { isRecord } from '../../core/connectors/fields.ts'
+import { isRecord } from '../../core/connectors/fields/fields.ts'
 import { ERRORS, type ErrorCode } from '../../core/errors.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import { isFinalStatus, type UpstreamError } from './event-answer.ts'

@@ -1,4 +1,4 @@
-import { ruleLabel } from '../../core/decision/rule-label.ts'
+import { ruleLabel } from '../../core/decision/policies/rule-label.ts'
 import { isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
 import { askingPolicies } from './body-facts.ts'
 import { rulingOn } from './deciding.ts'

@@ -6,7 +6,7 @@ import {
   toolListIds,
 } from '../../core/connectors/mcp/tool-list.ts'
 import { callableTools, hidesTools } from '../../core/decision/callable-tools.ts'
-import { parseBody } from '../../core/request/body.ts'
+import { parseBody } from '../../core/request/body/body.ts'
 import type { CanonicalRequest, RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import type { Sliced } from '../../core/sliced.ts'

@@ -1,4 +1,4 @@
-import type { LookUp } from '../../core/connectors/look-up.ts'
+import type { LookUp } from '../../core/connectors/binding/look-up.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'

@@ -1,4 +1,4 @@
-import type { LookUp, LookUpValues } from '../../core/connectors/look-up.ts'
+import type { LookUp, LookUpValues } from '../../core/connectors/binding/look-up.ts'
 import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'

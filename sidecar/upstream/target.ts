@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { leavesInClear } from '../../core/connectors/clear-text.ts'
+import { leavesInClear } from '../../core/connectors/credentials/clear-text.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
-import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
 /** Where a request really goes and how the other side proves who it is. Equal `key`: connections may be shared. */
 export type UpstreamTarget = {

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import {
   approvalsChannelElsewherePolicy,
   approvalsChannelPolicy,
-} from '../../core/decision/approvals-channel.ts'
+} from '../../core/decision/policies/approvals-channel.ts'
 import { startWorld, type World } from '../sidecar/pipeline/test-world.ts'
 
 const CHANNEL = 'C0APPROVALS'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseInput } from '../../controlplane/http/input.ts'
-import { isKillScope } from '../../core/decision/kill-switch.ts'
+import { isKillScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import { KillRelayBody } from '../../core/wire/operator.ts'
 import { stopOfConfigMap } from '../../operator/control/stops.ts'
 

@@ -1,5 +1,5 @@
 import { REACHING_KINDS } from '../../core/connectors/provider-side/kinds.ts'
-import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import { type Recorder, type RecorderOptions, startRecorder } from './recorder.ts'
 import { createTestCa, type TestCa } from './test-ca.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import { type AgentRequest, type Headers, keyedAgent } from '../support/agent.ts'
 import { type AgentLine, absoluteLine, connectLine, http2Line } from '../support/agent-line.ts'
 import {

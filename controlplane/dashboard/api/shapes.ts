@@ -1,7 +1,7 @@
 import type { Action } from '../../../core/action/action.ts'
 import type { ConnectorType, EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
-import type { KillEntry } from '../../../core/wire/kill.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { Right, Role } from '../../../core/wire/rights.ts'
 import type { DecisionView, DryRunReply } from '../../../core/wire/v1.ts'
 import type { Agent, User } from './admin-shapes.ts'

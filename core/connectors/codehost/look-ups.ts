@@ -1,8 +1,8 @@
 import type { Action, Resource } from '../../action/action.ts'
 import { fold } from '../../action/pattern.ts'
 import type { CanonicalRequest } from '../../request/canonical.ts'
-import type { LookUp, LookUpAnswer, LookUpPlace, LookUps, LookUpValues } from '../look-up.ts'
-import { hasUnknownTarget, idsIn, repositoriesIn, type TargetId } from '../target-by-id.ts'
+import type { LookUp, LookUpAnswer, LookUpPlace, LookUps, LookUpValues } from '../binding/look-up.ts'
+import { hasUnknownTarget, idsIn, repositoriesIn, type TargetId } from '../binding/target-by-id.ts'
 import { NODE } from './node-look-up.ts'
 import { PULL_REQUEST_REASON } from './pull-request-number.ts'
 

@@ -1,4 +1,4 @@
-import type { LookUpValues } from '../look-up.ts'
+import type { LookUpValues } from '../binding/look-up.ts'
 
 /**
  * The repository of what a node id names, by the types that are in all versions of the published schema: a server refuses

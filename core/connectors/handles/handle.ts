@@ -1,6 +1,6 @@
 import type { Action } from '../../action/action.ts'
 import type { CanonicalRequest, Refusal } from '../../request/canonical.ts'
-import type { FoundMembers } from '../../request/member-finder.ts'
+import type { FoundMembers } from '../../request/json/member-finder.ts'
 
 /** The id of a thing at the provider that its answer gave: a session, a response, a file, a thread, a batch. */
 export type Handle = { readonly kind: string; readonly id: string }

@@ -1,6 +1,6 @@
 import type { Action } from '../../action/action.ts'
 import { type CanonicalRequest, type Refusal, refusal } from '../../request/canonical.ts'
-import type { FoundMembers } from '../../request/member-finder.ts'
+import type { FoundMembers } from '../../request/json/member-finder.ts'
 import { type GivenAt, type Handle, type HandleReader, MAX_HANDLES } from './handle.ts'
 import type { CompiledHandles } from './table.ts'
 

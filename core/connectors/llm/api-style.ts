@@ -1,9 +1,9 @@
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../request/canonical.ts'
 import type { BodyView, Row } from '../connector.ts'
 import { once } from '../once.ts'
-import type { MemberPathsOf } from '../row-connector.ts'
-import type { RowAlias } from '../row-trie.ts'
-import type { PathSegments } from '../rows.ts'
+import type { MemberPathsOf } from '../rows/row-connector.ts'
+import type { RowAlias } from '../rows/row-trie.ts'
+import type { PathSegments } from '../rows/rows.ts'
 import {
   fieldNamesOf,
   judgeModel,

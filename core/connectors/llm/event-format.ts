@@ -1,6 +1,6 @@
 import { headerValues } from '../../request/headers.ts'
 import { type ErrorObject, type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
-import { isRecord } from '../fields.ts'
+import { isRecord } from '../fields/fields.ts'
 
 /** The format of a provider's streams, for requests that asked for one: those whose action says so. */
 export type ProviderEvents = (held: HeldRequest) => EventFormat | null

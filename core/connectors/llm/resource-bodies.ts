@@ -1,7 +1,7 @@
 import { type Refusal, refusal } from '../../request/canonical.ts'
 import type { BodyView, Row } from '../connector.ts'
-import { isRecord } from '../fields.ts'
-import type { PathSegments } from '../rows.ts'
+import { isRecord } from '../fields/fields.ts'
+import type { PathSegments } from '../rows/rows.ts'
 
 /** Names of fields in both spellings of protobuf JSON: `email_address` by `emailAddress`. */
 export type FieldNames = ReadonlyMap<string, string>

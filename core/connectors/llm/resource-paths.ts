@@ -3,8 +3,8 @@ import { refusal } from '../../request/canonical.ts'
 import { decodedFully } from '../../request/percent.ts'
 import { looseName } from '../../request/repeated-names.ts'
 import type { Row } from '../connector.ts'
-import type { RowAlias } from '../row-trie.ts'
-import type { PathSegments } from '../rows.ts'
+import type { RowAlias } from '../rows/row-trie.ts'
+import type { PathSegments } from '../rows/rows.ts'
 
 /**
  * Paths that end in a custom verb (AIP-136): `/v1beta/models/{model}:generateContent`. Rows and paths have the verb as a

@@ -1,8 +1,8 @@
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
-import { scanJson } from '../../request/json-scan.ts'
-import { fold } from '../../request/strict-json.ts'
+import { scanJson } from '../../request/json/json-scan.ts'
+import { fold } from '../../request/json/strict-json.ts'
 import type { Sliced } from '../../sliced.ts'
-import { isRecord } from '../fields.ts'
+import { isRecord } from '../fields/fields.ts'
 import type { Message, MessageEvent } from '../message-protocol.ts'
 
 /** Keys that tell what a message is. No other spelling of them is accepted. */

@@ -1,5 +1,5 @@
 import { type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
-import { isRecord } from '../fields.ts'
+import { isRecord } from '../fields/fields.ts'
 import { acceptsEvents, pathKind } from './endpoint-paths.ts'
 
 const IDLE = ': the request is in progress\n\n'

@@ -1,6 +1,6 @@
 import { type RawHeaders, type Refusal, refusal } from '../../request/canonical.ts'
 import { headerName } from '../../request/header-names.ts'
-import { isRecord } from '../fields.ts'
+import { isRecord } from '../fields/fields.ts'
 import { decodeMirrored } from './mirrored-value.ts'
 import { judgeParameters, PARAMETER } from './parameter-headers.ts'
 

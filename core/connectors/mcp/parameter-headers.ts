@@ -1,5 +1,5 @@
 import { type Refusal, refusal } from '../../request/canonical.ts'
-import { isRecord } from '../fields.ts'
+import { isRecord } from '../fields/fields.ts'
 import { decodeMirrored } from './mirrored-value.ts'
 
 /** Headers with which a client repeats arguments that the tool's schema marks for it, as `Mcp-Param-Region: eu-1`. */

@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import type { ConnectorConfig, ExecuteRequest, ExecuteSpec } from '../connector.ts'
 import { missing, readEndpoint, refuseUnknown, wrong } from '../endpoint.ts'
-import { isRecord } from '../fields.ts'
+import { isRecord } from '../fields/fields.ts'
 import { KNOWN_METHODS } from './methods.ts'
 import { rpcType, toolName, toolType } from './names.ts'
 

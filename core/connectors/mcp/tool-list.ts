@@ -1,6 +1,6 @@
-import { exceedsJsonBounds } from '../../request/json-size.ts'
+import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { Sliced } from '../../sliced.ts'
-import { isRecord } from '../fields.ts'
+import { isRecord } from '../fields/fields.ts'
 
 /** Whether the agent may call a tool of this name, now or after a person agreed. */
 export type MayCall = (toolName: string) => boolean

@@ -1,7 +1,7 @@
 import { isRefusal } from '../../request/canonical.ts'
 import type { ConnectorConfig, MemberPath } from '../connector.ts'
-import { isRecord } from '../fields.ts'
-import { MAX_MASKED } from '../json-members.ts'
+import { isRecord } from '../fields/fields.ts'
+import { MAX_MASKED } from '../fields/json-members.ts'
 import { nameMessage, UNKNOWN } from './message.ts'
 
 type Members = Readonly<Record<string, unknown>>

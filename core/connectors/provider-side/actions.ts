@@ -1,6 +1,6 @@
 import type { Action } from '../../action/action.ts'
 import { isRefusal, type Refusal } from '../../request/canonical.ts'
-import { scanJson } from '../../request/json-scan.ts'
+import { scanJson } from '../../request/json/json-scan.ts'
 import { runSliced } from '../../sliced.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../connector.ts'
 import { actionsOf, namedAction } from '../named-action.ts'

@@ -1,6 +1,6 @@
 import type { Action } from '../../action/action.ts'
 import { type Refusal, refusal } from '../../request/canonical.ts'
-import { CONTAINER, type FoundMembers } from '../../request/member-finder.ts'
+import { CONTAINER, type FoundMembers } from '../../request/json/member-finder.ts'
 import { snakeCase } from '../llm/resource-bodies.ts'
 import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'

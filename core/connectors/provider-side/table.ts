@@ -1,4 +1,4 @@
-import type { FindRules } from '../../request/member-finder.ts'
+import type { FindRules } from '../../request/json/member-finder.ts'
 import { isProviderKind, type ProviderKind } from './kinds.ts'
 
 /** What the requests of one model provider can make it reach or do. */

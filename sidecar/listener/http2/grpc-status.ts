@@ -1,5 +1,5 @@
-import { killReason } from '../../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../../core/wire/kill.ts'
+import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 
 /** Codes of the gRPC protocol. */
 const CODES = {

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import type { KillEntry } from '../../../core/wire/kill.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { answersPing } from '../../http2-ping.ts'
 import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
 import { isSafeField } from '../http1/reply-head.ts'

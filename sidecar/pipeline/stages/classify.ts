@@ -5,10 +5,10 @@ import type {
   HeadReader,
   UploadReader,
 } from '../../../core/connectors/connector.ts'
-import { judgeImpersonation } from '../../../core/connectors/impersonation.ts'
+import { judgeImpersonation } from '../../../core/connectors/credentials/impersonation.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
-import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body.ts'
+import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'

@@ -1,5 +1,5 @@
 import type { Connector, OutboundEdit } from '../../../core/connectors/connector.ts'
-import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials.ts'
+import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'

@@ -1,4 +1,4 @@
-import { lostParameter } from '../../../core/connectors/query-credentials.ts'
+import { lostParameter } from '../../../core/connectors/credentials/query-credentials.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { type Refusal, refusal } from '../../../core/request/canonical.ts'

@@ -1,5 +1,5 @@
 import { isGrpc } from '../../../core/request/grpc.ts'
-import type { HoldBody } from '../../../core/wire/hold.ts'
+import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
 import { bindingOf, boundRequest } from '../binding.ts'

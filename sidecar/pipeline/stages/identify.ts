@@ -1,4 +1,4 @@
-import type { AgentEntry } from '../../../core/wire/sync.ts'
+import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
 import { identify } from '../../identity.ts'
 import { bindConnector } from '../bind-connector.ts'
 import type { Credentials, Exchange, Stage, StageResult } from '../exchange.ts'

@@ -5,9 +5,9 @@ import {
   type LookUpPlace,
   type LookUps,
   MAX_LOOK_UPS,
-} from '../../../core/connectors/look-up.ts'
+} from '../../../core/connectors/binding/look-up.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
-import { hasUnknownTarget } from '../../../core/connectors/target-by-id.ts'
+import { hasUnknownTarget } from '../../../core/connectors/binding/target-by-id.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { askingOf } from '../asking.ts'

@@ -2,8 +2,8 @@ import {
   buildPermissionIndex,
   lookupPermission,
   type PermissionIndex,
-} from '../../../core/decision/permissions.ts'
-import type { PermissionEntry } from '../../../core/wire/sync.ts'
+} from '../../../core/decision/permissions/permissions.ts'
+import type { PermissionEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Bench } from '../main.ts'
 import { absolute } from '../support/report.ts'
 

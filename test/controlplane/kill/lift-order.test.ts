@@ -7,7 +7,7 @@ import {
 } from '../../../controlplane/services/kill-switch.ts'
 import { systemActor } from '../../../controlplane/store/audit.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
-import type { KillAnnouncement } from '../../../core/wire/kill.ts'
+import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, type Replica, startWorld, type World } from '../sync/harness.ts'
 

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { makeRoom, notStored } from '../../../controlplane/services/kill-room.ts'
-import type { KillAnnouncement } from '../../../core/wire/kill.ts'
+import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 import { person, startWorld } from '../sync/harness.ts'
 

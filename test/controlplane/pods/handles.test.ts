@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { SYNC_PATHS } from '../../../core/wire/sync.ts'
+import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { createAskOwners, createHandles } from '../../../sidecar/control/handles.ts'
 import { trafficRecord } from '../../sidecar/journal/traffic-record.ts'
 import { eventually } from '../../support/eventually.ts'

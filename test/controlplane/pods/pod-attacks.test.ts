@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { SYNC_PATHS } from '../../../core/wire/sync.ts'
+import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPod } from './fake-token-review.ts'
 import { OPERATOR_TOKEN, type PodWorld, podIdentity, type Sidecar, startPodWorld } from './pod-world.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { idlePermission, permissionWarnings } from '../../../core/decision/permission-warnings.ts'
+import { idlePermission, permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
 import { startTestInstallation, type TestInstallation } from './installation.ts'
 import { at } from './start.ts'
 

@@ -4,7 +4,7 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { deleteOldSlots, lendSlots } from '../../../controlplane/store/rate-slots.ts'
-import type { SlotsBody } from '../../../core/wire/slots.ts'
+import type { SlotsBody } from '../../../core/wire/gateway/quota-lease.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

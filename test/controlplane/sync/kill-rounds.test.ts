@@ -3,7 +3,7 @@ import { createKillRounds } from '../../../controlplane/sync/kill-rounds.ts'
 import { createKillViews } from '../../../controlplane/sync/kill-views.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
 import { createRoster } from '../../../controlplane/sync/roster.ts'
-import type { KillEntry } from '../../../core/wire/kill.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 
 function connectedGateway() {
   const seqs: number[] = []

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import { type Enrolled, type Replica, startWorld, type World } from './harness.ts'
 
 let world: World

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bumpVersion, currentVersion } from '../../../controlplane/store/config-version.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import { SECTION_NAMES } from '../../../core/snapshot/sections.ts'
-import { beatMacText, manifestMacText } from '../../../core/wire/sync-mac.ts'
+import { beatMacText, manifestMacText } from '../../../core/wire/gateway/sync-mac.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, type Replica, startWorld, type World } from './harness.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { classify, needsBody } from '../../../core/connectors/classify.ts'
 import type { Connector } from '../../../core/connectors/connector.ts'
-import { injectAuth, stripCredentials } from '../../../core/connectors/credentials.ts'
+import { injectAuth, stripCredentials } from '../../../core/connectors/credentials/credentials.ts'
 import { namedAction, oneAction, unmappedAction } from '../../../core/connectors/named-action.ts'
 import { bindConnector, findConnector, indexConnectors } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'

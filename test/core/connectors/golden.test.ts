@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { effectsOf } from '../../../core/connectors/effects.ts'
+import { effectsOf } from '../../../core/connectors/effects/effects.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { canonicalResource } from '../../../core/connectors/names.ts'
 import { nameRulesOf } from '../../../core/connectors/registry.ts'

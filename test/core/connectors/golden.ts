@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { classify, decidingKeys, overridableBody, scannedMembers } from '../../../core/connectors/classify.ts'
 import type { Classification } from '../../../core/connectors/connector.ts'
-import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials.ts'
+import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
 import { type BoundConnector, bindConnector } from '../../../core/connectors/registry.ts'
-import { isPlainJson, parseBody } from '../../../core/request/body.ts'
+import { isPlainJson, parseBody } from '../../../core/request/body/body.ts'
 import {
   type CanonicalRequest,
   isRefusal,
@@ -13,10 +13,10 @@ import {
 } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import { scanJson } from '../../../core/request/json-scan.ts'
+import { scanJson } from '../../../core/request/json/json-scan.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { runSliced } from '../../../core/sliced.ts'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import { inflate, objectId } from '../../../sidecar/pipeline/git-objects.ts'
 
 /** One line of `test/golden/requests/*.json`: a request in no transport's words, and what it is. */

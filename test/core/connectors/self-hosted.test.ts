@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { decidingKeys, nameSeen, needsBody } from '../../../core/connectors/classify.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
-import { checkUserRows } from '../../../core/connectors/user-rows.ts'
+import { checkUserRows } from '../../../core/connectors/rows/user-rows.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import { boundOf, nameRequest } from './golden.ts'
 
 type UserRow = ConnectorEntry['actions'][number]

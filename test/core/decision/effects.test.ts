@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../core/action/action.ts'
 import { decide } from '../../../core/decision/decide.ts'
-import { permissionWarnings } from '../../../core/decision/permission-warnings.ts'
-import { parsePolicyYaml } from '../../../core/decision/policy-document.ts'
-import { runPolicyTests } from '../../../core/decision/policy-tests.ts'
+import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
+import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
+import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { inputOf, type PermissionText, rulesOf } from './fixtures.ts'
 
 type Rule = [pattern: string, decision: PermissionText['decision'], agent?: string]

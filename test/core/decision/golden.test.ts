@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../core/decision/decide.ts'
 import type { Decision, DecisionInput } from '../../../core/decision/decision.ts'
-import { groupNames } from '../../../core/decision/required-groups.ts'
+import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import { type ActionText, inputOf, type RulesText, rulesOf } from './fixtures.ts'
 
 type Wanted = Partial<

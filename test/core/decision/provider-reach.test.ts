@@ -5,7 +5,7 @@ import { findConnector } from '../../../core/connectors/registry.ts'
 import { decideReach } from '../../../core/decision/provider-reach.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
-import { scanJson } from '../../../core/request/json-scan.ts'
+import { scanJson } from '../../../core/request/json/json-scan.ts'
 import { runSliced } from '../../../core/sliced.ts'
 import { type Rules, snapshotOf } from '../../sidecar/pipeline/test-world.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stripCredentials } from '../../../core/connectors/credentials.ts'
+import { stripCredentials } from '../../../core/connectors/credentials/credentials.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
 import { isRefusal, type RawRequest } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'

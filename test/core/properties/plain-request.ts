@@ -1,6 +1,6 @@
 import type { Row } from '../../../core/connectors/connector.ts'
 import { BUILT_IN } from '../../../core/connectors/registry.ts'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import fc from '../../support/fast-check.ts'
 
 export type Provider = Extract<

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { judgeRepeated, judgeSpelling, pickFields } from '../../../core/connectors/fields.ts'
+import { judgeRepeated, judgeSpelling, pickFields } from '../../../core/connectors/fields/fields.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { queryFacts } from '../../../core/request/repeated-names.ts'
 import { readPairs } from '../../../core/request/target.ts'

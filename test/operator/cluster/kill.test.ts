@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { matchKill } from '../../../core/decision/kill-switch.ts'
+import { matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { ClusterOperator } from '../../../operator/cluster-operator.ts'
 import { openStream, type Replica } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'

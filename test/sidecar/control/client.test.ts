@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { SYNC_PATHS } from '../../../core/wire/sync.ts'
+import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import {
   type ClientDeps,
   type ControlClient,

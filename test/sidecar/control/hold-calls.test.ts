@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ChaperoneError } from '../../../core/errors.ts'
-import type { HoldBody } from '../../../core/wire/hold.ts'
+import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import { createControlClient } from '../../../sidecar/control/client.ts'
 import { createHoldCalls } from '../../../sidecar/control/hold-calls.ts'
 import { type Recorder, replyJson, startRecorder } from '../../support/recorder.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { HoldBody } from '../../../core/wire/hold.ts'
+import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type ControlWorld, startControlWorld } from './control-world.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SlotsBody, SlotsReply } from '../../../core/wire/slots.ts'
+import type { SlotsBody, SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
 import { createRate, type Rate } from '../../../sidecar/control/rate.ts'
 
 const LIMIT = 120

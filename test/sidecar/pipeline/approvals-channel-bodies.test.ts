@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { chat } from '../../../core/connectors/chat.ts'
-import { approvalsChannelPolicy } from '../../../core/decision/approvals-channel.ts'
+import { approvalsChannelPolicy } from '../../../core/decision/policies/approvals-channel.ts'
 import { expectRefused, start } from './pipeline-world.ts'
 
 const CHANNEL = 'C0APPROVALS'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   approvalsChannelConnectorsPolicy,
   approvalsChannelElsewherePolicy,
-} from '../../../core/decision/approvals-channel.ts'
+} from '../../../core/decision/policies/approvals-channel.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import type { Rules } from './test-world.ts'

@@ -3,7 +3,7 @@ import {
   approvalsChannelConnectorsPolicy,
   approvalsChannelElsewherePolicy,
   approvalsChannelPolicy,
-} from '../../../core/decision/approvals-channel.ts'
+} from '../../../core/decision/policies/approvals-channel.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { expectRefused, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'

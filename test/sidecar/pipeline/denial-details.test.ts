@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { invalidPolicyEntry } from '../../../core/decision/invalid-policy.ts'
+import { invalidPolicyEntry } from '../../../core/decision/policies/invalid-policy.ts'
 import { expectRefused, LIST, MERGE, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import type { Rules, World } from './test-world.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AuthScheme, OutboundEdit } from '../../../core/connectors/connector.ts'
-import { injectAuth } from '../../../core/connectors/credentials.ts'
+import { injectAuth } from '../../../core/connectors/credentials/credentials.ts'
 import { echoForms } from '../../../sidecar/pipeline/echo-forms.ts'
 import { createEchoMask } from '../../../sidecar/pipeline/echo-mask.ts'
 import type { Answer } from '../../support/recorder.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Answer } from '../../support/recorder.ts'
 import { JSON_BODY, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { exceedsJsonBounds } from '../../../core/request/json-size.ts'
+import { exceedsJsonBounds } from '../../../core/request/json/json-size.ts'
 import { HOSTILE_INPUTS, HOSTILE_RULES } from '../../support/hostile-inputs.ts'
 import { start } from './pipeline-world.ts'
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
-import { exceedsJsonBounds } from '../../../core/request/json-size.ts'
+import { exceedsJsonBounds } from '../../../core/request/json/json-size.ts'
 import { replySse } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pinLines } from '../../../core/wire/pin-lines.ts'
+import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 import type { Answer } from '../../support/recorder.ts'
 import { JSON_BODY, MERGE, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { withoutExposedCredential } from '../../../core/connectors/clear-text.ts'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import { withoutExposedCredential } from '../../../core/connectors/credentials/clear-text.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import { type Recorder, startRecorder } from '../../support/recorder.ts'
 import { createTestCa } from '../../support/test-ca.ts'
 import { expectRefused, LIST, MERGE, start } from './pipeline-world.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import { expectRefused, JSON_BODY, MERGE, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import type { Rule, Rules } from './test-world.ts'

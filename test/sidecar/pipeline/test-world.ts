@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { matchKill } from '../../../core/decision/kill-switch.ts'
+import { matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { makeId } from '../../../core/ids.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
@@ -7,15 +7,15 @@ import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import { PERMISSION_SECTIONS } from '../../../core/snapshot/sections.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../../core/state/lease.ts'
-import type { HoldBody } from '../../../core/wire/hold.ts'
-import type { KillEntry } from '../../../core/wire/kill.ts'
+import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type {
   AgentEntry,
   ConnectorEntry,
   PermissionEntry,
   PolicyEntry,
   SECTION_SCHEMAS,
-} from '../../../core/wire/sync.ts'
+} from '../../../core/wire/gateway/sync.ts'
 import { type AskOwners, createHandles } from '../../../sidecar/control/handles.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { KillEntry } from '../../../../core/wire/kill.ts'
+import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
 import { call } from '../../api/client.ts'
 import { useDeed } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'

@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
-import type { KillEntry } from '../../../../core/wire/kill.ts'
+import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'

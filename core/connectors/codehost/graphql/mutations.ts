@@ -1,11 +1,11 @@
 import type { FieldNode } from 'graphql'
 import type { Action, Effect, RiskLevel } from '../../../action/action.ts'
 import type { ConnectorConfig, Row } from '../../connector.ts'
-import { isRecord } from '../../fields.ts'
+import { isRecord } from '../../fields/fields.ts'
 import { type ActionParts, namedAction } from '../../named-action.ts'
-import { idsIn, repositoriesIn } from '../../target-by-id.ts'
+import { idsIn, repositoriesIn } from '../../binding/target-by-id.ts'
 import { withReferenceActions } from '../references.ts'
-import { DEEDS, type Deed, MILD } from './deeds.ts'
+import { DEEDS, type Deed, MILD } from './mutation-table.ts'
 import { argumentsOf, type Variables } from './values.ts'
 
 /** Effect, risk and hints of a deed by its name, from the REST tables: one place says how dangerous it is. */

@@ -1,5 +1,5 @@
 import type { Parameters } from '../../../action/action.ts'
-import { isRecord } from '../../fields.ts'
+import { isRecord } from '../../fields/fields.ts'
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
 
 /** Folders whose files are programs that the code host, or another one beside it, runs. */

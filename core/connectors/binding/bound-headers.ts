@@ -1,0 +1,175 @@
+import type { RawHeaders } from '../../request/canonical.ts'
+import { ACCOUNT_HEADERS } from '../../request/header-names.ts'
+import { isSecretHeader } from '../credentials/secret-names.ts'
+
+/** Header fields with the reason that they share. Names in lower case, exact: no name is matched by its beginning. */
+export type HeaderGroup = { readonly reason: string; readonly names: readonly string[] }
+
+/**
+ * Fields that may differ between the request on the approval card and the one that is forwarded. Every other field is
+ * part of what an approval is bound to.
+ */
+export const IGNORED_HEADERS: readonly HeaderGroup[] = [
+  {
+    reason: 'hop-by-hop, or written by the gateway',
+    names: [
+      ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te'],
+      ...['trailer', 'transfer-encoding', 'upgrade', 'http2-settings', 'host', 'expect', 'content-length'],
+      'sec-websocket-key',
+    ],
+  },
+  {
+    reason: 'tracing',
+    names: [
+      ...['traceparent', 'tracestate', 'b3', 'x-b3-traceid', 'x-b3-spanid', 'x-b3-parentspanid'],
+      ...['x-b3-sampled', 'x-b3-flags', 'x-request-id', 'x-correlation-id', 'x-client-request-id'],
+      ...['x-datadog-trace-id', 'x-datadog-parent-id', 'x-datadog-sampling-priority', 'x-datadog-origin'],
+      ...['x-datadog-tags', 'sentry-trace', 'x-amzn-trace-id', 'x-cloud-trace-context', 'uber-trace-id'],
+      ...['elastic-apm-traceparent', 'newrelic', 'grpc-trace-bin'],
+    ],
+  },
+  {
+    reason: 'client telemetry',
+    names: [
+      ...['user-agent', 'x-stainless-lang', 'x-stainless-package-version', 'x-stainless-os'],
+      ...['x-stainless-arch', 'x-stainless-runtime', 'x-stainless-runtime-version', 'x-stainless-async'],
+      ...['x-stainless-timeout', 'x-stainless-read-timeout', 'x-stainless-helper'],
+      ...['x-stainless-helper-method', 'x-stainless-poll-helper', 'x-stainless-custom-poll-interval'],
+      ...['x-goog-api-client', 'grpc-timeout'],
+    ],
+  },
+  { reason: 'time of the request', names: ['date'] },
+  {
+    reason: 'retry counters',
+    names: [
+      ...['x-stainless-retry-count', 'amz-sdk-invocation-id', 'amz-sdk-request'],
+      'grpc-previous-rpc-attempts',
+    ],
+  },
+]
+
+/** Added for connectors of one type. */
+export const IGNORED_BY_TYPE: Readonly<Record<string, readonly HeaderGroup[]>> = {
+  payments: [
+    { reason: 'client telemetry', names: ['x-stripe-client-user-agent', 'x-stripe-client-telemetry'] },
+  ],
+  mcp: [{ reason: 'session of the client', names: ['mcp-session-id'] }],
+}
+
+/** Fields of which a part is ignored: the rest of the value is bound and shown. */
+export const PARTLY_IGNORED: readonly HeaderGroup[] = [
+  { reason: 'members whose key begins with `sentry-`, in a value without quotes', names: ['baggage'] },
+  {
+    reason:
+      'a key that an SDK made by itself, where the field is there once: `stripe-<language>-retry-<random UUID>`, `stainless-<language>-retry-<random UUID>`',
+    names: ['idempotency-key'],
+  },
+  {
+    reason: 'the boundary of `multipart/form-data` whose parts are bound one by one',
+    names: ['content-type'],
+  },
+]
+
+/** Bound fields that the card leaves out: they choose how the answer is written, or follow from the body. */
+export const UNINTERESTING_HEADERS: readonly string[] = [
+  ...[
+    'accept',
+    'accept-charset',
+    'accept-encoding',
+    'accept-language',
+    'cache-control',
+    'pragma',
+    'priority',
+  ],
+  ...['dnt', 'sec-gpc', 'sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest'],
+  ...['sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user', 'upgrade-insecure-requests'],
+  ...['sec-websocket-version', 'sec-websocket-extensions'],
+]
+
+/** Added for connectors of one type: fields that repeat the message, and were compared with it. */
+export const UNINTERESTING_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
+  mcp: ['mcp-method', 'mcp-name'],
+}
+
+/** Content types that say no more than the parameters on the card do. */
+const PLAIN_TYPE =
+  /^(?:application\/json|application\/x-www-form-urlencoded|multipart\/form-data)(?: *; *charset="?utf-8"?)?$/i
+
+/** Random UUIDs (version 4) of the languages in which there are SDKs: no part of it can name anything. */
+const AUTOMATIC_KEY =
+  /^(?:stripe|stainless)-(?:node|python|java|kotlin|go|ruby|php|dotnet|csharp)-retry-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+export type BoundHeader = { readonly name: string; readonly value: string }
+
+/**
+ * The header fields that an approval is bound to, in canonical form: names in lower case and sorted, values without
+ * the blanks around them, repeated fields in their order. Equal lists mean that the upstream reads equal fields, but for
+ * the documented ignored ones.
+ */
+export function boundHeaders(connectorType: string, raw: RawHeaders): readonly BoundHeader[] {
+  const ignored = ignoredNames(connectorType)
+  const bound: BoundHeader[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase()
+    if (!ignored.has(name)) bound.push({ name, value: trimBlanks(raw[at + 1] ?? '') })
+  }
+  return bound
+    .flatMap((field) => boundPart(field, bound))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+}
+
+/** Those that the approval card shows. Values that may be credentials are replaced by their length. */
+export function shownHeaders(connectorType: string, bound: readonly BoundHeader[]): readonly BoundHeader[] {
+  return bound
+    .filter(({ name, value }) => !isUninteresting(connectorType, name, value))
+    .map(({ name, value }) =>
+      isSecretHeader(name) ? { name, value: `(not shown: ${value.length} characters)` } : { name, value },
+    )
+}
+
+const BASE: ReadonlySet<string> = namesOf(IGNORED_HEADERS)
+const BY_TYPE: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries(IGNORED_BY_TYPE).map(([type, more]) => [type, namesOf([...IGNORED_HEADERS, ...more])]),
+)
+const UNINTERESTING: ReadonlySet<string> = new Set(UNINTERESTING_HEADERS)
+
+function ignoredNames(connectorType: string): ReadonlySet<string> {
+  return BY_TYPE.get(connectorType) ?? BASE
+}
+
+function namesOf(groups: readonly HeaderGroup[]): ReadonlySet<string> {
+  return new Set(groups.flatMap(({ names }) => names))
+}
+
+function isUninteresting(connectorType: string, name: string, value: string): boolean {
+  if (ACCOUNT_HEADERS.has(name)) return false
+  if (name === 'content-type') return PLAIN_TYPE.test(value)
+  return UNINTERESTING.has(name) || UNINTERESTING_BY_TYPE[connectorType]?.includes(name) === true
+}
+
+/** The part of the field that is bound. Servers join repeated fields to one value, so those are bound whole. */
+function boundPart(field: BoundHeader, all: readonly BoundHeader[]): readonly BoundHeader[] {
+  const { name, value } = field
+  if (name === 'baggage') return withoutSentry(value).map((kept) => ({ name, value: kept }))
+  if (name !== 'idempotency-key' || !AUTOMATIC_KEY.test(value)) return [field]
+  return all.filter((other) => other.name === name).length > 1 ? [field] : []
+}
+
+function withoutSentry(baggage: string): readonly string[] {
+  if (baggage.includes('"')) return [baggage]
+  const kept = baggage.split(',').filter((member) => !/^[ \t]*sentry-/.test(member))
+  return kept.length === 0 ? [] : [kept.join(',')]
+}
+
+/** Only what HTTP allows around a value: `trim` would also take blanks that servers keep. */
+function trimBlanks(value: string): string {
+  let start = 0
+  let end = value.length
+  while (start < end && isBlank(value, start)) start += 1
+  while (end > start && isBlank(value, end - 1)) end -= 1
+  return value.slice(start, end)
+}
+
+function isBlank(value: string, at: number): boolean {
+  return value[at] === ' ' || value[at] === '\t'
+}

@@ -1,0 +1,40 @@
+import type { Action } from '../../action/action.ts'
+import { isRecord } from '../fields/fields.ts'
+
+/** Names under which REST and GraphQL of the code host take the id of what they act upon. */
+const ID = /^(?:repository|organization)_(?:number|id)$|^ids?$|[a-z]Ids?$/
+const NAME = 'repositoryNameWithOwner'
+const MAX_NESTING = 4
+
+/**
+ * True for an action of the code host whose target the request does not tell: a number or a node id does not say whose it
+ * is, and a GraphQL field that has no REST name may lead anywhere.
+ */
+export function hasUnknownTarget({ connector, type, resource, parameters }: Action): boolean {
+  if (connector !== 'codehost' || resource.target !== undefined) return false
+  return OPEN_FIELD.test(type) || idsIn(parameters).length > 0 || repositoriesIn(parameters).length > 0
+}
+
+const OPEN_FIELD = /^codehost\.graphql\.(?!introspect$)/
+
+export type TargetId = { readonly name: string; readonly value: unknown }
+
+/** The ids among the parameters, whatever they stand for. */
+export function idsIn(parameters: unknown): readonly TargetId[] {
+  return membersOf(parameters, 0).filter(({ name }) => ID.test(name))
+}
+
+/** The repositories that the parameters of a GraphQL field name as `owner/name`. */
+export function repositoriesIn(parameters: unknown): readonly unknown[] {
+  return membersOf(parameters, 0).flatMap(({ name, value }) => (name === NAME ? [value] : []))
+}
+
+function membersOf(value: unknown, depth: number): readonly TargetId[] {
+  if (depth > MAX_NESTING) return []
+  if (Array.isArray(value)) return value.flatMap((item) => membersOf(item, depth + 1))
+  if (!isRecord(value)) return []
+  return Object.entries(value).flatMap(([name, item]) => [
+    { name, value: item },
+    ...membersOf(item, depth + 1),
+  ])
+}

@@ -1,0 +1,34 @@
+import type { ConnectorEntry } from '../../wire/gateway/sync.ts'
+
+/** Where the requests of a connector go, as far as clear text is concerned. */
+export type ClearTextUpstream = {
+  readonly url?: string | undefined
+  readonly allowPrivateAddresses: boolean
+  readonly allowPlaintextCredential?: boolean | undefined
+}
+
+type Sender = {
+  readonly upstream: ClearTextUpstream
+  readonly auth?: { readonly type: string } | undefined
+}
+
+/** Reports whether requests leave without TLS. Connections are TLS unless the connector's own URL says otherwise. */
+export function leavesInClear({ url, allowPrivateAddresses }: ClearTextUpstream): boolean {
+  return url !== undefined && allowPrivateAddresses && new URL(url).protocol === 'http:'
+}
+
+/** Reports whether a credential of this connector would cross the network in clear text without permission. */
+export function exposesCredential({ upstream, auth }: Sender): boolean {
+  if (auth?.type === 'none' || upstream.allowPlaintextCredential === true) return false
+  return leavesInClear(upstream)
+}
+
+/** Why such a credential is not sent. */
+export const PLAINTEXT_CREDENTIAL =
+  'The address of its upstream is plain http, so the credential would cross the network in clear text. Use https, or set allowPlaintextCredential: true under upstream of the Connector (allow_plaintext_credential over the API) where clear text is meant.'
+
+/** The entry without a credential that would leave in clear text. */
+export function withoutExposedCredential(entry: ConnectorEntry): ConnectorEntry {
+  if (entry.secret === null || !exposesCredential(entry)) return entry
+  return { ...entry, secret: null, withheld: PLAINTEXT_CREDENTIAL }
+}

@@ -1,0 +1,290 @@
+import { ChaperoneError } from '../../errors.ts'
+import { formatOf } from '../../request/body/body.ts'
+import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
+import { judgePairNames, judgePartNames } from '../../request/method-override.ts'
+import { boundaryOf, readPartNames } from '../../request/body/multipart.ts'
+import { readPair } from '../../request/target.ts'
+import { LIMITS } from '../../wire/limits.ts'
+import type { AuthScheme, Connector, OutboundEdit } from '../connector.ts'
+import { CREDENTIAL_HEADERS } from './credential-headers.ts'
+import { removeMembers } from '../fields/json-members.ts'
+
+/** Query parameters that carry a credential on some API. `key` and `token` mean other things: a connector names them. */
+const QUERY: ReadonlySet<string> = new Set([
+  'access_token',
+  'accesstoken',
+  'oauth_token',
+  'auth_token',
+  'authorization',
+  'api_key',
+  'apikey',
+  'api-key',
+  'x-api-key',
+  'private_token',
+  'job_token',
+  'client_secret',
+])
+
+/** Browsers cannot set headers on WebSockets, so some APIs take the key as a subprotocol. */
+const KEY_SUBPROTOCOL = /^(openai-insecure-api-key|openai-insecure-session-token|bearer|authorization)[.:]/i
+
+/** Removes the agent's own credentials from headers and query; every other byte of both stays as it was. */
+export function stripCredentials(
+  edit: OutboundEdit,
+  connector: Connector,
+  keepQuery: readonly string[] = [],
+): void {
+  const plan = plans.get(connector) ?? newPlan(connector)
+  edit.rawHeaders = keepHeaders(edit.rawHeaders, plan)
+  edit.rawTarget = stripQuery(edit.rawTarget, without(plan.query, keepQuery))
+}
+
+/** The target without credentials in its query, and whether it lost one that the API does not document as a carrier. */
+export function stripTarget(
+  rawTarget: string,
+  connector: Connector,
+  keepQuery: readonly string[],
+): { readonly rawTarget: string; readonly losesOther: boolean } {
+  if (!rawTarget.includes('?')) return { rawTarget, losesOther: false }
+  const plan = plans.get(connector) ?? newPlan(connector)
+  const stripped = stripQuery(rawTarget, without(plan.query, keepQuery))
+  const documented = new Set(connector.carriers.documentedQuery)
+  const isSame = stripped === rawTarget
+  return {
+    rawTarget: stripped,
+    losesOther: !isSame && stripped !== stripQuery(rawTarget, without(documented, keepQuery)),
+  }
+}
+
+function without(names: ReadonlySet<string>, kept: readonly string[]): ReadonlySet<string> {
+  if (kept.length === 0) return names
+  const lower = kept.map((name) => name.toLowerCase())
+  return new Set([...names].filter((name) => !lower.includes(name)))
+}
+
+/** What a connector's carriers mean for header names (in their own spelling, as they come) and query parameters. */
+type Plan = {
+  readonly headers: ReadonlySet<string>
+  readonly query: ReadonlySet<string>
+  readonly known: Map<string, HeaderRole>
+}
+type HeaderRole = 'carrier' | 'subprotocols' | 'other'
+
+const plans = new WeakMap<Connector, Plan>()
+/** Clients may make up names, so the memory has an end. */
+const MAX_KNOWN = 1_024
+
+function newPlan(connector: Connector): Plan {
+  const { headers, query } = connector.carriers
+  const plan: Plan = {
+    headers: new Set([...CREDENTIAL_HEADERS, ...headers]),
+    query: new Set([...QUERY, ...query]),
+    known: new Map(),
+  }
+  plans.set(connector, plan)
+  return plan
+}
+
+function roleOf(name: string, plan: Plan): HeaderRole {
+  const found = plan.known.get(name)
+  if (found !== undefined) return found
+  // Servers that hand headers on as variables read `_` and `-` alike.
+  const lower = name.toLowerCase().replaceAll('_', '-')
+  const other = lower === 'sec-websocket-protocol' ? 'subprotocols' : 'other'
+  const role = plan.headers.has(lower) ? 'carrier' : other
+  if (plan.known.size >= MAX_KNOWN) plan.known.clear()
+  plan.known.set(name, role)
+  return role
+}
+
+function keepHeaders(rawHeaders: readonly string[], plan: Plan): string[] {
+  const kept: string[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    const role = roleOf(name, plan)
+    if (role === 'carrier') continue
+    const value = rawHeaders[i + 1] ?? ''
+    const clean = role === 'subprotocols' ? withoutKeys(value) : value
+    if (clean !== '' || value === '') kept.push(name, clean)
+  }
+  return kept
+}
+
+function withoutKeys(subprotocols: string): string {
+  const items = subprotocols.split(',')
+  const clean = items.filter((item) => !KEY_SUBPROTOCOL.test(item.trim()))
+  return clean.length === items.length ? subprotocols : clean.join(',').trim()
+}
+
+function stripQuery(rawTarget: string, names: ReadonlySet<string>): string {
+  const mark = rawTarget.indexOf('?')
+  if (mark === -1) return rawTarget
+  const query = rawTarget.slice(mark + 1)
+  const kept = stripPairs(query, names)
+  if (kept === query) return rawTarget
+  return kept === '' ? rawTarget.slice(0, mark) : `${rawTarget.slice(0, mark)}?${kept}`
+}
+
+/** Also inside `a=1;token=x`, which older servers read as two parameters, and as `token[]=x`. */
+function stripPairs(text: string, names: ReadonlySet<string>): string {
+  const parts = text.split('&')
+  const kept = parts.flatMap((part) => {
+    if (!part.includes(';')) return isCarrier(part, names) ? [] : [part]
+    const pieces = part.split(';').filter((piece) => !isCarrier(piece, names))
+    return pieces.length === 0 ? [] : [pieces.join(';')]
+  })
+  return kept.join('&')
+}
+
+function isCarrier(part: string, names: ReadonlySet<string>): boolean {
+  return names.has(fieldOf(nameOf(part)))
+}
+
+/** What cannot be decoded names nothing a server would take for a credential; elsewhere it is refused. */
+function nameOf(part: string): string {
+  const pair = readPair(part)
+  return isRefusal(pair) ? '' : pair[0]
+}
+
+export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
+
+/** How a body has to be treated so that no credential of the agent's own passes in it; `limit` in bytes. */
+export type BodyCare =
+  | { readonly kind: 'stream' }
+  | { readonly kind: 'read'; readonly limit: number }
+  | Refusal
+
+/**
+ * What becomes of a body: files stream by; forms, JSON and multipart forms of an API that takes its key in the body are
+ * read; one that does not say what it is, or that is encoded, is refused there, because that API may read it as a form.
+ */
+export function careOfBody(request: CanonicalRequest, { carriers }: Connector): BodyCare {
+  if (carriers.bodyFields.length === 0) return STREAM
+  if (carriers.contentPaths?.some((prefix) => request.rawPath.startsWith(prefix)) === true) return STREAM
+  const { mediaType, encoding, charset } = request.body
+  const format = formatOf(mediaType)
+  const isForm = format !== 'opaque' || isMultipart(mediaType)
+  if (!isForm && mediaType !== undefined && !mediaType.startsWith('text/')) return STREAM
+  if (!isForm) return unreadable('send it with the Content-Type that it has, JSON or a form')
+  if (encoding !== undefined) return unreadable('send it without Content-Encoding')
+  if (charset !== undefined && !UTF8.has(charset)) return unreadable('send it in UTF-8')
+  return { kind: 'read', limit: format === 'opaque' ? LIMITS.heldBodyBytes : LIMITS.decidingBodyBytes }
+}
+
+const STREAM: BodyCare = { kind: 'stream' }
+const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+function isMultipart(mediaType: string | undefined): boolean {
+  return mediaType?.startsWith('multipart/') === true
+}
+
+function unreadable(change: string): Refusal {
+  return refusal('unsupported_body', `the body may carry a credential, so the gateway reads it; ${change}`)
+}
+
+/**
+ * Removes form fields or top-level JSON members that carry a credential; the rest stays byte for byte. `fields` are
+ * lower case. A multipart form with such a part is refused. Bodies of other media types are returned as they are.
+ */
+export function stripBodyFields(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  fields: readonly string[],
+): StrippedBody | Refusal {
+  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase()
+  const names = new Set(fields)
+  if (names.size === 0 || bytes.length === 0) return { bytes, removed: false }
+  if (isMultipart(mediaType)) return judgeParts(bytes, contentType ?? '', names)
+  const format = formatOf(mediaType)
+  if (format === 'opaque') return { bytes, removed: false }
+  if (format === 'json') return removeMembers(bytes, names)
+  return stripForm(bytes, names)
+}
+
+function judgeParts(
+  bytes: Uint8Array,
+  contentType: string,
+  names: ReadonlySet<string>,
+): StrippedBody | Refusal {
+  const boundary = boundaryOf(contentType)
+  if (isRefusal(boundary)) return boundary
+  const parts = readPartNames(bytes, boundary)
+  if (isRefusal(parts)) return parts
+  const overriding = judgePartNames(parts)
+  if (overriding !== null) return overriding
+  const own = parts.find((name) => names.has(fieldOf(name)))
+  if (own === undefined) return { bytes, removed: false }
+  return refusal('unsupported_body', `the part "${own}" carries a credential of your own; leave it out`)
+}
+
+/** `token[]` and ` Token` are read as `token` by some servers. */
+export function fieldOf(name: string): string {
+  const bracket = name.indexOf('[')
+  return (bracket === -1 ? name : name.slice(0, bracket)).trim().toLowerCase()
+}
+
+function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody | Refusal {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return refusal('malformed_request', 'the form body is not valid UTF-8')
+  }
+  const overriding = judgePairNames(text, 'form field')
+  if (overriding !== null) return overriding
+  const kept = stripPairs(text, names)
+  return kept === text ? { bytes, removed: false } : { bytes: new TextEncoder().encode(kept), removed: true }
+}
+
+/** Adds the one credential, replacing a header of the same name. Throws `upstream_failed` for a secret no header can carry. */
+export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
+  if (scheme.type === 'none') return
+  edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
+  edit.rawHeaders.push(headerOf(scheme), credentialValue(checkSecret(secret), scheme))
+}
+
+/** The agent's fields without the one whose name the injected credential has. */
+export function withoutReplaced(rawHeaders: string[], scheme: AuthScheme): string[] {
+  return withoutHeader(rawHeaders, headerOf(scheme).toLowerCase().replaceAll('_', '-'))
+}
+
+function headerOf(scheme: AuthScheme): string {
+  return scheme.type === 'header' ? scheme.header : 'Authorization'
+}
+
+function withoutHeader(rawHeaders: string[], lower: string): string[] {
+  const isNamed = (text: string, at: number): boolean =>
+    at % 2 === 0 && text.length === lower.length && text.toLowerCase().replaceAll('_', '-') === lower
+  if (!rawHeaders.some(isNamed)) return rawHeaders
+  return rawHeaders.filter((_text, at) => !isNamed(rawHeaders[at - (at % 2)] ?? '', 0))
+}
+
+function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'none' }>): string {
+  switch (scheme.type) {
+    case 'bearer':
+      return `Bearer ${secret}`
+    case 'token':
+      return `token ${secret}`
+    case 'basic':
+      return `Basic ${btoa(basicPair(secret, scheme.username))}`
+    case 'header':
+      return secret
+  }
+}
+
+/** Files often end in a newline; anything else that is no visible character would end up as a header of its own. */
+function checkSecret(secret: string): string {
+  const trimmed = secret.trim()
+  if (trimmed === '' || /[^\u0020-\u007e]/.test(trimmed)) {
+    const detail =
+      'the stored credential is empty or holds characters that a header cannot carry; store it again'
+    throw new ChaperoneError('upstream_failed', { detail })
+  }
+  return trimmed
+}
+
+/** Without a user name the secret is `user:password` itself, or a key that stands as the user (payment style). */
+function basicPair(secret: string, username: string | undefined): string {
+  if (username !== undefined) return `${username}:${secret}`
+  return secret.includes(':') ? secret : `${secret}:`
+}

@@ -1,0 +1,24 @@
+import { type CanonicalRequest, type Refusal, refusal } from '../../request/canonical.ts'
+import { headerName } from '../../request/header-names.ts'
+import type { BoundConnector } from '../registry.ts'
+
+/**
+ * Refuses a header with which the request acts as another user, unless the Connector lists it: servers trust such
+ * headers beside the credential that the gateway adds.
+ */
+export function judgeImpersonation(
+  { entry }: BoundConnector,
+  { rawHeaders }: CanonicalRequest,
+): Refusal | null {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const { lower, isImpersonation } = headerName(rawHeaders[at] ?? '')
+    if (!isImpersonation || isListed(lower, entry.impersonationHeaders)) continue
+    const detail = `the header ${lower} makes the request act as another user, and the Connector "${entry.name}" does not list it in impersonationHeaders; remove it`
+    return refusal('ambiguous_request', detail)
+  }
+  return null
+}
+
+function isListed(lower: string, listed: readonly string[] = []): boolean {
+  return listed.some((name) => name.toLowerCase() === lower)
+}

@@ -1,0 +1,33 @@
+import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
+import { readPairs } from '../../request/target.ts'
+import { stripTarget } from './credentials.ts'
+import type { BoundConnector } from '../registry.ts'
+
+/** A request without the credentials of the agent in its query. */
+export type StrippedRequest = {
+  readonly request: CanonicalRequest
+  /** It lost a parameter that the API does not document as a carrier, and that may select what it acts upon. */
+  readonly losesOther: boolean
+}
+
+/** Removes credentials from the query, so that a request is named, decided, bound and shown as it leaves. */
+export function stripRequest(
+  request: CanonicalRequest,
+  { connector, entry }: BoundConnector,
+): StrippedRequest {
+  if (request.rawQuery === '') return { request, losesOther: false }
+  const { rawTarget, losesOther } = stripTarget(request.rawTarget, connector, entry.keepQuery ?? [])
+  if (rawTarget === request.rawTarget) return { request, losesOther }
+  const mark = rawTarget.indexOf('?')
+  const rawQuery = mark === -1 ? '' : rawTarget.slice(mark + 1)
+  const query = readPairs(rawQuery)
+  return { request: { ...request, rawTarget, rawQuery, query: isRefusal(query) ? [] : query }, losesOther }
+}
+
+/** The refusal of a write that lost such a parameter. */
+export function lostParameter({ entry }: BoundConnector): Refusal {
+  return refusal(
+    'ambiguous_request',
+    `the query holds a parameter with the name of a credential, which would be removed from a write: send credentials in a header, or list the parameter in keepQuery of the Connector "${entry.name}" where it selects what the request acts upon`,
+  )
+}

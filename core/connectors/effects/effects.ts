@@ -1,0 +1,78 @@
+import type { Action, Parameters } from '../../action/action.ts'
+import { EFFECT_CLASSES, type EffectClass } from '../../action/effect-class.ts'
+import { type EffectEntry, readEffects } from './effect-table.ts'
+import { CHAT_EFFECTS } from './chat.ts'
+import { CODEHOST_EFFECTS } from './codehost.ts'
+import { effectsOfFields } from './fields/of-fields.ts'
+import { LLM_A_EFFECTS } from './llm-a.ts'
+import { LLM_B_EFFECTS } from './llm-b.ts'
+import { LLM_C_EFFECTS } from './llm-c.ts'
+import { PAYMENTS_EFFECTS } from './payments.ts'
+import { PROVIDER_SIDE_EFFECTS } from './provider-side.ts'
+import { once } from '../once.ts'
+
+/** The tables of the connector types whose operations are classified, read on first use. */
+const TABLES: ReadonlyMap<string, () => EffectTable> = new Map(
+  [
+    ['codehost', CODEHOST_EFFECTS] as const,
+    ['llm_a', LLM_A_EFFECTS + PROVIDER_SIDE_EFFECTS] as const,
+    ['llm_b', LLM_B_EFFECTS + PROVIDER_SIDE_EFFECTS] as const,
+    ['llm_c', LLM_C_EFFECTS + PROVIDER_SIDE_EFFECTS] as const,
+    ['payments', PAYMENTS_EFFECTS] as const,
+    ['chat', CHAT_EFFECTS] as const,
+  ].map(([type, text]) => [type, once(() => tableOf(type, text))]),
+)
+
+type EffectTable = {
+  readonly entries: readonly EffectEntry[]
+  readonly byType: ReadonlyMap<string, readonly EffectClass[]>
+  readonly reads: readonly EffectClass[] | null
+}
+
+const NONE: readonly EffectClass[] = Object.freeze([])
+
+/**
+ * The effect classes of an action, in the order of the list: those of its name and those that this
+ * request adds by its fields. Null
+ * where they are not known: the name belongs to a classified connector type and to no operation of its catalogue
+ * (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Types that have no table (`mcp`,
+ * `generic`, `webhook`, an agent's own) have the classes that a Connector declares, else none.
+ */
+export function effectsOf(action: Classified): readonly EffectClass[] | null {
+  const known = effectsOfName(action)
+  if (known === null && action.effects === undefined) return null
+  const own = [...(action.effects ?? []), ...effectsOfFields({ parameters: NO_PARAMETERS, ...action })]
+  if (own.length === 0) return known ?? NONE
+  const all = new Set([...(known ?? []), ...own])
+  return EFFECT_CLASSES.filter((effect) => all.has(effect))
+}
+
+/** Without parameters the classes are those of the name. */
+type Classified = Pick<Action, 'type' | 'connector' | 'effect' | 'effects'> &
+  Partial<Pick<Action, 'parameters'>>
+
+const NO_PARAMETERS: Parameters = Object.freeze({})
+
+function effectsOfName({ type, effect }: Pick<Action, 'type' | 'effect'>): readonly EffectClass[] | null {
+  if (UNREAD.has(type)) return null
+  const table = TABLES.get(type.slice(0, Math.max(0, type.indexOf('.'))))?.()
+  if (table === undefined) return NONE
+  return table.byType.get(type) ?? (effect === 'read' && !OPEN_END.test(type) ? table.reads : null)
+}
+
+/** Names of requests that show nothing of what they do. */
+const UNREAD: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
+const OPEN_END = /^[^.]+\.(unmapped|tunnel|websocket)\./
+
+function tableOf(connector: string, text: string): EffectTable {
+  const entries = readEffects(text)
+  const byType = new Map(
+    entries.flatMap(({ effects, names }) => names.map((name) => [`${connector}.${name}`, effects] as const)),
+  )
+  return { entries, byType, reads: entries.find(({ isForReads }) => isForReads)?.effects ?? null }
+}
+
+/** The lines of a connector type's table, for documentation and tests; empty for types without one. */
+export function effectEntries(connectorType: string): readonly EffectEntry[] {
+  return TABLES.get(connectorType)?.().entries ?? []
+}

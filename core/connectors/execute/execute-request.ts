@@ -1,0 +1,115 @@
+import { type Action, isBeside } from '../../action/action.ts'
+import { parseBody } from '../../request/body/body.ts'
+import { type CanonicalRequest, isRefusal, type Refusal } from '../../request/canonical.ts'
+import { canonicalise } from '../../request/canonicalise.ts'
+import { canonicalTarget } from '../binding/canonical-target.ts'
+import { classify, decidingKeys } from '../classify.ts'
+import type { ExecuteRequest, ExecuteSpec } from '../connector.ts'
+import { baseOf } from '../domains.ts'
+import { missing, wrong } from '../endpoint.ts'
+import { type BoundConnector, findConnector, type HostIndex } from '../registry.ts'
+
+/** A request that an action stands for, and who will carry it. */
+export type ActionRequest = {
+  readonly request: ExecuteRequest
+  readonly scheme: 'http' | 'https'
+  readonly canonical: CanonicalRequest
+}
+
+const UTF8 = new TextEncoder()
+
+/**
+ * The request that an action stands for, read back as a gateway will read it: it must be for a host of such a connector
+ * and be this very action, or it is a `validation` refusal that says what to change. `records` are the gateway's
+ * connectors of the action's type, in its order; the first one makes the request.
+ */
+export function requestOfAction(
+  records: readonly BoundConnector[],
+  spec: ExecuteSpec,
+  hosts: HostIndex,
+): ActionRequest | Refusal {
+  const [first] = records
+  if (first === undefined) return wrong('type', `no connector can do ${spec.type}`)
+  const request = first.connector.toRequest?.(spec, first.config)
+  if (request === undefined)
+    return wrong('type', `the connector ${first.connector.name} makes no requests from actions`)
+  if (isRefusal(request)) return request
+  if (isVague(records, spec, request))
+    return missing(first.connector.name === 'mcp' ? 'parameters.url' : 'resource.target')
+  const { scheme, canonical } = readBack(first, request)
+  if (isRefusal(canonical)) return wrong('parameters', canonical.detail)
+  return judge(spec, { request, scheme, canonical }, hosts) ?? { request, scheme, canonical }
+}
+
+/**
+ * The connectors that the request of an action would go to, of all `records` of its type. The address that the spec
+ * states names one of them. Without one, or where no request can be made of the spec, all of them fit.
+ */
+export function connectorsOfAction(
+  records: readonly BoundConnector[],
+  spec: ExecuteSpec,
+  hosts: HostIndex,
+): readonly BoundConnector[] {
+  if (records.length < 2) return records
+  return [...new Set(records.map((record) => ownerOf(record, spec, hosts)))]
+}
+
+/** The connector at the host of the request that this one would make; itself where that is none of its type. */
+function ownerOf(record: BoundConnector, spec: ExecuteSpec, hosts: HostIndex): BoundConnector {
+  const request = record.connector.toRequest?.(spec, record.config)
+  if (request === undefined || isRefusal(request)) return record
+  const { canonical } = readBack(record, request)
+  const owner = isRefusal(canonical) ? null : findConnector(hosts, canonical.host, canonical.port)
+  return owner?.connector.name === record.connector.name ? owner : record
+}
+
+/** A request as a gateway will read it. */
+function readBack({ config }: BoundConnector, { method, target, host, headers }: ExecuteRequest) {
+  const scheme = baseOf(config)?.scheme ?? 'https'
+  const rawHeaders = ['Host', host, ...headers]
+  const canonical = canonicalise({ method, target, rawHeaders, httpVersion: '1.1', scheme, sources: {} })
+  return { scheme, canonical }
+}
+
+/** Servers of one's own are told apart by their address alone: where there are several, it must be said. */
+const OWN_SERVERS: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
+
+function isVague(records: readonly BoundConnector[], spec: ExecuteSpec, request: ExecuteRequest): boolean {
+  return records.some(({ connector, config }) => {
+    const other = OWN_SERVERS.has(connector.name) ? connector.toRequest?.(spec, config) : undefined
+    return other !== undefined && (isRefusal(other) || other.host !== request.host)
+  })
+}
+
+function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: HostIndex): Refusal | null {
+  const owner = findConnector(hosts, canonical.host, canonical.port)
+  const type = spec.type.slice(0, spec.type.indexOf('.'))
+  if (owner === null || owner.connector.name !== type)
+    return wrong('resource', `${canonical.host} is no host of a ${type} connector of this gateway`)
+  const bytes = request.body === undefined ? new Uint8Array() : UTF8.encode(request.body)
+  const body = parseBody(bytes, canonical.body, decidingKeys(owner, canonical))
+  const named = isRefusal(body) ? body : classify(owner, canonical, body)
+  if (isRefusal(named)) return wrong('parameters', named.detail)
+  if (named.kind === 'candidates') return wrong('parameters', 'do not say which action this is')
+  const own = named.actions.filter((action) => !isBeside(action))
+  const other = own.find((action) => action.type !== spec.type)
+  if (other !== undefined)
+    return wrong('parameters', `make it ${other.type}: submit it under that name, or correct the parameters`)
+  return judgeTarget(spec, own, type)
+}
+
+/**
+ * The request must be for the target that the spec states: rules and the approver judge by it. Servers of one's own have
+ * addresses as targets, which were compared when the request was made.
+ */
+function judgeTarget(spec: ExecuteSpec, actions: readonly Action[], type: string): Refusal | null {
+  const stated = canonicalTarget(type, spec.resource)
+  if (stated === undefined || OWN_SERVERS.has(type)) return null
+  const made = actions.map(({ resource }) => canonicalTarget(type, resource))
+  const other = made.find((target) => target !== undefined && target !== stated)
+  if (other === undefined) return null
+  return wrong(
+    'resource.target',
+    `is not ${other}, which the request is for: submit it with that target, or correct the parameters`,
+  )
+}

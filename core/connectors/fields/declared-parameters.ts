@@ -1,0 +1,103 @@
+import { matchesPattern, type Pattern } from '../../action/pattern.ts'
+import { nearest } from '../../nearest.ts'
+import { plainName } from '../../request/repeated-names.ts'
+import { createCatalogue } from '../catalogue.ts'
+import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from '../chat.ts'
+import { DEEDS } from '../codehost/graphql/mutation-table.ts'
+import type { CatalogueRow } from '../connector.ts'
+import { once } from '../once.ts'
+
+/** A parameter that no row in a scope declares. */
+export type UndeclaredParameter = {
+  /** The scope also covers actions without rows, whose parameters may have any name. */
+  readonly isCertain: boolean
+  readonly hint: string
+}
+
+/**
+ * Looks the parameter up in the rows of the actions that the patterns match. Null where one of them declares it, and
+ * where none of the actions has a row.
+ */
+export function undeclaredParameter(
+  patterns: readonly Pattern[],
+  parameter: string,
+): UndeclaredParameter | null {
+  const name = plainName(parameter)
+  const scope = scopeOf(patterns)
+  if (scope.names.size === 0 || scope.names.has(name)) return null
+  const meant = nearest(name, [...scope.names])
+  const isInGraphql = scope.hasCodehost && /[A-Z]/.test(name)
+  return {
+    isCertain: !scope.coversOthers && !isInGraphql,
+    hint:
+      meant === undefined
+        ? `request.body.${name} reads the body as sent`
+        : `did you mean parameters.${meant}?`,
+  }
+}
+
+type Scope = {
+  readonly names: ReadonlySet<string>
+  readonly coversOthers: boolean
+  readonly hasCodehost: boolean
+}
+
+function scopeOf(patterns: readonly Pattern[]): Scope {
+  const types = [...declared()].filter(([type]) =>
+    patterns.some((pattern) => matchesPattern(pattern, type, 'tighten')),
+  )
+  return {
+    names: new Set(types.flatMap(([, names]) => [...(names ?? [])])),
+    coversOthers: patterns.some(coversOthers) || types.some(([, names]) => names === null),
+    hasCodehost: types.some(([type]) => type.startsWith('codehost.')),
+  }
+}
+
+/** Actions of every connector type that no row describes. */
+const WITHOUT_ROW = ['unmapped.post', 'tunnel.open', 'websocket.open']
+
+function coversOthers(pattern: Pattern): boolean {
+  const types = connectorTypes()
+  const [type = ''] = pattern.prefix.split('.')
+  if (!types.includes(type) || !pattern.prefix.includes('.')) return true
+  if (WITHOUT_ROW.some((name) => matchesPattern(pattern, `${type}.${name}`, 'tighten'))) return true
+  return ![...declared().keys()].some((known) => matchesPattern(pattern, known, 'tighten'))
+}
+
+const connectorTypes = once(() => [...createCatalogue().connectors])
+
+/** The names that rows declare by action type; null for a type that has an entry without a template. */
+const declared = once(() => {
+  const { connectors, rows } = createCatalogue()
+  const found = new Map<string, Set<string> | null>()
+  for (const connector of connectors) {
+    for (const row of rows(connector)) addRow(found, row, connector)
+  }
+  for (const deed of [...DEEDS.values()].flat())
+    addNames(found, `codehost.${deed.action}`, deed.parameters.values())
+  for (const type of PUSHES) addNames(found, type, ['ref', 'sha', 'before'])
+  return found
+})
+
+/** References of a push have these names and parameters. */
+const PUSHES = ['git.push', 'branch.create', 'branch.delete'].map((name) => `codehost.${name}`)
+
+type Declared = Map<string, Set<string> | null>
+
+function addRow(found: Declared, row: CatalogueRow, connector: string): void {
+  const { type, template, parameters = [] } = row
+  if (template === undefined || found.get(type) === null) {
+    found.set(type, null)
+    return
+  }
+  const always = connector === 'chat' ? [...CHANNEL_FIELDS, ...FURTHER_CHANNEL_FIELDS] : []
+  const inPath = [...template.matchAll(/\{([a-z][a-z0-9_]*)/g)].flatMap(([, name]) => name ?? [])
+  const names = [...parameters.map(plainName), ...inPath, ...always]
+  found.set(type, new Set([...(found.get(type) ?? []), ...names]))
+}
+
+function addNames(found: Declared, type: string, names: Iterable<string>): void {
+  const known = found.get(type)
+  if (known === undefined || known === null) return
+  for (const name of names) known.add(name)
+}

@@ -1,0 +1,139 @@
+import type { Parameters } from '../../action/action.ts'
+import { type Refusal, refusal } from '../../request/canonical.ts'
+import { looseName, type Pairs, plainName, repeatedName } from '../../request/repeated-names.ts'
+import type { BodyView, Row } from '../connector.ts'
+
+/** Fields that are whole numbers even where a form or query can only spell them. */
+const NUMBERS = new Set(['amount', 'unit_amount', 'amount_to_capture', 'application_fee_amount', 'quantity'])
+
+/**
+ * The declared body and query fields of a row as parameters. A form field of the declared name or with brackets after
+ * it (`items[0][price]`) counts. A list that is given twice, be it once in the query and once in the body, is the list of
+ * all its values; other fields are there once (see judgeRepeated).
+ */
+export function pickFields(
+  names: readonly string[] | undefined,
+  query: Pairs,
+  body: BodyView | undefined,
+): Parameters {
+  if (names === undefined) return {}
+  const fromQuery: Record<string, unknown> = {}
+  const fromBody: Record<string, unknown> = {}
+  pickPairs(names, query, fromQuery)
+  if (body?.kind === 'form') pickPairs(names, body.fields, fromBody)
+  if (body?.kind === 'json') pickMembers(names, body.value, fromBody)
+  for (const [name, value] of Object.entries(fromQuery)) {
+    fromBody[name] = Object.hasOwn(fromBody, name) ? [value, fromBody[name]].flat() : value
+  }
+  return withMembers(fromBody)
+}
+
+/** Refuses a field of the row that is there more than once, in query and body together, unless the row says that it is a list. */
+export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined): Refusal | null {
+  const lists = row.lists ?? []
+  const names = row.parameters?.filter((name) => !lists.includes(name)) ?? []
+  if (names.length === 0) return null
+  const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
+  const fromBody: Pairs = body?.kind === 'form' ? body.fields : members.map((name) => [name, ''])
+  // Spellings of JSON members are judged by the strict parser.
+  const pairs =
+    query.some(([name]) => isOneOf(names, name)) || body?.kind === 'form' ? [...query, ...fromBody] : []
+  const repeated = repeatedName(names, pairs)
+  if (repeated === null) return null
+  return refusal(
+    'ambiguous_request',
+    `"${repeated}" is there more than once, and servers take the first or the last: send it once, in query or body, with ";" as %3B`,
+  )
+}
+
+/**
+ * Refuses a field of a query or form under a name that only some servers take for one of these: with blanks in front or
+ * behind, in other letters, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. Under its own name it is read.
+ * Members of JSON are judged by the names `inJson` only.
+ */
+export function judgeSpelling(
+  names: readonly string[],
+  query: Pairs,
+  body: BodyView | undefined,
+  inJson: readonly string[] = [],
+): Refusal | null {
+  const pairs = body?.kind === 'form' ? [...query, ...body.fields] : query
+  const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
+  const sent = pairs.map(([name]) => name)
+  const isRead = (name: string) =>
+    names.includes(plainName(name)) && name.includes('[') === name.includes(']')
+  return (
+    judgeNames(names, sent, isRead) ?? judgeNames(inJson, members, (name: string) => inJson.includes(name))
+  )
+}
+
+function judgeNames(
+  names: readonly string[],
+  sent: readonly string[],
+  isRead: (name: string) => boolean,
+): Refusal | null {
+  if (sent.length === 0 || names.length === 0) return null
+  const wanted = new Map(names.map((name) => [looseName(name), name]))
+  for (const name of sent) {
+    if (isRead(name)) continue
+    const found = carelessNames(name).find((reading) => wanted.has(reading))
+    if (found === undefined) continue
+    return refusal(
+      'ambiguous_request',
+      `some servers take "${name.slice(0, 64)}" for "${wanted.get(found)}": send that name, or another`,
+    )
+  }
+  return null
+}
+
+/** What servers make of a name: brackets around it are dropped; blanks and dots in it, and a lone bracket, are `_`. */
+function carelessNames(name: string): readonly string[] {
+  const loose = looseName(name)
+  const bare = looseName(loose.replace(/^[[\]]+/, '').replace(/[[\]].*$/s, ''))
+  const lone = loose.includes(']') ? [] : [loose.replaceAll(/[ .[]/g, '_')]
+  return [looseName(plainName(loose)), bare, looseName(plainName(loose)).replaceAll(/[ .]/g, '_'), ...lone]
+}
+
+function isOneOf(names: readonly string[], name: string): boolean {
+  const loose = looseName(name)
+  return names.some((one) => loose.startsWith(looseName(one)))
+}
+
+/** A field that is given plainly and with brackets too is a list of both: servers take one or the other. */
+function withMembers(fields: Record<string, unknown>): Parameters {
+  for (const [name, value] of Object.entries(fields)) {
+    const bracket = name.indexOf('[')
+    const plain = bracket === -1 ? name : name.slice(0, bracket)
+    if (plain !== name && Object.hasOwn(fields, plain)) fields[plain] = [fields[plain], value].flat()
+  }
+  return fields
+}
+
+function pickPairs(names: readonly string[], pairs: Pairs, into: Record<string, unknown>): void {
+  const own = new Map<string, string[]>()
+  for (const [name, value] of pairs) {
+    const bracket = name.indexOf('[')
+    if (!names.includes(bracket === -1 ? name : name.slice(0, bracket))) continue
+    own.set(name, [...(own.get(name) ?? []), value])
+  }
+  for (const [name, values] of own) {
+    const typed = values.map((value) => readValue(name, value))
+    into[name] = typed.length === 1 ? typed[0] : typed
+  }
+}
+
+function readValue(name: string, value: string): string | number {
+  return NUMBERS.has(name) && /^(0|[1-9][0-9]{0,14})$/.test(value) ? Number(value) : value
+}
+
+function pickMembers(names: readonly string[], value: unknown, into: Record<string, unknown>): void {
+  if (!isRecord(value)) return
+  for (const name of names) {
+    if (Object.hasOwn(value, name)) into[name] = value[name]
+  }
+}
+
+/** A JSON object, as opposed to arrays, scalars and null. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,29 @@
+import { type Base, baseOf, stripPrefix } from '../domains.ts'
+import type { RowNaming } from './row-connector.ts'
+import type { RowTrie } from './row-trie.ts'
+
+/**
+ * One tree of rows, whose templates begin with `root` (`v1`, `api`). A `baseUrl` may put it under a path: both
+ * `https://host/proxy` and `https://host/proxy/v1` mean that `/proxy/v1/…` is the surface. Elsewhere on that host
+ * nothing is described. Other domains may be names of the same instance, so there the surface is at the root, too.
+ */
+export function prefixedSurface(
+  trie: () => RowTrie,
+  root: string,
+): Required<Pick<RowNaming, 'surface' | 'below'>> {
+  const nothing: RowTrie[] = []
+  const prefixOf = ({ segments }: Base) => (segments.at(-1) === root ? segments.slice(0, -1) : segments)
+  return {
+    surface(request, config) {
+      const base = baseOf(config)
+      if (base === null) return { tries: [trie()], path: request }
+      const path = stripPrefix(request, [prefixOf(base)])
+      if (base.host !== request.host) return { tries: [trie()], path: path ?? request }
+      return path === null ? { tries: nothing, path: request } : { tries: [trie()], path }
+    },
+    below(config) {
+      const base = baseOf(config)
+      return base === null ? null : { trie: trie(), prefixes: [prefixOf(base)] }
+    },
+  }
+}

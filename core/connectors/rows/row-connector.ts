@@ -1,0 +1,234 @@
+import type { Action, Parameters } from '../../action/action.ts'
+import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
+import type { BodyView, Classification, ConnectorConfig, Row } from '../connector.ts'
+import { isRecord, judgeRepeated, judgeSpelling, pickFields } from '../fields/fields.ts'
+import { namedAction, oneAction, settledByServer, unmappedAction } from '../named-action.ts'
+import { type Below, isNearMiss, isNearPrefix, isStricterElsewhere, nearMiss } from './near-miss.ts'
+import { bodyKeys, chooseRows } from './row-choice.ts'
+import type { CompiledRow, RowTrie } from './row-trie.ts'
+import { lookUp, lookUpWrites, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
+
+/** How one connector names requests by rows. */
+export type RowNaming = {
+  readonly connector: string
+  /** The trees to look in for this request, and the path without a self-hosted prefix. */
+  surface(
+    request: CanonicalRequest,
+    config: ConnectorConfig,
+  ): { tries: readonly RowTrie[]; path: PathSegments }
+  /** Prefixes of a self-hosted instance, below which the rows of a tree are; null for none. */
+  below?(config: ConnectorConfig): Below | null
+  /** Body formats that the API reads; others hide from us what they might tell it. */
+  readonly formats: ReadonlySet<'json' | 'form'>
+  /** Fields that any method of the API may read, whether or not its row names them. */
+  readonly always?: readonly string[]
+  /** Fields that become parameters wherever they stand, without being asked of a body that cannot be read. */
+  readonly further?: readonly string[]
+  /** Who is acted upon, from the template's and the row's parameters. */
+  resource(parameters: Parameters): {
+    readonly target?: string | undefined
+    readonly account?: string | undefined
+  }
+}
+
+/**
+ * Names a request by the connector's rows; what no row describes is `<connector>.unmapped.<method>`. Where the path has
+ * rows that change something, and this method has none, a server may do any of them all the same: they are candidates.
+ */
+export function parseByRows(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+  config: ConnectorConfig,
+): Classification {
+  const match = findRows(naming, request, config)
+  if (isRefusal(match)) return match
+  const rows = match === null ? [] : chooseRows(match.rows, request, body)
+  if (isRefusal(rows)) return rows
+  if (match === null || rows.length === 0) return nameUnmapped(naming, request, body, config)
+  const unread = judgeFields(naming, rows, body)
+  if (unread !== null) return unread
+  const repeated = rows.map(({ row }) => judgeRepeated(row, request.query, body)).find((one) => one !== null)
+  if (repeated !== undefined) return repeated
+  const misspelt = rows
+    .map(({ row }) => judgeSpelling(fieldNames(naming, row), request.query, body, naming.always))
+    .find((one) => one !== null)
+  if (misspelt !== undefined) return misspelt
+  const actions = rows.map(({ row }) => actionOf(naming, row, { match, request, body, config }))
+  return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
+}
+
+function nameUnmapped(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+  config: ConnectorConfig,
+): Classification {
+  const unmapped = unmappedAction(naming.connector, request, config)
+  if (unmapped.effect === 'read') return oneAction(unmapped)
+  const { tries, path } = naming.surface(request, config)
+  const found = { request, body, config }
+  const actions = [unmapped]
+  for (const trie of tries) {
+    const writes = lookUpWrites(trie, path)
+    if (isRefusal(writes)) return writes
+    const unread = judgeFields(
+      naming,
+      writes.flatMap(({ rows }) => rows),
+      body,
+    )
+    if (unread !== null) return unread
+    for (const match of writes)
+      actions.push(...match.rows.map(({ row }) => actionOf(naming, row, { match, ...found })))
+  }
+  return settledByServer(actions)
+}
+
+function judgeFields(
+  naming: RowNaming,
+  rows: readonly CompiledRow[],
+  body: BodyView | undefined,
+): Refusal | null {
+  const hasFields = rows.some(({ row }) => row.bodyIsContent !== true && fieldNames(naming, row).length > 0)
+  return hasFields ? judgeUnread(naming, body) : null
+}
+
+/** Top-level body keys that the class of this request depends on. */
+export function rowKeys(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): readonly string[] {
+  const match = findRows(naming, request, config)
+  return match === null || isRefusal(match) || match.rows.length === 1 ? [] : bodyKeys(match.rows)
+}
+
+/**
+ * Members that name and describe a request with a JSON body, as paths: those of the rows and `others`. Null for requests
+ * without a body, and for uploads of files.
+ */
+export function describedMembers(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+  others: MemberPathsOf,
+): readonly string[] | null {
+  const match = findRows(naming, request, config)
+  if (match === null && WITH_BODY.has(request.method)) return others.paths
+  if (match === null || isRefusal(match) || !match.rows.every(({ row }) => hasJson(row))) return null
+  const known = described.get(match.rows)
+  if (known !== undefined) return known
+  const names = match.rows.flatMap(({ row }) => fieldNames(naming, row))
+  const members = [...new Set([...bodyKeys(match.rows), ...names.flatMap(others.spellings), ...others.paths])]
+  described.set(match.rows, members)
+  return members
+}
+
+/** What an API reads beside the fields of its rows, and how it spells these. */
+export type MemberPathsOf = {
+  readonly paths: readonly string[]
+  readonly spellings: (name: string) => readonly string[]
+}
+
+const described = new WeakMap<readonly CompiledRow[], readonly string[]>()
+
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
+
+function hasJson({ effect, bodies, method }: Row): boolean {
+  return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute')
+}
+
+/** True where every row of this method and path declares opaque bodies. */
+export function rowsAreOpaque(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): boolean {
+  return everyRow(findRows(naming, request, config), ({ bodies }) => bodies === 'opaque')
+}
+
+/** True where every row of this method and path needs no credential. */
+export function rowsAreAnonymous(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): boolean {
+  return everyRow(findRows(naming, request, config), ({ isAnonymous }) => isAnonymous === true)
+}
+
+function everyRow(match: RowMatch | Refusal | null, holds: (row: Row) => boolean): boolean {
+  return match !== null && !isRefusal(match) && match.rows.every(({ row }) => holds(row))
+}
+
+function findRows(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): RowMatch | Refusal | null {
+  const { tries, path } = naming.surface(request, config)
+  for (const trie of tries) {
+    const match = lookUp(trie, request.method, path)
+    if (match === null) continue
+    if (isRefusal(match)) return match
+    return isStricterElsewhere(trie, request.method, path.segments, match.rows) ? nearMiss() : match
+  }
+  const below = naming.below?.(config) ?? null
+  if (below !== null && isNearPrefix(below, request.segments)) return nearMiss()
+  return judgeUnmatched(tries, request.method, path)
+}
+
+/** A path without a row may still be one that another server reads as a listed one: that is refused, not named. */
+function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSegments): Refusal | null {
+  if (path.segments.some((segment) => segment.includes('/'))) {
+    return refusal(
+      'ambiguous_request',
+      'the path holds an encoded slash (%2F) where no parameter may hold one',
+    )
+  }
+  if (path.rawSegments.some((segment) => segment.includes(';'))) return pathParameter()
+  return tries.some((trie) => isNearMiss(trie, method, path.segments)) ? nearMiss() : null
+}
+
+/**
+ * Whoever asks with a body wants to know what is in it. Where the row's fields stand in a body that cannot be read as
+ * the API may read it, nobody can be told: many servers parse JSON and forms whatever the label says.
+ */
+function judgeUnread({ formats, always }: RowNaming, body: BodyView | undefined): Refusal | null {
+  if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)
+  if (always !== undefined && body?.kind === 'json' && !isRecord(body.value))
+    return refusal('malformed_request', 'the JSON of the body is no object, so its fields cannot be told')
+  const isHidden = body?.kind === 'opaque' || (body?.kind === 'form' && !formats.has('form'))
+  if (!isHidden) return null
+  const wanted = formats.has('form')
+    ? 'application/json or application/x-www-form-urlencoded'
+    : 'application/json'
+  return refusal('unsupported_body', `the rules for this request depend on its body; send it as ${wanted}`)
+}
+
+type Found = {
+  readonly match: RowMatch
+  readonly request: CanonicalRequest
+  readonly body: BodyView | undefined
+  readonly config: ConnectorConfig
+}
+
+function fieldNames({ always = [] }: RowNaming, { parameters = [] }: Row): readonly string[] {
+  return [...new Set([...parameters, ...always])]
+}
+
+function actionOf(naming: RowNaming, row: Row, found: Found): Action {
+  const names = [...new Set([...fieldNames(naming, row), ...(naming.further ?? [])])]
+  const fields = pickFields(names, found.request.query, found.body)
+  const parameters = { ...fields, ...found.match.parameters }
+  const { type, effect, risk, hints } = row
+  const parts = {
+    connector: naming.connector,
+    type,
+    effect,
+    risk,
+    hints,
+    parameters,
+    ...naming.resource(parameters),
+  }
+  return namedAction(parts, found.config)
+}

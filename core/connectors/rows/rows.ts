@@ -1,0 +1,151 @@
+import type { Parameters } from '../../action/action.ts'
+import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
+import { decodedFully } from '../../request/percent.ts'
+import { type CompiledRow, type Leaf, type Node, partsOf, type RowTrie } from './row-trie.ts'
+import type { TemplatePart } from './template.ts'
+
+export type RowMatch = {
+  readonly kind: 'match'
+  readonly rows: readonly CompiledRow[]
+  /** Template parameters decoded once; numbers where the template says so. */
+  readonly parameters: Parameters
+}
+
+/**
+ * Finds the rows of a path and method: literal beats parameter beats tail, decided on the path alone, so that a known
+ * path with another method is not taken for a parameter's value. HEAD is looked up as GET. Null when no row describes
+ * the request; a refusal where a parameter's value could be read in two ways. The cost grows with the number of
+ * segments, not of rows.
+ */
+export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMatch | Refusal | null {
+  const leaf = descend(trie.root, path.segments, 0, 'literals')
+  if (leaf === null) return null
+  const rows = rowsOf(leaf, method)
+  const first = rows?.[0]
+  if (rows === undefined || first === undefined) return null
+  const parameters = bind(partsOf(trie, first, path.segments), path)
+  if (parameters === null || isRefusal(parameters)) return parameters
+  return { kind: 'match', rows, parameters: parameters.values }
+}
+
+/**
+ * Every row of the path that is no read, whatever its method: what a request by a method without a row may do there. By
+ * `every` reading where ids are not known to differ from words: a server may take `/users/me` for `/users/{id}`. A refusal
+ * where a parameter's value could be read in two ways.
+ */
+export function lookUpWrites(
+  trie: RowTrie,
+  path: PathSegments,
+  readings: 'first' | 'every' = 'first',
+): readonly RowMatch[] | Refusal {
+  const leaf = descend(trie.root, path.segments, 0, 'literals')
+  const leaves =
+    readings === 'every' ? [...leavesOf(trie.root, path.segments, 0)] : leaf === null ? [] : [leaf]
+  const rows = leaves.flatMap(writesOf)
+  const matches: RowMatch[] = []
+  for (const row of new Set(rows)) {
+    const parameters = bind(partsOf(trie, row, path.segments), path)
+    if (parameters === null) continue
+    if (isRefusal(parameters)) return parameters
+    matches.push({ kind: 'match', rows: [row], parameters: parameters.values })
+  }
+  return matches
+}
+
+export function writesOf(leaf: Leaf): readonly CompiledRow[] {
+  return Object.values(leaf).flatMap((rows = []) => rows.filter(({ row }) => row.effect !== 'read'))
+}
+
+export function rowsOf(leaf: Leaf, method: string): CompiledRow[] | undefined {
+  return leaf[method] ?? leaf['*'] ?? (method === 'HEAD' ? leaf['GET'] : undefined)
+}
+
+/** Raw and once-decoded segments, without a connector's own prefix. */
+export type PathSegments = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
+
+/** The rows of a path, by its words as they are or (lower-case segments given) whatever their case. */
+export function descend(
+  node: Node,
+  segments: readonly string[],
+  at: number,
+  by: 'literals' | 'folded',
+): Leaf | null {
+  if (at === segments.length) return node.leaf
+  const segment = segments[at] ?? ''
+  const literal = node[by]?.get(segment)
+  const exact = literal === undefined ? null : descend(literal, segments, at + 1, by)
+  if (exact !== null) return exact
+  const byParameter =
+    node.parameter === null || segment === '' ? null : descend(node.parameter, segments, at + 1, by)
+  return byParameter ?? node.tail
+}
+
+/** The rows of a path in every reading of it, the one that counts first. */
+function* leavesOf(node: Node, segments: readonly string[], at: number): Generator<Leaf> {
+  if (at === segments.length) {
+    if (node.leaf !== null) yield node.leaf
+    return
+  }
+  const segment = segments[at] ?? ''
+  const literal = node.literals?.get(segment)
+  if (literal !== undefined) yield* leavesOf(literal, segments, at + 1)
+  if (node.parameter !== null && segment !== '') yield* leavesOf(node.parameter, segments, at + 1)
+  if (node.tail !== null) yield node.tail
+}
+
+type Bound = { readonly values: Readonly<Record<string, string | number>> }
+
+function bind(parts: readonly TemplatePart[], path: PathSegments): Bound | Refusal | null {
+  const values: Record<string, string | number> = {}
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]
+    if (part === undefined || part.kind === 'literal') continue
+    const value = part.kind === 'tail' ? readTail(path.segments.slice(i)) : readParameter(part, i, path)
+    if (value === null || isRefusal(value)) return value
+    values[part.name] = value
+  }
+  return { values }
+}
+
+type ParameterPart = Extract<TemplatePart, { kind: 'parameter' }>
+
+function readParameter(
+  part: ParameterPart,
+  at: number,
+  path: PathSegments,
+): string | number | Refusal | null {
+  const text = path.segments[at] ?? ''
+  if (path.rawSegments[at]?.includes(';')) return pathParameter()
+  if (part.isNumber) return readNumber(part.name, text)
+  if (!text.includes('/')) return text
+  return part.mayHoldSlash ? readTail([text]) : encodedSlash(part.name)
+}
+
+/** A value that only lenient readers take for a number (`01`, `+1`, `1abc`) is refused; other words are another path. */
+function readNumber(name: string, text: string): number | Refusal | null {
+  if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text)
+  if (text.includes('/')) return encodedSlash(name)
+  return /^[\s+-]*[0-9]/.test(decodedFully(text))
+    ? refusal('ambiguous_request', `{${name}} must be a plain decimal number, not "${text.slice(0, 40)}"`)
+    : null
+}
+
+/** The decoded value of a tail: what the upstream will see as a path of its own. */
+function readTail(segments: readonly string[]): string | Refusal {
+  const value = segments.join('/')
+  if (value.split('/').some((part) => part === '' || part === '.' || part === '..')) {
+    return refusal(
+      'ambiguous_request',
+      'the last path parameter holds an empty or dot segment; send it resolved',
+    )
+  }
+  return value
+}
+
+function encodedSlash(name: string): Refusal {
+  return refusal('ambiguous_request', `{${name}} is one path segment and may not hold an encoded slash (%2F)`)
+}
+
+export function pathParameter(): Refusal {
+  return refusal('ambiguous_request', 'a path segment holds ";", which some servers cut off; send it as %3B')
+}

@@ -1,0 +1,125 @@
+import type { Action, Parameters } from '../../action/action.ts'
+import { type CanonicalRequest, isRefusal } from '../../request/canonical.ts'
+import type { Classification, ConnectorConfig, Named, Row, UserRow } from '../connector.ts'
+import { actionsOf, effectOfMethod, namedAction, oneAction, settledByServer } from '../named-action.ts'
+import { isNearMiss, nearMiss } from './near-miss.ts'
+import { compileRows, type RowTrie } from './row-trie.ts'
+import { descend, lookUp, lookUpWrites, type PathSegments } from './rows.ts'
+import { compileTemplate } from './template.ts'
+
+/**
+ * Why declared rows cannot be used, as sentences; empty when all can. A row must name an action of its own connector
+ * type, have a template that can be matched, and be the only one for its method and path.
+ */
+export function checkUserRows(type: string, rows: readonly UserRow[]): string[] {
+  const problems = rows.map((row) => problemOf(type, row)).filter((problem) => problem !== null)
+  return problems.length > 0 ? problems : clashesOf(rows)
+}
+
+function problemOf(type: string, row: UserRow): string | null {
+  if (!row.action.startsWith(`${type}.`)) return `action ${row.action} must begin with ${type}.`
+  try {
+    compileTemplate(row.path)
+    return null
+  } catch (failure) {
+    return failure instanceof Error ? failure.message : String(failure)
+  }
+}
+
+function clashesOf(rows: readonly UserRow[]): string[] {
+  const shapes = rows.map((row) => `${row.method} ${row.path.replaceAll(/\{[^}+/]*/g, '{')}`)
+  return shapes
+    .filter((shape, i) => shapes.indexOf(shape) !== i)
+    .map((shape) => `two actions are declared for ${shape.replaceAll('{', '{…')}`)
+}
+
+/** The usable declared rows of a connector as a tree; null when there are none. Unusable ones stay unmapped. */
+export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie | null {
+  const usable = rows.filter(
+    (row, i) => problemOf(type, row) === null && clashesOf(rows.slice(0, i + 1)).length === 0,
+  )
+  if (usable.length === 0) return null
+  return compileRows(usable.map(toRow))
+}
+
+function toRow({ method, path, action, effect, risk, bodies, effects = [] }: UserRow): Row {
+  const row = { method, template: path, type: action, effect, risk, effects }
+  return bodies === undefined ? row : { ...row, bodies }
+}
+
+/** True where a declared row describes the request and says that its bodies are opaque. */
+export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boolean {
+  return readingsOf(trie, request).some((path) => {
+    const match = lookUp(trie, request.method, path)
+    return match !== null && !isRefusal(match) && match.rows[0]?.row.bodies === 'opaque'
+  })
+}
+
+/**
+ * A request that no row describes, with what else declared rows of its path may have it do; a bare method of generic or
+ * webhook describes nothing.
+ */
+export function withDeclaredWrites(
+  trie: RowTrie,
+  connector: string,
+  request: CanonicalRequest,
+  named: Named,
+  config: ConnectorConfig,
+): Classification {
+  if (effectOfMethod(request.method) === 'read') return named
+  const declared: Action[] = []
+  for (const path of readingsOf(trie, request)) {
+    const writes = lookUpWrites(trie, path, 'every')
+    if (isRefusal(writes)) return writes
+    for (const { rows, parameters } of writes)
+      declared.push(...rows.map(({ row }) => declaredAction(row, { connector, request, parameters, config })))
+  }
+  return declared.length === 0 ? named : settledByServer([...actionsOf(named), ...declared])
+}
+
+/** The action that a declared row gives a request, or null when none describes it. */
+export function nameByUserRows(
+  trie: RowTrie,
+  connector: string,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): Classification | null {
+  const actions: Action[] = []
+  for (const path of readingsOf(trie, request)) {
+    const match = lookUp(trie, request.method, path)
+    if (isRefusal(match)) return match
+    const row = match?.rows[0]?.row
+    if (match === null || row === undefined) continue
+    actions.push(declaredAction(row, { connector, request, parameters: match.parameters, config }))
+  }
+  const [first, ...others] = actions
+  if (first === undefined) return isNearMiss(trie, request.method, request.segments) ? nearMiss() : null
+  return others.length === 0 ? oneAction(first) : settledByServer(actions)
+}
+
+/** Suffixes that frameworks take for a format and no part of the path (Rails: `/transfer.json` is `/transfer`). */
+const FORMAT = /^(.+)\.(?:json|xml)$/i
+
+/** The path as sent, and without such a suffix where a row then ends in that word. */
+function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
+  const sent = { rawSegments, segments }
+  const word = FORMAT.exec(segments.at(-1) ?? '')?.[1]
+  if (word === undefined) return [sent]
+  const plain = { rawSegments: rawSegments.with(-1, word), segments: segments.with(-1, word) }
+  const leaf = descend(trie.root, plain.segments, 0, 'literals')
+  const rows = Object.values(leaf ?? {}).flatMap((each = []) => each)
+  return rows.some(({ row }) => row.template.endsWith(`/${word}`)) ? [plain, sent] : [sent]
+}
+
+type Declared = {
+  readonly connector: string
+  readonly request: CanonicalRequest
+  readonly parameters: Parameters
+  readonly config: ConnectorConfig
+}
+
+function declaredAction({ type, effect, risk, effects }: Row, declared: Declared): Action {
+  const { connector, request, parameters, config } = declared
+  const target = request.host + request.rawPath
+  return namedAction({ connector, type, effect, risk, target, parameters, effects }, config)
+}

@@ -1,0 +1,51 @@
+import type { ExportNote } from './export-note.ts'
+import type { ManifestName, Names } from './manifest-names.ts'
+import type { ResourceKind } from '../schemas.ts'
+
+/** Where objects of no manifest go. */
+export type Placement = {
+  readonly gateways: ReadonlyArray<{ readonly id: string; readonly name: string }>
+  /** Of a cluster; policies of all Gateways go into the first. Empty = a manifests folder, where any namespace reaches all. */
+  readonly platformNamespaces: readonly string[]
+}
+
+export type Manifest = {
+  readonly kind: ResourceKind
+  readonly metadata: ManifestName
+  readonly spec: unknown
+  readonly note?: ExportNote
+}
+
+export type PlacementContext = Placement & {
+  readonly names: Names
+  readonly placed: ReadonlyMap<string, ManifestName>
+}
+
+export function isCluster({ platformNamespaces }: Placement): boolean {
+  return platformNamespaces.length > 0
+}
+
+/** `name` of `namespace/name`. */
+export function bareName(name: string): string {
+  return name.slice(name.indexOf('/') + 1)
+}
+
+export function referenceTo(gateway: ManifestName | undefined, namespace: string) {
+  if (gateway === undefined) return []
+  return [gateway.namespace === namespace ? { name: gateway.name } : { ...gateway }]
+}
+
+/** Namespaces with the names of the gateways in them; no ids = every gateway there is. */
+export function byNamespace(
+  gatewayIds: readonly string[],
+  { placed }: PlacementContext,
+): Array<[string, string[]]> {
+  const wanted =
+    gatewayIds.length === 0 ? [...placed.values()] : gatewayIds.flatMap((id) => placed.get(id) ?? [])
+  const found = Map.groupBy(wanted, ({ namespace }) => namespace)
+  const spaces = [...found].map(([namespace, list]): [string, string[]] => [
+    namespace,
+    list.map(({ name }) => name),
+  ])
+  return spaces.length === 0 ? [['default', []]] : spaces
+}

@@ -1,0 +1,153 @@
+import { parse } from 'yaml'
+import { DEFAULT_POLICIES } from '../../decision/policies/default-policies.ts'
+import { parsePolicyYaml } from '../../decision/policies/policy-document.ts'
+import { ChaperoneError } from '../../errors.ts'
+import type { ExportNote } from './export-note.ts'
+import {
+  bareName,
+  byNamespace,
+  isCluster,
+  type Manifest,
+  type PlacementContext,
+  referenceTo,
+} from './manifest-placement.ts'
+import type { PolicySpec } from '../schemas.ts'
+
+export type PolicyFacts = {
+  readonly name: string
+  readonly source: string
+  readonly origin: string | null
+  readonly description: string
+  readonly enabled: boolean
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly mode: 'enforce' | 'monitor'
+  /** Empty = all. */
+  readonly gatewayIds: readonly string[]
+  /** The text that is to be in force, or the newest of a policy of which none is. */
+  readonly text: string
+  /** False: no text of it is in force, and it denies nothing. */
+  readonly isInForce: boolean
+  /** Why its manifest was never accepted, so that its scope is denied. Null = it was. */
+  readonly invalid: string | null
+  /** What its manifest binds to, as written; absent for a row of no manifest. */
+  readonly references?: Pick<PolicySpec, 'gatewayRefs' | 'namespaceSelector'>
+}
+
+/** Manifests that say the same as the rows. An untouched default policy has none: every installation begins with it. */
+export function policyManifests(rows: readonly PolicyFacts[], context: PlacementContext): Manifest[] {
+  return rows.filter(({ origin }) => origin !== 'built_in').flatMap((row) => manifestsOf(row, context))
+}
+
+/**
+ * What stands for default policies that were removed: an empty installation would have them. `policies`: the manifests that
+ * are exported, of which some replace a default policy.
+ */
+export function removedDefaults(
+  rows: readonly PolicyFacts[],
+  policies: readonly Manifest[],
+  context: PlacementContext,
+): Manifest[] {
+  const { platformNamespaces } = context
+  const isReplacing = ({ metadata, note }: Manifest) =>
+    note?.effect !== 'left_out' && (!isCluster(context) || platformNamespaces.includes(metadata.namespace))
+  const standing = new Set([
+    ...rows.filter(({ origin }) => origin === 'built_in').map(({ name }) => name),
+    ...policies.filter(isReplacing).map(({ metadata }) => metadata.name),
+  ])
+  return DEFAULT_POLICIES.filter(({ name }) => !standing.has(name)).flatMap(
+    ({ name, description, priority, tags, policyYaml }) =>
+      manifestsOf(
+        {
+          ...{ name, description, priority, tags, source: 'api', origin: null, gatewayIds: [] },
+          ...{ mode: 'enforce', enabled: false, text: policyYaml, isInForce: true, invalid: null },
+        },
+        context,
+      ),
+  )
+}
+
+function manifestsOf(row: PolicyFacts, context: PlacementContext): Manifest[] {
+  const { enabled, priority, tags, mode } = row
+  const { document, problem } = readText(row.text)
+  const note = noteOf(row, { document, problem }, context)
+  const specOf = (references: object) => {
+    if (!isMapping(document)) return document
+    const described = document['description'] === undefined && row.description !== ''
+    const description = described ? { description: row.description } : {}
+    return { ...document, ...description, ...{ enabled, priority, tags, mode }, ...references }
+  }
+  return placesOf(row, context).map(({ name, namespace, references }) => ({
+    kind: 'Policy' as const,
+    metadata: context.names.of('Policy', name, namespace),
+    spec: specOf(references),
+    ...(note === null ? {} : { note }),
+  }))
+}
+
+type ReadText = { readonly document: unknown; readonly problem: string | null }
+
+function readText(text: string): ReadText {
+  try {
+    return { document: parsePolicyYaml(text).document, problem: null }
+  } catch (error) {
+    if (!(error instanceof ChaperoneError)) throw error
+    const problems = error.options.problems ?? [error.message]
+    // Lines are of the stored text, which is not printed.
+    const problem = problems.map((message) => message.replace(/^line \d+: /, 'spec.')).join('; ')
+    return { document: asWritten(text), problem }
+  }
+}
+
+function asWritten(text: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 64, logLevel: 'silent' })
+  } catch {
+    return text
+  }
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function noteOf(
+  row: PolicyFacts,
+  { document, problem }: ReadText,
+  context: PlacementContext,
+): ExportNote | null {
+  if (!row.isInForce)
+    return { effect: 'left_out', text: 'Its tests fail, so it is not in force. Correct it and add it.' }
+  const why = row.invalid ?? problem
+  if (why !== null) return { effect: 'refused', text: `Until it is corrected, its scope is denied. ${why}` }
+  const isStricter = isCluster(context) && row.source === 'api' && row.enabled && allows(document)
+  return isStricter ? { effect: 'stricter', text: STRICTER } : null
+}
+
+const STRICTER =
+  'A manifest is of another tier than the default policies, and the strictest tier stands: what this policy allows is held or denied where a policy of another tier says so.'
+
+function allows(document: unknown): boolean {
+  const { rules = [] } = document as { readonly rules?: ReadonlyArray<{ readonly decision: string }> }
+  return rules.some(({ decision }) => decision === 'allow')
+}
+
+type Place = { readonly name: string; readonly namespace?: string; readonly references: object }
+
+function placesOf(row: PolicyFacts, context: PlacementContext): Place[] {
+  const name = bareName(row.name)
+  if (row.source !== 'api')
+    return [{ name: row.name, references: row.references ?? ownReferences(row, context) }]
+  if (row.gatewayIds.length === 0)
+    return [{ name, namespace: context.platformNamespaces[0] ?? 'default', references: {} }]
+  return byNamespace(row.gatewayIds, context).map(([namespace, gateways]) => ({
+    ...{ name, namespace },
+    references: { gatewayRefs: gateways.map((gateway) => ({ name: gateway })) },
+  }))
+}
+
+function ownReferences({ name, gatewayIds }: PolicyFacts, { placed }: PlacementContext): object {
+  const namespace = name.slice(0, Math.max(name.indexOf('/'), 0))
+  const gatewayRefs = gatewayIds.flatMap((id) => referenceTo(placed.get(id), namespace))
+  return gatewayRefs.length === 0 ? {} : { gatewayRefs }
+}

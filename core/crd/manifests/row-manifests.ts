@@ -1,0 +1,190 @@
+import { stringify } from 'yaml'
+import type { RuleDecision } from '../../decision/vocabulary.ts'
+import { type ExportNote, noteLine } from './export-note.ts'
+import { createNames, type ManifestName } from './manifest-names.ts'
+import {
+  bareName,
+  byNamespace,
+  isCluster,
+  type Manifest,
+  type Placement,
+  type PlacementContext,
+  referenceTo,
+} from './manifest-placement.ts'
+import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
+import { API_VERSION, ConnectorSpec, GatewaySpec } from '../schemas.ts'
+import { withoutDefaults } from '../without-defaults.ts'
+
+/** Rows of the configuration, whatever made them. `namespace/name` of manifests is in `name`. */
+export type ManifestRows = {
+  readonly gateways: readonly GatewayFacts[]
+  readonly connectors: readonly ConnectorFacts[]
+  readonly permissions: readonly PermissionFacts[]
+  readonly policies: readonly PolicyFacts[]
+}
+export type GatewayFacts = { readonly id: string; readonly name: string; readonly spec: GatewaySpec }
+export type ConnectorFacts = {
+  readonly name: string
+  readonly source: string
+  readonly gatewayIds: readonly string[]
+  readonly spec: ConnectorSpec
+  /** Null = none stored. Never shown. */
+  readonly credential: unknown
+}
+export type PermissionFacts = {
+  readonly gatewayId: string
+  readonly agent: string
+  readonly connectorType: string
+  readonly actionPattern: string
+  readonly decision: RuleDecision
+  readonly reason: string | null
+  /** `Permission/namespace/name` of the manifest that it is of; null = of none. */
+  readonly owner: string | null
+}
+/** As many as a Permission may hold. */
+const MAX_RULES = 256
+const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
+
+/**
+ * The manifests that say the same as the rows. Never a credential: Connectors name a Secret in its place.
+ *
+ * @param isWhole The rows are all of an installation, so that a default policy that is not among them was removed.
+ */
+export function rowManifests(
+  rows: ManifestRows,
+  { isWhole, ...placement }: Placement & { readonly isWhole: boolean },
+): readonly Manifest[] {
+  const names = createNames()
+  const placed = new Map(placement.gateways.map(({ id, name }) => [id, names.of('Gateway', name)]))
+  const context = { ...placement, names, placed }
+  const before = [
+    ...rows.gateways.map((row) => gatewayManifest(row, context)),
+    ...managedFirst(rows.connectors).flatMap((row) => connectorManifests(row, context)),
+    ...permissionManifests(rows.permissions, context),
+  ]
+  const policies = policyManifests(managedFirst(rows.policies), context)
+  const removed = isWhole ? removedDefaults(rows.policies, policies, context) : []
+  return [...before, ...policies, ...removed]
+}
+
+/** Manifests that are there keep their names; those of rows get others. */
+function managedFirst<T extends { readonly source: string }>(rows: readonly T[]): readonly T[] {
+  return rows.toSorted((a, b) => Number(a.source === 'api') - Number(b.source === 'api'))
+}
+
+/** YAML documents, with notes as comments. What is left out comes behind them. */
+export function manifestsText(manifests: readonly Manifest[]): string {
+  const isLeftOut = ({ note }: Manifest) => note?.effect === 'left_out'
+  const documents = manifests.filter((manifest) => !isLeftOut(manifest)).map(documentText)
+  return documents.join('---\n') + manifests.filter(isLeftOut).map(documentText).join('')
+}
+
+function documentText({ note, ...manifest }: Manifest): string {
+  const yaml = stringify({ apiVersion: API_VERSION, ...manifest }, YAML)
+  if (note === undefined) return yaml
+  const line = noteLine({ ...note, text: `${nameOfManifest(manifest)}: ${note.text}` })
+  return line + (note.effect === 'left_out' ? yaml.replace(/^(?=.)/gm, '#   ') : yaml)
+}
+
+/** `Kind namespace/name`. */
+export function nameOfManifest({ kind, metadata: { namespace, name } }: Manifest): string {
+  return `${kind} ${namespace}/${name}`
+}
+
+function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: PlacementContext): Manifest {
+  const metadata = placed.get(id) ?? names.of('Gateway', name)
+  return { kind: 'Gateway', metadata, spec: withoutDefaults(spec, GatewaySpec.parse({})) }
+}
+
+/** One for each namespace that it serves: references without a namespace are to Gateways of the object's own. */
+function connectorManifests(row: ConnectorFacts, context: PlacementContext): Manifest[] {
+  const { type } = row.spec
+  const plain = (spec: object) => ({
+    type,
+    ...(withoutDefaults(spec, ConnectorSpec.parse({ type })) as object),
+  })
+  if (row.source !== 'api')
+    return [{ kind: 'Connector', metadata: context.names.of('Connector', row.name), spec: plain(row.spec) }]
+  const { credential: _reference, gatewayRefs: _bound, ...spec } = row.spec
+  return byNamespace(row.gatewayIds, context).map(([namespace, gateways]) => {
+    const metadata = context.names.of('Connector', bareName(row.name), namespace)
+    const secretRef = { name: metadata.name, key: 'token' }
+    const credential = row.credential === null ? {} : { credential: { secretRef } }
+    const bound = row.gatewayIds.length === 0 ? {} : { gatewayRefs: gateways.map((name) => ({ name })) }
+    return { kind: 'Connector', metadata, spec: { ...plain(spec), ...bound, ...credential } }
+  })
+}
+
+function permissionManifests(rows: readonly PermissionFacts[], context: PlacementContext): Manifest[] {
+  const managed = rows.toSorted((a, b) => Number(a.owner === null) - Number(b.owner === null))
+  const owned = Map.groupBy(managed, ({ owner }) => owner)
+  return [...owned].flatMap(([owner, group]) =>
+    owner === null ? rowPermissions(group, context) : ownedPermissions(owner, group, context),
+  )
+}
+
+function rowPermissions(rows: readonly PermissionFacts[], context: PlacementContext): Manifest[] {
+  const { names, placed } = context
+  const groups = Map.groupBy(rows, (row) => JSON.stringify([row.gatewayId, row.agent]))
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    const gateway = first && placed.get(first.gatewayId)
+    if (first === undefined || gateway === undefined) return []
+    const name = first.agent === '*' ? gateway.name : `${gateway.name}-${bareName(first.agent)}`
+    const note = agentNote(first.agent, gateway, context)
+    return chunks(group, MAX_RULES).map((part) => ({
+      kind: 'Permission' as const,
+      metadata: names.of('Permission', name, gateway.namespace),
+      spec: { gatewayRefs: [{ name: gateway.name }], agents: [first.agent], rules: part.map(ruleOf) },
+      ...(note === null ? {} : { note }),
+    }))
+  })
+}
+
+/** A manifest of a cluster completes a bare name by its namespace. */
+function agentNote(agent: string, { namespace }: ManifestName, context: PlacementContext): ExportNote | null {
+  if (!isCluster(context) || agent === '*' || agent.includes('/')) return null
+  const text = `It is for agent ${agent}, which has no namespace: in a cluster the manifest would mean ${namespace}/${agent}. Make an agent of that name and add this, or keep the permission in the dashboard.`
+  return { effect: 'left_out', text }
+}
+
+/** Agents and Gateways with the same rules share a manifest, as they did in the one that the rows are of. */
+function ownedPermissions(
+  owner: string,
+  rows: readonly PermissionFacts[],
+  { names, placed }: PlacementContext,
+): Manifest[] {
+  const own = owner.slice(owner.indexOf('/') + 1)
+  const namespace = own.slice(0, own.indexOf('/'))
+  const pairs = [...Map.groupBy(rows, (row) => JSON.stringify([row.gatewayId, row.agent])).values()]
+  const shared = Map.groupBy(pairs, (group) => JSON.stringify([group[0]?.gatewayId, group.map(ruleOf)]))
+  const parts = [...shared.values()].map((groups) => ({
+    gatewayId: groups[0]?.[0]?.gatewayId ?? '',
+    agents: groups.flatMap(([first]) => first?.agent ?? []),
+    rules: groups[0]?.map(ruleOf) ?? [],
+  }))
+  const merged = Map.groupBy(parts, ({ agents, rules }) => JSON.stringify([agents, rules]))
+  return [...merged.values()].flatMap((group) => {
+    const [first] = group
+    const gatewayRefs = group.flatMap(({ gatewayId }) => referenceTo(placed.get(gatewayId), namespace))
+    if (first === undefined || gatewayRefs.length === 0) return []
+    const { agents, rules } = first
+    return [
+      {
+        kind: 'Permission' as const,
+        metadata: names.of('Permission', own),
+        spec: { gatewayRefs, agents, rules },
+      },
+    ]
+  })
+}
+
+function ruleOf({ connectorType, actionPattern, decision, reason }: PermissionFacts) {
+  return { connectorType, actionPattern, decision, ...(reason === null ? {} : { reason }) }
+}
+
+function chunks<T>(list: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+    list.slice(index * size, (index + 1) * size),
+  )
+}

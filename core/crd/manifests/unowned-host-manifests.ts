@@ -1,0 +1,86 @@
+import { stringify } from 'yaml'
+import { API_VERSION } from '../schemas.ts'
+
+export type UnownedHostManifests = {
+  /** A Connector with the permission to read; null where only the egress list can let the host through. */
+  readonly connector: string | null
+  /** The lines of the Gateway that let the host through undecrypted. */
+  readonly egress: string
+}
+
+export type UnownedHostFacts = {
+  readonly host: string
+  readonly port: number
+  /** `namespace/name`. */
+  readonly gateway: string
+  /** `namespace/name` in a cluster. */
+  readonly agents: readonly string[]
+  /** The connection spoke neither TLS with a server name nor HTTP. */
+  readonly isOtherProtocol: boolean
+}
+
+const HTTPS_PORT = 443
+const YAML = { lineWidth: 110 } as const
+const MAX_NAME = 63
+
+/** The manifests that let agents reach a host that no connector owns: one of the two is enough. */
+export function unownedHostManifests(facts: UnownedHostFacts): UnownedHostManifests {
+  const isName = /[a-z]/.test(facts.host) && !facts.host.includes(':')
+  return {
+    connector: isName && !facts.isOtherProtocol ? connectorText(facts) : null,
+    egress: egressText(facts),
+  }
+}
+
+function connectorText({ host, port, gateway, agents }: UnownedHostFacts): string {
+  const [gatewayNamespace, name] = splitName(gateway)
+  const namespace = namespaceOf(agents) ?? gatewayNamespace
+  const metadata = { name: nameOf(host), namespace }
+  const gatewayRefs = [namespace === gatewayNamespace ? { name } : { name, namespace: gatewayNamespace }]
+  const connector = {
+    ...{ apiVersion: API_VERSION, kind: 'Connector', metadata },
+    spec: {
+      ...{ gatewayRefs, type: 'generic', domains: [host] },
+      ...(port === HTTPS_PORT ? {} : { ports: [port] }),
+      auth: { type: 'none' },
+    },
+  }
+  const permission = {
+    ...{ apiVersion: API_VERSION, kind: 'Permission', metadata },
+    spec: {
+      ...{ gatewayRefs, agents: ['*'] },
+      rules: [{ connectorType: 'generic', actionPattern: 'generic.get', decision: 'allow' }],
+    },
+  }
+  return `# Requests are decrypted, decided and recorded.
+${stringify(connector, YAML)}---
+# Reading alone, for every generic Connector of the Gateway. Add rules for more.
+${stringify(permission, YAML)}`
+}
+
+function egressText({ host, port, gateway, isOtherProtocol }: UnownedHostFacts): string {
+  const bracketed = host.includes(':') ? `[${host}]` : host
+  const entry = port === HTTPS_PORT ? bracketed : `${bracketed}:${port}`
+  const egress = isOtherProtocol ? { tcp: [{ host, port }] } : { allowedHosts: [entry] }
+  return `# Add to the manifest of Gateway ${gateway}: the host is reached undecrypted, and only recorded.
+${stringify({ spec: { egress } }, YAML)}`
+}
+
+function nameOf(host: string): string {
+  const name = host
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .slice(0, MAX_NAME)
+  return name.replace(/^[-.]+|[-.]+$/g, '') || 'host'
+}
+
+/** Of all agents; null where they are of several, or of none. */
+function namespaceOf(agents: readonly string[]): string | null {
+  const [namespace, ...others] = new Set(agents.map((agent) => agent.split('/').slice(0, -1)[0] ?? ''))
+  return namespace === undefined || namespace === '' || others.length > 0 ? null : namespace
+}
+
+function splitName(gateway: string): readonly [namespace: string, name: string] {
+  const slash = gateway.indexOf('/')
+  return slash === -1 ? ['default', gateway] : [gateway.slice(0, slash), gateway.slice(slash + 1)]
+}

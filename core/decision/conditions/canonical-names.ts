@@ -1,0 +1,117 @@
+import { canonicalName, type NameKind, type NameRules } from '../../connectors/names.ts'
+import { isCanonicalPattern } from '../permissions/canonical-pattern.ts'
+import { CANONICAL_FUNCTION } from './cel-environment.ts'
+import { type CelNode, calledName, childrenOf, ShapeError } from './cel-node.ts'
+import { type Edit, replaceLiteral, wrapFact } from './condition-edits.ts'
+import { EQUALITY, kindOf, LOGIC, type Meeting, meetingOf, type NameScope } from './name-comparison.ts'
+
+export type NameReading = {
+  readonly rules: NameRules
+  /** The connector type that has these rules, for messages. */
+  readonly connector: string
+  readonly text: string
+}
+
+/**
+ * The edits that let a condition compare names as the provider does, where the facts are canonical. In `==`, `!=` and
+ * `in` literals become canonical; other facts are folded where they are compared with names. Throws ShapeError for any
+ * other use of a name with a literal that is not canonical: it could never match.
+ */
+export function canonicalEdits(root: CelNode, reading: NameReading): readonly Edit[] {
+  const edits: Edit[] = []
+  const visit = (node: CelNode, scope: NameScope): void => {
+    if (LOGIC.has(node.op) || node.op === '?:') {
+      for (const child of childrenOf(node.args)) visit(child, scope)
+      return
+    }
+    edits.push(...editsOf(node, meetingOf(node, scope), reading))
+  }
+  visit(root, { rules: reading.rules, variables: new Map(), visit })
+  return edits
+}
+
+function editsOf(root: CelNode, meeting: Meeting, reading: NameReading): readonly Edit[] {
+  const kind = kindOf(meeting)
+  if (kind === null || kind === 'parameter') return []
+  if (kind === 'mixed') {
+    judgeMixed(meeting, reading)
+    return []
+  }
+  for (const operation of meeting.operations) judgeOperation(operation, reading)
+  for (const pattern of meeting.patterns) judgePattern(pattern, { kind, meeting, reading })
+  const isEquality = EQUALITY.has(root.op)
+  const wrapper = CANONICAL_FUNCTION[isEquality ? kind : 'name']
+  return [
+    ...literalEdits(meeting, { kind, reading }),
+    ...meeting.facts.flatMap(({ node, kind: own }) =>
+      own === null || own === 'parameter' ? wrapFact(wrapper, node, reading.text) : [],
+    ),
+  ]
+}
+
+type Judged = { readonly kind: NameKind; readonly reading: NameReading }
+
+function literalEdits(meeting: Meeting, { kind, reading }: Judged): readonly Edit[] {
+  return meeting.literals.flatMap(({ node, isCompared }) => {
+    const isWhole = isCompared && meeting.operations.length === 0
+    const text = String(node.args)
+    const canonical = isWhole ? canonicalName(kind, text) : canonicalPart(kind, text, meeting)
+    if (canonical === text) return []
+    if (isWhole) return [replaceLiteral(node, canonical)]
+    throw notCanonical(meeting, { node, write: JSON.stringify(canonical), reading })
+  })
+}
+
+/** The canonical spelling of a literal that is compared with a part of a name. */
+function canonicalPart(kind: NameKind, text: string, { operations }: Meeting): string {
+  const isEnd = operations.length === 1 && calledName(operations[0] as CelNode) === 'endsWith'
+  if (kind === 'repository' && isEnd) return text.toLowerCase().replace(/(?:\.git)+$/, '')
+  // Without a colon behind it a part may be the owner's, unless it is the end.
+  if (kind === 'branch' && !isEnd && !text.includes(':')) return text.toLowerCase()
+  return canonicalName(kind, text)
+}
+
+/** Names and other values cannot be told apart here, so nothing can be made canonical. */
+function judgeMixed(meeting: Meeting, reading: NameReading): void {
+  for (const { node } of meeting.literals) {
+    const canonical = canonicalName('name', String(node.args))
+    if (canonical !== node.args)
+      throw notCanonical(meeting, { node, write: JSON.stringify(canonical), reading })
+  }
+  for (const pattern of meeting.patterns) judgePattern(pattern, { kind: 'name', meeting, reading })
+  const other = meeting.facts.find(({ kind }) => kind !== 'mixed')
+  if (other !== undefined)
+    throw new ShapeError(
+      'compare one field by its name: the names among all fields are canonical',
+      other.node.start,
+    )
+}
+
+function judgeOperation(node: CelNode, { text, connector }: NameReading): void {
+  if (calledName(node) !== 'upperAscii') return
+  const what = text.slice(node.start, node.end)
+  throw new ShapeError(
+    `${what}: names of ${connector} are in lower case, compare them without upperAscii()`,
+    node.start,
+  )
+}
+
+function judgePattern(node: CelNode, given: Judged & { readonly meeting: Meeting }): void {
+  const { kind, meeting, reading } = given
+  if (typeof node.args !== 'string' || isCanonicalPattern(kind, node.args)) return
+  const lower = JSON.stringify(node.args.toLowerCase())
+  const write =
+    lower === JSON.stringify(node.args) ? 'begin the pattern with (?i)' : `${lower}, or begin it with (?i)`
+  throw notCanonical(meeting, { node, write, reading })
+}
+
+type Refused = { readonly node: CelNode; readonly write: string; readonly reading: NameReading }
+
+function notCanonical({ facts }: Meeting, { node, write, reading }: Refused): ShapeError {
+  const name = facts.find(({ kind }) => kind !== null && kind !== 'parameter')?.node ?? node
+  const fact = reading.text.slice(name.start, name.end)
+  return new ShapeError(
+    `${fact} is canonical on ${reading.connector}, where names are compared without case, so ${JSON.stringify(node.args)} never matches: write ${write}, or use resource.raw_target, which has the spelling as sent`,
+    node.start,
+  )
+}

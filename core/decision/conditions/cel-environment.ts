@@ -1,0 +1,103 @@
+import { Environment } from '@marcbachmann/cel-js'
+import { RE2JS } from 're2js'
+import { canonicalName, type NameKind } from '../../connectors/names.ts'
+
+/** The variables that conditions may use; everything else is a compile error. */
+export const FACT_NAMES = [
+  'action',
+  'resource',
+  'parameters',
+  'hints',
+  'context',
+  'agent',
+  'gateway',
+  'connector',
+  'request',
+  'risk',
+] as const
+
+/** Structural limits of one condition; the text itself is limited by the schema. */
+const LIMITS = { maxAstNodes: 300, maxDepth: 32, maxListElements: 64, maxMapEntries: 32, maxCallArguments: 8 }
+
+/** The name under which `matches` is called after its pattern was compiled (see cel-shape.ts). */
+export const LINEAR_MATCHES = 'matches_linear'
+
+/** Functions that only the compiler may call: the canonical spelling of a name, and a value that is not a list. */
+export const CANONICAL_FUNCTION: Readonly<Record<NameKind, string>> = {
+  name: 'canonical_name',
+  repository: 'canonical_repository',
+  branch: 'canonical_branch',
+}
+export const ONE_VALUE = 'one_value'
+export const COMPILER_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...Object.values(CANONICAL_FUNCTION),
+  ONE_VALUE,
+])
+
+/**
+ * The CEL dialect of policies: the standard library, `matches` on an engine that takes linear time, and arithmetic
+ * between int and double (facts come from JSON, where 2 and 2.0 are the same number).
+ */
+export function createCelEnvironment(): Environment {
+  const cel = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
+  for (const name of FACT_NAMES) cel.registerVariable(name, 'map')
+  cel.registerVariable('now', 'google.protobuf.Timestamp')
+  cel.registerType('LinearRegex', RE2JS)
+  cel.registerFunction(`string.${LINEAR_MATCHES}(LinearRegex): bool`, matchesWithin, { async: false })
+  registerCompilerFunctions(cel)
+  for (const type of ['string', 'int', 'double', 'bool']) {
+    cel.registerOperator(`list == ${type}: bool`, refuseList)
+  }
+  for (const [op, apply] of ARITHMETIC) {
+    cel.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => apply(Number(a), b))
+    cel.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => apply(a, Number(b)))
+  }
+  return cel
+}
+
+/** Characters of the text times instructions of the pattern: what one match may cost. */
+export const MAX_MATCH_STEPS = 1024 * 1024
+
+/** Throws beyond the bound: the condition then has no value, which can only tighten. */
+function matchesWithin(text: string, pattern: RE2JS): boolean {
+  if (text.length * pattern.programSize() > MAX_MATCH_STEPS)
+    throw new Error('a text is too long for the regular expression that it is matched with')
+  return pattern.test(text)
+}
+
+function registerCompilerFunctions(cel: Environment): void {
+  for (const [kind, name] of Object.entries(CANONICAL_FUNCTION) as [NameKind, string][]) {
+    const canonical = (value: unknown): unknown => canonicalValue(kind, value)
+    cel.registerFunction(`${name}(dyn): dyn`, canonical, { async: false })
+  }
+  cel.registerFunction(`${ONE_VALUE}(dyn): dyn`, oneValue, { async: false })
+}
+
+function canonicalValue(kind: NameKind, value: unknown): unknown {
+  if (typeof value === 'string') return canonicalName(kind, value)
+  if (Array.isArray(value)) return value.map((item) => canonicalValue(kind, item))
+  return value instanceof Map ? withCanonicalKeys(kind, value) : value
+}
+
+/** `resource.target in context.owners`: the keys are names there. */
+function withCanonicalKeys(kind: NameKind, map: ReadonlyMap<unknown, unknown>): unknown {
+  return new Map(
+    [...map].map(([key, item]) => [typeof key === 'string' ? canonicalName(kind, key) : key, item]),
+  )
+}
+
+function oneValue(value: unknown): unknown {
+  return Array.isArray(value) ? refuseList() : value
+}
+
+/** A parameter that was sent several times is a list: no comparison with one value is true of it, or false. */
+function refuseList(): never {
+  throw new Error('a list is compared with a single value')
+}
+
+const ARITHMETIC: ReadonlyArray<readonly [string, (a: number, b: number) => number]> = [
+  ['+', (a, b) => a + b],
+  ['-', (a, b) => a - b],
+  ['*', (a, b) => a * b],
+  ['/', (a, b) => a / b],
+]

@@ -1,0 +1,75 @@
+import { comparedActionWarning, unknownConnectorWarning } from '../../connectors/action-names.ts'
+import { nearest } from '../../nearest.ts'
+import { type CelNode, calledName, childrenOf, pathOf } from './cel-node.ts'
+import { parseCondition } from './condition.ts'
+import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
+
+/** Names in a condition that no fact can have: hints, actions and connector types. Full sentences. */
+export function conditionWarnings(text: string): readonly string[] {
+  const root = parseCondition(text)
+  return root === null ? [] : [...unknownHints(root), ...comparedNames(root)]
+}
+
+function unknownHints(root: CelNode): readonly string[] {
+  return factsOf(root).flatMap(({ path: { root: fact, keys } }) => {
+    const [hint] = keys
+    if (fact !== 'hints' || typeof hint !== 'string' || KNOWN_HINTS.includes(hint)) return []
+    const meant = nearest(hint, KNOWN_HINTS)
+    const question = meant === undefined ? '' : ` Did you mean hints.${meant}?`
+    return [`No hint is called hints.${hint}: it has a value only where a caller states it.${question}`]
+  })
+}
+
+const EQUALITY = new Set(['==', '!=', 'in'])
+
+/** Texts that are compared with a fact which has known names, and are none of them. */
+function comparedNames(node: CelNode): readonly string[] {
+  const children = childrenOf(node.args)
+  const isBeginning = calledName(node) === 'startsWith'
+  const isCompared = isBeginning || EQUALITY.has(node.op)
+  const warnings = isCompared ? children.flatMap((child) => warningsFor(child, children, isBeginning)) : []
+  return [...warnings, ...children.flatMap(comparedNames)]
+}
+
+function warningsFor(fact: CelNode, compared: readonly CelNode[], isBeginning: boolean): readonly string[] {
+  const path = pathOf(fact)
+  const name = path?.keys.length === 1 ? `${path.root}.${String(path.keys[0])}` : ''
+  const texts = compared.flatMap(literalsOf)
+  if (name === 'action.type') return texts.flatMap((text) => comparedActionWarning(text, isBeginning) ?? [])
+  const isType = name === 'connector.type' && !isBeginning
+  return isType ? texts.flatMap((text) => unknownConnectorWarning(text) ?? []) : []
+}
+
+function literalsOf(node: CelNode): readonly string[] {
+  if (node.op === 'value') return typeof node.args === 'string' ? [node.args] : []
+  return node.op === 'list' ? childrenOf(node.args).flatMap(literalsOf) : []
+}
+
+/**
+ * The target that the condition reads behind `has()`, such as `resource.target`; null where it does not. A rule that
+ * tightens then passes requests without one, to which it would apply without `has()`.
+ */
+export function guardedTarget(text: string): string | null {
+  const root = parseCondition(text)
+  return root === null ? null : (guardedIn(root)[0] ?? null)
+}
+
+function guardedIn(node: CelNode): readonly string[] {
+  const children = childrenOf(node.args)
+  const [argument] = children
+  const path = calledName(node) === 'has' && argument !== undefined ? pathOf(argument) : null
+  const isTarget = path?.root === 'resource' && ['target', 'account'].includes(String(path.keys[0]))
+  return [...(isTarget ? [`resource.${String(path.keys[0])}`] : []), ...children.flatMap(guardedIn)]
+}
+
+const SPELLED: ReadonlySet<string> = new Set(['path', 'segments', 'raw_path'])
+
+/** A fact of the condition that has names of the provider as they were sent, such as `request.path`; else null. */
+export function spelledFact(text: string): string | null {
+  const root = parseCondition(text)
+  const paths = root === null ? [] : factsOf(root).map(({ path }) => path)
+  const found = paths.find(({ root: fact, keys: [key] }) =>
+    fact === 'request' ? SPELLED.has(String(key)) : fact === 'resource' && key === 'raw_target',
+  )
+  return found === undefined ? null : `${found.root}.${String(found.keys[0])}`
+}

@@ -1,0 +1,160 @@
+import { TypeError as CelTypeError, EvaluationError, ParseError } from '@marcbachmann/cel-js'
+import type { NameRules } from '../../connectors/names.ts'
+import { NAME_RULES, nameRulesOf } from '../../connectors/registry.ts'
+import { ChaperoneError } from '../../errors.ts'
+import { canonicalEdits } from './canonical-names.ts'
+import { createCelEnvironment } from './cel-environment.ts'
+import { type CelNode, ShapeError } from './cel-node.ts'
+import { boundShape } from './cel-shape.ts'
+import { assertLiteralMembers } from './computed-members.ts'
+import { applyEdits } from './condition-edits.ts'
+import { foldEnvironmentLiterals } from './environment-literals.ts'
+import { assertFoldedEnvironments } from './environment-spelling.ts'
+import { assertKnownFacts, unknownName } from './fact-shapes.ts'
+import { assertFactTypes } from './fact-types.ts'
+import { connectorOf, type Facts } from '../facts/facts.ts'
+import { assertHeaderNames } from './header-literals.ts'
+import { assertDecodedPaths } from '../facts/request-path.ts'
+import { singleValueEdits } from './single-values.ts'
+
+/** One compiled CEL condition. */
+export type Condition = {
+  readonly text: string
+  /** Never throws: an error is a value, and whoever asks decides which way it tightens. */
+  evaluate(facts: Facts): boolean | ConditionError
+}
+
+/** Why a condition has no value, e.g. `No such key: amount`. */
+export type ConditionError = { readonly error: string }
+
+/** Where a condition stands, for messages. `index` counts from 0. */
+export type ConditionPlace = { readonly rule: string; readonly index: number }
+
+const CEL = createCelEnvironment()
+const FUNCTIONS = [...new Set(CEL.getDefinitions().functions.map(({ name }) => name))]
+
+/**
+ * Compiles one condition for the connector types that it can be about (all when not given). Throws ChaperoneError
+ * `validation` that names rule, condition and column when it does not parse, uses unknown names or wrong types, compares
+ * a name with what can never be equal to it, or could cost too much.
+ */
+export function compileCondition(
+  text: string,
+  place: ConditionPlace,
+  isAbout: (connectorType: string) => boolean = () => true,
+): Condition {
+  try {
+    const programs = compilePrograms(text, isAbout)
+    return {
+      text,
+      evaluate: (facts) => evaluate(programs.get(nameRulesOf(connectorOf(facts))) ?? programs.asSent, facts),
+    }
+  } catch (cause) {
+    throw compileError(cause, text, place)
+  }
+}
+
+/** The parsed text, for what looks at it without evaluating it; null for what is no CEL. */
+export function parseCondition(text: string): CelNode | null {
+  try {
+    return CEL.parse(text).ast
+  } catch {
+    return null
+  }
+}
+
+/** A condition that does not compile: it can never be evaluated, so that it can only tighten. */
+export function brokenCondition(text: string, cause: ChaperoneError): Condition {
+  const error = `it does not compile (${cause.message})`
+  return { text, evaluate: () => ({ error }) }
+}
+
+type Program = (facts: Facts) => unknown
+
+/** One program for facts as sent, and one for each set of rules of equality by which the condition reads otherwise. */
+type Programs = { readonly asSent: Program; get(rules: NameRules | null): Program | undefined }
+
+function compilePrograms(text: string, isAbout: (connectorType: string) => boolean): Programs {
+  const { ast } = CEL.parse(text)
+  assertKnownFacts(ast)
+  assertLiteralMembers(ast)
+  assertFactTypes(ast)
+  assertDecodedPaths(ast)
+  assertHeaderNames(ast)
+  const written = compileProgram(text)
+  const common = singleValueEdits(ast, text)
+  const asSent = common.length === 0 ? written : compileProgram(applyEdits(text, common))
+  const byRules = new Map<NameRules | null, Program>()
+  for (const [connector, rules] of NAME_RULES) {
+    const edits = isAbout(connector) ? canonicalEdits(ast, { rules, connector, text }) : []
+    if (edits.length > 0) byRules.set(rules, compileProgram(applyEdits(text, [...common, ...edits])))
+  }
+  return { asSent, get: (rules) => byRules.get(rules) }
+}
+
+function compileProgram(edited: string): Program {
+  const parsed = CEL.parse(edited)
+  foldEnvironmentLiterals(parsed.ast)
+  assertFoldedEnvironments(parsed.ast)
+  boundShape(parsed.ast)
+  const checked = parsed.check()
+  if (checked.error) throw checked.error
+  if (checked.type !== 'bool' && checked.type !== 'dyn') {
+    throw new ShapeError(`has the type ${checked.type}, a condition must be true or false`, 0)
+  }
+  return parsed
+}
+
+function evaluate(program: Program, facts: Facts): boolean | ConditionError {
+  try {
+    const value = program(facts)
+    return typeof value === 'boolean' ? value : { error: 'the result is neither true nor false' }
+  } catch (cause) {
+    return { error: errorText(cause) }
+  }
+}
+
+/** What the CEL library says of a value whose type it does not have. */
+const UNKNOWN_VALUE = /^Unsupported type: symbol/
+
+function errorText(cause: unknown): string {
+  const text = messageOf(cause)
+  return UNKNOWN_VALUE.test(text) ? 'a fact that it reads is unknown for this request' : text
+}
+
+function messageOf(cause: unknown): string {
+  if (cause instanceof EvaluationError) return cause.summary
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+function compileError(cause: unknown, text: string, { rule, index }: ConditionPlace): unknown {
+  const found = locate(cause)
+  if (found === null) return cause
+  const place = placeIn(text, found.start)
+  const detail = `rule "${rule}", condition ${index + 1}, ${place}: ${found.message} in \`${text}\``
+  return new ChaperoneError('validation', { detail, cause })
+}
+
+/** The line is named where a condition has several. */
+function placeIn(text: string, start: number): string {
+  const before = text.slice(0, start).split('\n')
+  const column = `column ${(before.at(-1)?.length ?? 0) + 1}`
+  return text.includes('\n') ? `line ${before.length}, ${column}` : column
+}
+
+function locate(cause: unknown): { message: string; start: number } | null {
+  if (cause instanceof ShapeError) return cause
+  if (cause instanceof ParseError || cause instanceof CelTypeError || cause instanceof EvaluationError) {
+    const message = unknownName(cause.summary, FUNCTIONS) ?? cause.summary
+    return { message, start: cause.range?.start ?? 0 }
+  }
+  return null
+}
+
+/** Epoch milliseconds of an ISO 8601 time, or null when it is none. */
+export function epochMsOf(iso: string): number | null {
+  const time: unknown = PARSE_TIME({ context: { iso } })
+  return typeof time === 'bigint' ? Number(time) : null
+}
+
+const PARSE_TIME = CEL.parse('(timestamp(context.iso) - timestamp("1970-01-01T00:00:00Z")).getMilliseconds()')

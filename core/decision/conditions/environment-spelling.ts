@@ -1,0 +1,97 @@
+import { fold } from '../../action/pattern.ts'
+import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeError } from './cel-node.ts'
+import { ENVIRONMENT_OWNERS } from './environment-literals.ts'
+import { COMPARISON, LOGIC } from './name-comparison.ts'
+
+/** What the variables of the comprehensions around hold. */
+type Variables = ReadonlyMap<string, 'environment' | 'owner'>
+/** What meets in one expression without logic. */
+type Meeting = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
+
+/**
+ * Throws ShapeError for a text in capitals that meets an environment where `foldEnvironmentLiterals` does not fold it, such
+ * as `string(agent.environment) == "Production"`: environments are in lower case, so it never matches.
+ */
+export function assertFoldedEnvironments(root: CelNode): void {
+  judge(root, new Map())
+}
+
+function judge(node: CelNode, variables: Variables): void {
+  if (LOGIC.has(node.op) || node.op === '?:') {
+    for (const child of childrenOf(node.args)) judge(child, variables)
+    return
+  }
+  const meeting: Meeting = { literals: [], hasEnvironment: false, hasOther: false }
+  for (const part of COMPARISON.has(node.op) ? childrenOf(node.args) : [node])
+    collect(part, meeting, variables)
+  const [literal] = meeting.literals
+  if (literal === undefined || !meeting.hasEnvironment || meeting.hasOther) return
+  const text = String(literal.args)
+  throw new ShapeError(
+    `environments are in lower case, so ${JSON.stringify(text)} never matches: write ${JSON.stringify(fold(text))}`,
+    literal.start,
+  )
+}
+
+function collect(node: CelNode, meeting: Meeting, variables: Variables): void {
+  const held = heldBy(node, variables)
+  if (held === 'environment') meeting.hasEnvironment = true
+  else if (held === 'other') meeting.hasOther = true
+  else if (node.op === 'value') meeting.literals.push(...(isInCapitals(node.args) ? [node] : []))
+  else collectParts(node, meeting, variables)
+}
+
+function collectParts(node: CelNode, meeting: Meeting, variables: Variables): void {
+  if (LOGIC.has(node.op) || COMPARISON.has(node.op)) judge(node, variables)
+  else if (comprehensionOf(node) !== null) collectComprehension(node, meeting, variables)
+  else if (!SPELLED.has(calledName(node) ?? ''))
+    for (const child of childrenOf(node.args)) collect(child, meeting, variables)
+}
+
+/** Functions whose result depends on no spelling. */
+const SPELLED: ReadonlySet<string> = new Set(['has', 'size', 'type'])
+
+/** A pattern that ignores case matches environments all the same. */
+function isInCapitals(value: unknown): boolean {
+  return typeof value === 'string' && value !== fold(value) && !value.startsWith('(?i)')
+}
+
+function collectComprehension(node: CelNode, meeting: Meeting, variables: Variables): void {
+  const found = comprehensionOf(node)
+  if (found === null) return
+  const range: Meeting = { literals: [], hasEnvironment: false, hasOther: false }
+  collect(found.range, range, variables)
+  const isOwners = childrenOf(found.range.args).some((item) => isOwner(item, variables))
+  const held = isOwners ? 'owner' : range.hasEnvironment ? 'environment' : null
+  const inside = held === null ? variables : new Map([...variables, [found.variable, held] as const])
+  for (const part of found.body) judge(part, inside)
+  if (calledName(node) === 'map' || calledName(node) === 'filter') {
+    meeting.literals.push(...range.literals)
+    meeting.hasEnvironment ||= range.hasEnvironment
+  }
+}
+
+/** Null for what is no fact by itself. */
+function heldBy(node: CelNode, variables: Variables): 'environment' | 'other' | null {
+  if (isMemberOfOwner(node, variables)) return 'environment'
+  const path = pathOf(node)
+  if (path === null) return null
+  return path.keys.length === 0 && variables.get(path.root) === 'environment' ? 'environment' : 'other'
+}
+
+/** `.environment` of an owner, also where that is `dyn(agent)`, `[agent][0]` or a variable. */
+function isMemberOfOwner({ op, args }: CelNode, variables: Variables): boolean {
+  if (op !== '.' && op !== '[]') return false
+  const [receiver, field] = args as [CelNode, CelNode | string]
+  const name = typeof field === 'string' ? field : field.args
+  return name === 'environment' && isOwner(receiver, variables)
+}
+
+function isOwner(node: CelNode, variables: Variables): boolean {
+  if (node.op === 'id')
+    return variables.get(String(node.args)) === 'owner' || ENVIRONMENT_OWNERS.has(String(node.args))
+  const isHeld = pathOf(node) === null && (HOLDING.has(node.op) || calledName(node) === 'dyn')
+  return isHeld && childrenOf(node.args).some((child) => isOwner(child, variables))
+}
+
+const HOLDING: ReadonlySet<string> = new Set(['?:', 'list', 'map', '.', '[]'])

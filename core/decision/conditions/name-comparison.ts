@@ -1,0 +1,178 @@
+import type { NameKind, NameRules } from '../../connectors/names.ts'
+import {
+  type CelNode,
+  calledName,
+  childrenOf,
+  comprehensionOf,
+  type FactPath,
+  pathOf,
+  ShapeError,
+} from './cel-node.ts'
+
+/**
+ * What an expression holds: names of one kind, names and other values (`mixed`), an object or text of the parameters
+ * that may hold names below (`parameter`), or nothing that follows the provider's rules (null).
+ */
+export type HeldKind = NameKind | 'mixed' | 'parameter' | null
+
+/** Facts, literals and patterns that meet in one expression without logic. */
+export type Meeting = {
+  readonly facts: { readonly node: CelNode; readonly kind: HeldKind }[]
+  readonly literals: { readonly node: CelNode; readonly isCompared: boolean }[]
+  readonly patterns: CelNode[]
+  /** Called functions and operators: their result is no longer the fact itself. */
+  readonly operations: CelNode[]
+  hasMap: boolean
+}
+
+export type NameScope = {
+  readonly rules: NameRules
+  /** Variables of the comprehensions around. */
+  readonly variables: ReadonlyMap<string, HeldKind>
+  /** Called with each expression that is a truth value of its own inside another one. */
+  readonly visit: (node: CelNode, scope: NameScope) => void
+}
+
+export const LOGIC: ReadonlySet<string> = new Set(['&&', '||', '!_'])
+export const EQUALITY: ReadonlySet<string> = new Set(['==', '!=', 'in'])
+export const COMPARISON: ReadonlySet<string> = new Set([...EQUALITY, '<', '<=', '>', '>='])
+
+export function meetingOf(root: CelNode, scope: NameScope): Meeting {
+  const meeting = emptyMeeting()
+  if (!COMPARISON.has(root.op)) collect(root, false, { scope, meeting })
+  else
+    for (const operand of operandsOf(root, scope)) collect(operand, EQUALITY.has(root.op), { scope, meeting })
+  return meeting
+}
+
+function emptyMeeting(): Meeting {
+  return { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
+}
+
+/** The keys of a fact are no names: `"owner" in parameters`. */
+function operandsOf({ op, args }: CelNode, { variables }: NameScope): readonly CelNode[] {
+  const [left, right] = args as [CelNode, CelNode]
+  const isAmongKeys = op === 'in' && right.op === 'id' && !variables.has(String(right.args))
+  if (isAmongKeys && left.op !== 'value')
+    throw new ShapeError(
+      `only a literal can be looked for among the keys of ${String(right.args)}`,
+      left.start,
+    )
+  if (op === 'in' && right.op === 'map')
+    return [left, ...(right.args as [CelNode, CelNode][]).map(([key]) => key)]
+  return isAmongKeys ? [left] : [left, right]
+}
+
+export function kindOf({ facts, hasMap }: Meeting): HeldKind {
+  const kinds = facts.map(({ kind }) => kind)
+  const kind =
+    (['mixed', 'repository', 'name', 'branch', 'parameter'] as const).find((one) => kinds.includes(one)) ??
+    null
+  const isOfTwoRules = kinds.includes('branch') && kind !== 'branch'
+  return kind !== null && (hasMap || isOfTwoRules) ? 'mixed' : kind
+}
+
+type Into = { readonly scope: NameScope; readonly meeting: Meeting }
+
+function collect(node: CelNode, isCompared: boolean, into: Into): void {
+  const { scope, meeting } = into
+  const path = pathOf(node)
+  if (path !== null) meeting.facts.push({ node, kind: kindOfPath(path, scope) })
+  else if (node.op === 'value') collectLiteral(node, isCompared, meeting)
+  else if (LOGIC.has(node.op) || COMPARISON.has(node.op)) scope.visit(node, scope)
+  else if (comprehensionOf(node) !== null) collectComprehension(node, into)
+  else if (node.op === '?:') collectChoice(node, isCompared, into)
+  else if (NO_NAMES.has(calledName(node) ?? '')) visitInside(childrenOf(node.args), scope)
+  else collectParts(node, isCompared, into)
+}
+
+/** Visits the comparisons inside of expressions whose own value meets nothing here. */
+function visitInside(nodes: readonly CelNode[], scope: NameScope): void {
+  for (const node of nodes) collect(node, false, { scope, meeting: emptyMeeting() })
+}
+
+/** Functions whose result depends on no spelling. */
+const NO_NAMES = new Set(['has', 'size', 'type'])
+
+const UTF8 = new TextDecoder()
+
+/** Bytes are judged by their text, and stay as they are: only text is made canonical. */
+function collectLiteral(node: CelNode, isCompared: boolean, { literals }: Meeting): void {
+  const { args } = node
+  if (typeof args === 'string') literals.push({ node, isCompared })
+  if (args instanceof Uint8Array)
+    literals.push({ node: { ...node, args: UTF8.decode(args) }, isCompared: false })
+}
+
+function collectChoice(node: CelNode, isCompared: boolean, into: Into): void {
+  const [condition, ...branches] = node.args as [CelNode, CelNode, CelNode]
+  into.scope.visit(condition, into.scope)
+  for (const branch of branches) collect(branch, isCompared, into)
+}
+
+function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
+  const [children, index] = partsOf(node)
+  visitInside(index, into.scope)
+  const isList = node.op === 'list'
+  if (node.op === 'map') into.meeting.hasMap = true
+  else if (!isList) into.meeting.operations.push(node)
+  if (calledName(node) === 'matches') into.meeting.patterns.push(...children.splice(1))
+  const before = into.meeting.facts.length
+  for (const child of children) collect(child, isCompared && isList, into)
+  if (!index.some((key) => isKeyVariable(key, into.scope))) return
+  // Which key it is, and so whether its value is a name, is unknown.
+  const { facts } = into.meeting
+  for (const fact of facts.splice(before))
+    facts.push(fact.kind === 'parameter' ? { ...fact, kind: 'mixed' } : fact)
+}
+
+/** The variable of a comprehension over the keys of a parameter. */
+function isKeyVariable({ op, args }: CelNode, { variables }: NameScope): boolean {
+  return op === 'id' && (variables.get(String(args)) ?? null) !== null
+}
+
+/** An index decides which value it is, and is no part of it, but where it meets the keys of a map in the condition. */
+function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelNode[]] {
+  const children = childrenOf(args)
+  const isIndexed = op === '[]' && children[0]?.op !== 'map'
+  return isIndexed ? [children.slice(0, 1), children.slice(1)] : [children, []]
+}
+
+/** The variable holds what the range holds; a map is gone through by its keys, which are no names. */
+function collectComprehension(node: CelNode, { scope, meeting }: Into): void {
+  const found = comprehensionOf(node)
+  if (found === null) return
+  const { range, variable, body } = found
+  const isMap = range.op === 'id' && !scope.variables.has(String(range.args))
+  const inner = isMap ? emptyMeeting() : meetingOf(range, scope)
+  const variables = new Map([...scope.variables, [variable, kindOf(inner)] as const])
+  const below = { ...scope, variables }
+  const value = calledName(node) === 'map' ? body.at(-1) : undefined
+  for (const part of body) if (part !== value) scope.visit(part, below)
+  if (value !== undefined) collect(value, false, { scope: below, meeting })
+  if (calledName(node) !== 'filter') return
+  meeting.facts.push(...inner.facts)
+  meeting.literals.push(...inner.literals.map((literal) => ({ ...literal, isCompared: false })))
+}
+
+function kindOfPath({ root, keys }: FactPath, { rules, variables }: NameScope): HeldKind {
+  const names = keys.filter((key) => typeof key === 'string')
+  const last = names.at(-1)
+  const around = variables.get(root)
+  if (around !== undefined) return last === undefined ? around : kindBelow(around, last, rules)
+  if (root === 'resource') return kindOfResource(last, rules)
+  if (root !== 'parameters') return null
+  return last === undefined ? 'mixed' : kindBelow('parameter', last, rules)
+}
+
+function kindBelow(around: HeldKind, key: string, { parameters }: NameRules): HeldKind {
+  if (around === null) return null
+  if (around !== 'parameter') return 'mixed'
+  const bracket = key.indexOf('[')
+  return parameters.get(bracket === -1 ? key : key.slice(0, bracket)) ?? 'parameter'
+}
+
+function kindOfResource(field: string | undefined, { target, account }: NameRules): HeldKind {
+  if (field === undefined) return 'mixed'
+  return field === 'target' ? target : field === 'account' ? account : null
+}

@@ -1,0 +1,36 @@
+import { fold } from '../../action/pattern.ts'
+import { isProductionEnvironment } from '../../action/risk.ts'
+import type { DecisionInput } from '../decision.ts'
+
+/** One input in one environment (in lower case). Scopes, facts and risk read the environment here and nowhere else. */
+export type PlacedInput = DecisionInput & { readonly environment: string; readonly isProduction: boolean }
+
+/**
+ * The inputs that one decision has to be taken for. The first has the environment of the installation: the
+ * connector's, else the gateway's, else the agent's. `resource.environment` and the hint `production_target` may be
+ * claims of the caller: where they differ, the claimed readings follow, and the strictest decision holds.
+ */
+export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
+  const { action } = input
+  const environment = fold(installedEnvironment(input))
+  const claimed = fold(action.resource.environment ?? environment)
+  const isProduction = isProductionEnvironment(environment)
+  const isClaimed =
+    isProduction || isProductionEnvironment(claimed) || action.riskHints['production_target'] === true
+  const installed: PlacedInput = { ...input, environment, isProduction }
+  if (claimed === environment && isClaimed === isProduction) return [installed]
+  const hinted = isClaimed === isProduction ? [] : [{ ...installed, isProduction: isClaimed }]
+  const other =
+    claimed === environment ? [] : [{ ...installed, environment: claimed, isProduction: isClaimed }]
+  return [installed, ...hinted, ...other]
+}
+
+/** The environment that records and cards show: the one that was stated, else the installation's. */
+export function shownEnvironment(input: DecisionInput): string {
+  return input.action.resource.environment ?? installedEnvironment(input)
+}
+
+/** The connector's environment, else the gateway's, else the agent's. */
+function installedEnvironment({ agent, connector, gateway }: DecisionInput): string {
+  return connector?.environment ?? gateway?.environment ?? agent.environment
+}

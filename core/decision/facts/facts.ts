@@ -1,0 +1,190 @@
+import type { Parameters } from '../../action/action.ts'
+import { fold } from '../../action/pattern.ts'
+import type { Risk } from '../../action/risk.ts'
+import { effectsOf } from '../../connectors/effects/effects.ts'
+import { canonicalParameters, canonicalResource } from '../../connectors/names.ts'
+import { nameRulesOf } from '../../connectors/registry.ts'
+import { hasUnknownTarget } from '../../connectors/binding/target-by-id.ts'
+import { createCelEnvironment } from '../conditions/cel-environment.ts'
+import type { DecisionInput } from '../decision.ts'
+import type { PlacedInput } from './environment.ts'
+import { UNKNOWN } from './unknown-value.ts'
+
+/** The variables of one decision as conditions see them. What no condition asks for is never converted. */
+export type Facts = Readonly<Record<string, unknown>>
+
+/** Beyond these a fact has no value for conditions: whoever looks at it gets an error, which can only tighten. */
+export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
+
+type State = { readonly input: PlacedInput; readonly risk: Risk; readonly made: Record<string, unknown> }
+
+export function createFacts(input: PlacedInput, risk: Risk): Facts {
+  const state: State = { input, risk, made: {} }
+  return Object.assign(Object.create(GETTERS), { state })
+}
+
+const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
+  action: ({ input: { action } }) => ({
+    type: action.type,
+    connector: action.connector,
+    effect: action.effect,
+    effects: effectsOf(action) ?? UNKNOWN,
+    risk: action.risk,
+    unmapped: action.unmapped === true,
+  }),
+  resource: ({ input }) =>
+    hasUnknownTarget(input.action) ? withUnknownTarget(input) : celValue(resourceOf(input)),
+  parameters: ({ input: { action } }) =>
+    celValue(withPlainNames(canonicalParameters(nameRulesOf(action.connector), action.parameters))),
+  hints: ({ input }) => celValue(hintsOf(input)),
+  context: ({ input }) => celValue(input.context ?? {}),
+  agent: ({ input }) => folded(input.agent),
+  gateway: ({ input }) => celValue(folded(input.gateway ?? {})),
+  connector: ({ input }) => celValue(folded(input.connector ?? ownConnector(input))),
+  request: ({ input }) => lazyValues(input.request ?? {}),
+  risk: ({ input, risk }) => ({ score: risk.score, level: input.action.risk, factors: [...risk.factors] }),
+  now: ({ input }) => timestamp(input.nowMs),
+}
+
+/** Fields that are converted when a condition reads them. */
+function lazyValues(given: object): object {
+  const made = new Map<string, unknown>()
+  const lazy = {}
+  for (const name of Object.keys(given)) {
+    const get = (): unknown => {
+      if (!made.has(name)) made.set(name, celValue(given[name as keyof typeof given]))
+      return made.get(name)
+    }
+    Object.defineProperty(lazy, name, { get, enumerable: true })
+  }
+  return lazy
+}
+
+/** One shared prototype: a decision's facts cost two objects until a condition asks for one. */
+const GETTERS: object = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    Object.entries(MAKERS).map(([name, make]) => [
+      name,
+      {
+        get(this: { readonly state: State }): unknown {
+          const { state } = this
+          const known = state.made[name]
+          if (known !== undefined) return known
+          const made = make(state)
+          state.made[name] = made
+          return made
+        },
+      },
+    ]),
+  ),
+)
+
+/** Policy-only mode: the action's first segment stands for the connector. */
+function ownConnector({ action }: DecisionInput): { name: string; type: string } {
+  return { name: action.connector, type: action.connector }
+}
+
+/** Environments are compared without case: facts have them in lower case, and so have the literals of conditions. */
+function folded<T extends object>(named: T & { readonly environment?: string }): T {
+  const { environment } = named
+  return environment === undefined ? { ...named } : { ...named, environment: fold(environment) }
+}
+
+/** The connector type whose rules of equality the facts follow. */
+export function connectorOf(facts: Facts): string {
+  const { input } = facts['state'] as State
+  return input.action.connector
+}
+
+/** Reading the target is an error, behind `has()` too: the id may be that of what a rule names. */
+function withUnknownTarget(input: PlacedInput): object {
+  const fields = Object.entries(resourceOf(input)).map(([name, value]) => [name, celValue(value)])
+  const fact: object = Object.fromEntries(fields)
+  for (const name of ['target', 'account'])
+    Object.defineProperty(fact, name, { get: refuseId, enumerable: true })
+  return fact
+}
+
+function refuseId(): never {
+  throw new Error('the request does not say whose the target is, and an id does not tell it')
+}
+
+/** Names in the one spelling of the provider; `raw_target` is the target as sent. */
+function resourceOf(input: PlacedInput): Parameters {
+  const { connector, resource } = input.action
+  const { target: sent, ...rest } = resource
+  const target = sent === undefined ? undefined : decodedTarget(sent, input)
+  const decoded = typeof target === 'string' ? { ...rest, target } : rest
+  return {
+    ...canonicalResource(nameRulesOf(connector), decoded),
+    ...(target === UNKNOWN ? { target } : {}),
+    ...(sent === undefined ? {} : { raw_target: sent }),
+    environment: input.environment,
+  }
+}
+
+/** A target that is the address of the request has the path as `request.path` has it. */
+function decodedTarget(target: string, { request }: PlacedInput): string | typeof UNKNOWN {
+  if (request === undefined || target !== request.host + request.raw_path) return target
+  return typeof request.path === 'string' ? request.host + request.path : UNKNOWN
+}
+
+/** `items[0]` and `items[]` alone are also the list `items`: servers read them so. */
+function withPlainNames(parameters: Parameters): Parameters {
+  const plain: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(parameters)) {
+    const bracket = name.indexOf('[')
+    if (bracket <= 0) continue
+    const base = name.slice(0, bracket)
+    if (!Object.hasOwn(parameters, base)) plain[base] = [plain[base] ?? [], value].flat()
+  }
+  return { ...parameters, ...plain }
+}
+
+/** The known hints always have a value, so that `hints.irreversible` is false rather than an error when nobody said so. */
+function hintsOf({ action, isProduction }: PlacedInput): Parameters {
+  return {
+    irreversible: false,
+    financial_impact: false,
+    ...action.riskHints,
+    production_target: isProduction,
+  }
+}
+
+/**
+ * JSON as CEL values: whole numbers become int, others double; objects become maps, in which no key has a meaning of
+ * its own.
+ */
+export function celValue(value: unknown, depth = 0): unknown {
+  switch (typeof value) {
+    case 'string':
+      return value.length > FACT_BOUNDS.text ? UNKNOWN : value
+    case 'number':
+      return Number.isSafeInteger(value) ? BigInt(value) : value
+    case 'object':
+      return value === null ? null : container(value, depth)
+    default:
+      return value
+  }
+}
+
+function container(value: object, depth: number): unknown {
+  if (depth >= FACT_BOUNDS.nesting) return UNKNOWN
+  if (Array.isArray(value)) {
+    return value.length > FACT_BOUNDS.list ? UNKNOWN : value.map((item) => celValue(item, depth + 1))
+  }
+  const entries = Object.entries(value)
+  if (entries.length > FACT_BOUNDS.keys) return UNKNOWN
+  const map = new Map<string, unknown>()
+  for (const [key, item] of entries) if (item !== undefined) map.set(key, celValue(item, depth + 1))
+  return map
+}
+
+/** CEL's own time value; core has no clock and no Date. */
+function timestamp(nowMs: number): unknown {
+  const seconds = Math.floor(nowMs / 1_000)
+  return TIMESTAMP({ risk: { seconds: BigInt(seconds), rest: `${Math.floor(nowMs) - seconds * 1_000}ms` } })
+}
+
+const TIMESTAMP = createCelEnvironment().parse('timestamp(int(risk.seconds)) + duration(string(risk.rest))')

@@ -1,0 +1,112 @@
+import { isCredentialHeader } from '../../connectors/credentials/credential-headers.ts'
+import { fieldOf } from '../../connectors/credentials/credentials.ts'
+import { isRecord } from '../../connectors/fields/fields.ts'
+import type { BoundConnector } from '../../connectors/registry.ts'
+import { parseBody } from '../../request/body/body.ts'
+import { type CanonicalRequest, isRefusal, type RawHeaders } from '../../request/canonical.ts'
+import { queryFacts } from '../../request/repeated-names.ts'
+import { fold } from '../../request/json/strict-json.ts'
+import type { RequestFacts } from '../decision.ts'
+import { pathFacts } from './request-path.ts'
+import { UNKNOWN } from './unknown-value.ts'
+
+/** The body as the gateway has it: null without one, `unread` where it was not read. */
+export type BodyFact = Uint8Array | 'unread' | null
+
+/** Beyond these `request.body` is unknown: `nodes` are objects, lists, members and elements. */
+export const BODY_FACT_BOUNDS = { bytes: 256 * 1024, nodes: 10_000 } as const
+
+/** The facts of a proxied request. Headers and body are converted when a condition reads them. */
+export function requestFacts(
+  request: CanonicalRequest,
+  bound: BoundConnector | null = null,
+  body: BodyFact = null,
+): RequestFacts {
+  const { method, host, rawPath, query } = request
+  let headers: RequestFacts['headers']
+  let value: unknown
+  return {
+    ...{ method, host, ...pathFacts(request), raw_path: rawPath },
+    query: query.length === 0 ? NO_QUERY : queryFacts(query),
+    get headers() {
+      headers ??= headerFacts(request.rawHeaders, bound)
+      return headers
+    },
+    ...(body === null
+      ? {}
+      : {
+          get body() {
+            value ??= withoutCredentials(bodyFact(body, request), bound)
+            return value
+          },
+        }),
+  }
+}
+
+const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
+
+/** Fields of one connection, and those that the gateway writes anew. */
+const NOT_END_TO_END: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'host', 'expect', 'http2-settings', 'content-length'],
+])
+
+/**
+ * The end-to-end fields by their names in lower case, without those that carry credentials. A repeated field is a list.
+ * CGI-like servers read `_` as `-`, so that a name with `_` counts for both spellings.
+ */
+function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<string, string | string[]> {
+  const carriers = carriersOf(bound)
+  const values = new Map<string, string[]>()
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase()
+    const hyphenated = name.replaceAll('_', '-')
+    if (NOT_END_TO_END.has(name) || isCredentialHeader(name) || carriers.has(hyphenated)) continue
+    for (const each of new Set([name, hyphenated]))
+      values.set(each, [...(values.get(each) ?? []), (raw[at + 1] ?? '').trim()])
+  }
+  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]))
+}
+
+/** Browsers and SDKs also put keys into the list of subprotocols. */
+function carriersOf(bound: BoundConnector | null): ReadonlySet<string> {
+  const own = bound === null ? [] : [...bound.connector.carriers.headers, bound.entry.auth.header ?? '']
+  return new Set(['sec-websocket-protocol', ...own.map((name) => name.toLowerCase().replaceAll('_', '-'))])
+}
+
+function bodyFact(body: Uint8Array | 'unread', request: CanonicalRequest): unknown {
+  if (body === 'unread' || body.length > BODY_FACT_BOUNDS.bytes) return UNKNOWN
+  const view = parseBody(body, request.body, [])
+  if (isRefusal(view)) return UNKNOWN
+  if (view.kind === 'json') return isUnambiguous(view.value) ? view.value : UNKNOWN
+  return view.kind === 'form' && view.fields.length <= BODY_FACT_BOUNDS.nodes
+    ? queryFacts(view.fields)
+    : UNKNOWN
+}
+
+/** Without the members and fields that are removed as credentials. */
+function withoutCredentials(value: unknown, bound: BoundConnector | null): unknown {
+  const fields = bound?.connector.carriers.bodyFields ?? []
+  if (fields.length === 0 || !isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(fieldOf(name))))
+}
+
+/** False beyond the bound, and where one object has two members that servers may take for one (`amount`, `Amount`). */
+function isUnambiguous(root: unknown): boolean {
+  const open: unknown[] = [root]
+  let nodes = 1
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue
+    const children: unknown[] = Object.values(value)
+    nodes += children.length
+    if (nodes > BODY_FACT_BOUNDS.nodes || hasTwins(value)) return false
+    for (const child of children) open.push(child)
+  }
+  return true
+}
+
+function hasTwins(value: object): boolean {
+  if (Array.isArray(value)) return false
+  const names = Object.keys(value)
+  return new Set(names.map(fold)).size < names.length
+}

@@ -1,0 +1,66 @@
+import type { CanonicalRequest } from '../../request/canonical.ts'
+import { decodePercent } from '../../request/percent.ts'
+import { type CelNode, childrenOf, ShapeError } from '../conditions/cel-node.ts'
+import { factsOf } from '../conditions/fact-shapes.ts'
+import { LOGIC } from '../conditions/name-comparison.ts'
+import { UNKNOWN } from './unknown-value.ts'
+
+/** The path as conditions see it; `UNKNOWN` where servers read it differently. */
+export type PathFacts = {
+  readonly path: string | typeof UNKNOWN
+  readonly segments: readonly string[] | typeof UNKNOWN
+}
+
+/**
+ * The path with its percent escapes decoded once, so that no encoded spelling evades a condition. `%25` stays, because a
+ * decoded percent sign would look like the begin of an escape. With an encoded slash, which some servers take for a
+ * border of segments, or a `;`, which some cut off, the path is unknown.
+ */
+export function pathFacts({ rawPath, segments }: CanonicalRequest): PathFacts {
+  if (READ_DIFFERENTLY.test(rawPath)) return { path: UNKNOWN, segments: UNKNOWN }
+  if (!rawPath.includes('%') || !rawPath.startsWith('/')) return { path: rawPath, segments }
+  return { path: `/${segments.map((segment) => segment.replaceAll('%', '%25')).join('/')}`, segments }
+}
+
+const READ_DIFFERENTLY = /;|%2f/i
+
+/** Throws ShapeError for a literal that holds an escape which the decoded path or target beside it cannot hold. */
+export function assertDecodedPaths(node: CelNode): void {
+  if (LOGIC.has(node.op) || node.op === '?:') {
+    for (const child of childrenOf(node.args)) assertDecodedPaths(child)
+    return
+  }
+  const fact = factsOf(node)
+    .map(({ path }) => `${path.root}.${path.keys[0]}`)
+    .find((name) => AS_SENT.has(name))
+  const literal = textsIn(node).find(({ args }) => ESCAPE.test(String(args)))
+  if (fact === undefined || literal === undefined) return
+  const text = String(literal.args)
+  const written = decodedText(text)
+  const why = /%2f/i.test(written)
+    ? `is unknown for paths with an encoded slash, so ${JSON.stringify(text)} never matches: use`
+    : `is decoded once (%25 stays), so ${JSON.stringify(text)} never matches: write ${JSON.stringify(written)}, or use`
+  throw new ShapeError(`${fact} ${why} ${AS_SENT.get(fact)}, which has the spelling as sent`, literal.start)
+}
+
+/** Facts with decoded paths, and the fact that has the same as sent. */
+const AS_SENT: ReadonlyMap<string, string> = new Map([
+  ['request.path', 'request.raw_path'],
+  ['request.segments', 'request.raw_path'],
+  ['resource.target', 'resource.raw_target'],
+])
+
+const ESCAPE = /%(?!25)[0-9A-Fa-f]{2}/
+
+function textsIn(node: CelNode): readonly CelNode[] {
+  if (node.op === 'value') return typeof node.args === 'string' ? [node] : []
+  return childrenOf(node.args).flatMap(textsIn)
+}
+
+function decodedText(text: string): string {
+  const decoded = text.replaceAll(
+    /(?:%(?!2f|25)[0-9a-f]{2})+/gi,
+    (escapes) => decodePercent(escapes) ?? escapes,
+  )
+  return decoded.replaceAll('%2f', '%2F')
+}

@@ -1,0 +1,60 @@
+import type { KillEntry } from '../../wire/gateway/kill.ts'
+import { widestScope } from './kill-reach.ts'
+import { namespaceOfScope } from './kill-switch.ts'
+
+/** Of the kill switches that one gateway is sent, as JSON. A gateway closes its stream for a line of 4 MiB. */
+export const MAX_KILL_STATE_BYTES = 1024 * 1024
+const REASON_LENGTH = 200
+
+export type BoundedKills = {
+  readonly entries: readonly KillEntry[]
+  /** Whether these are the given entries. */
+  readonly isWhole: boolean
+}
+
+/**
+ * Kill switches that take at most `maxBytes` as JSON and stop at least what `entries` stop: the source with the most bytes
+ * is replaced by one entry with the widest scope that its entries are within, then the next one.
+ */
+export function boundedKills(
+  entries: readonly KillEntry[],
+  maxBytes: number = MAX_KILL_STATE_BYTES,
+): BoundedKills {
+  let total = bytesOf(entries)
+  if (total <= maxBytes) return { entries, isWhole: true }
+  const bySource = Map.groupBy(entries, ({ source }) => source)
+  const largestFirst = [...bySource].sort(([, a], [, b]) => bytesOf(b) - bytesOf(a))
+  for (const [source, own] of largestFirst) {
+    if (total <= maxBytes) break
+    const widest = widestOf(source, own)
+    total -= bytesOf(own) - bytesOf([widest])
+    bySource.set(source, [widest])
+  }
+  const bounded = [...bySource.values()].flat()
+  if (total <= maxBytes) return { entries: bounded, isWhole: false }
+  return { entries: [widestOf('control-plane', entries)], isWhole: false }
+}
+
+/** At least what these entries of one source stop. */
+function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
+  const [first = { scope: 'all', source, reason: '', since: '' }] = entries
+  const since = entries.reduce((oldest, entry) => (entry.since < oldest ? entry.since : oldest), first.since)
+  const reason = first.reason.slice(0, REASON_LENGTH)
+  if (entries.length === 1) return { ...first, reason }
+  const more = `${entries.length} kill switches of ${source.slice(0, REASON_LENGTH)} are more than a gateway is sent`
+  return { scope: scopeOver(source, entries), source, reason: `${reason} (${more})`, since }
+}
+
+/** The source of people with rights in one namespace, such as `dashboard:NAMESPACE`, must not stop the others. */
+function scopeOver(source: string, entries: readonly KillEntry[]): string {
+  const widest = widestScope(source)
+  if (widest !== 'all') return widest
+  const namespaces = new Set(entries.map(({ scope }) => namespaceOfScope(scope)))
+  const [namespace = null] = namespaces
+  const isLimited = namespaces.size === 1 && namespace !== null && source.endsWith(`:${namespace}`)
+  return isLimited ? `namespace:${namespace}` : 'all'
+}
+
+function bytesOf(entries: readonly KillEntry[]): number {
+  return entries.reduce((sum, entry) => sum + new TextEncoder().encode(JSON.stringify(entry)).length + 1, 0)
+}

@@ -1,0 +1,58 @@
+import { nearestNames } from '../../nearest.ts'
+import { namespaceOf } from './kill-reach.ts'
+import { matchKill } from './kill-switch.ts'
+
+/** What exists and can be stopped. Connectors have a type and a name, agents a name and an id. */
+export type KillNames = {
+  readonly agents: ReadonlyArray<{ readonly id: string; readonly name: string }>
+  readonly connectors: ReadonlyArray<{ readonly type: string; readonly name: string }>
+  readonly gateways: readonly string[]
+}
+
+export type UnknownScope = { readonly warning: string; readonly nearest: readonly string[] }
+
+const MAX_NEAREST = 3
+const NOBODY = { gateway: '', agent: null, agentId: null, connectors: [] } as const
+
+/** What to say about a scope that nothing bears now; null for a scope that stops something. `scope` is normalised. */
+export function unknownScope(scope: string, names: KillNames): UnknownScope | null {
+  const entry = { scope, source: '', reason: '', since: '' }
+  const isHit = (subject: Partial<Parameters<typeof matchKill>[1]>) =>
+    matchKill([entry], { ...NOBODY, ...subject }) !== null
+  const { agents, connectors, gateways } = names
+  if (agents.some(({ id, name }) => isHit({ agent: name, agentId: id }))) return null
+  if (connectors.some(({ type, name }) => isHit({ connectors: [type, name] }))) return null
+  if (gateways.some((gateway) => isHit({ gateway }))) return null
+  const nearest = nearestNames(scope.toLowerCase(), candidates(scope, names), MAX_NEAREST)
+  const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.join(' or ')}?`
+  return {
+    nearest,
+    warning: `No agent, connector or gateway is called ${scope}: the kill switch is set and stops nothing that exists now.${hint}`,
+  }
+}
+
+/** Names in the form of the given scope: with its kind, or bare. */
+function candidates(scope: string, { agents, connectors, gateways }: KillNames): readonly string[] {
+  const kinds = {
+    agent: agents.map(({ name }) => name),
+    connector: connectors.flatMap(({ type, name }) => [type, name]),
+    gateway: gateways,
+    namespace: [...new Set([...gateways, ...agents.map(({ name }) => name)].map(namespaceOf))].filter(
+      (name) => name !== '',
+    ),
+  }
+  const kind = scope.slice(0, Math.max(scope.indexOf(':'), 0))
+  const all = Object.entries(kinds).flatMap(([each, listed]) =>
+    listed.flatMap(bothForms).map((name) => ({ each, name })),
+  )
+  const own = all.filter(({ each }) => each === kind)
+  return own.length > 0
+    ? own.map(({ each, name }) => `${each}:${name}`)
+    : all.map(({ each, name }) => (each === 'namespace' ? `${each}:${name}` : name))
+}
+
+/** `namespace/name` is also called `name`. */
+function bothForms(name: string): readonly string[] {
+  const bare = name.slice(name.lastIndexOf('/') + 1)
+  return bare === name ? [name] : [bare, name]
+}

@@ -1,0 +1,110 @@
+import { fold } from '../../action/pattern.ts'
+import type { KillEntry } from '../../wire/gateway/kill.ts'
+import { isWithinReach, namespaceOf } from './kill-reach.ts'
+
+/** Who a stop may hit. `connectors` holds the connector's type and its own record name. */
+export type KillSubject = {
+  /** `namespace/name`. */
+  readonly gateway: string
+  readonly agent: string | null
+  readonly agentId: string | null
+  readonly connectors: readonly string[]
+}
+
+/** What a scope without a kind may mean. */
+const BARE_KINDS = ['connector', 'agent', 'gateway'] as const
+const KINDS = [...BARE_KINDS, 'namespace'] as const
+type Kind = (typeof KINDS)[number]
+
+/**
+ * The entry that stops the subject, or null. Scopes: `all` (or empty), `connector:X`, `agent:X`, `gateway:X`,
+ * `namespace:X` (the Gateways of a namespace, and its agents on others), and a bare `X`, which is whatever connector,
+ * agent or gateway bears that name. An entry never reaches beyond its source (`isWithinReach`). Names ignore case, and `namespace/name` also answers to `name`: a stop
+ * that hits one thing too many is better than one that misses. A stop of everything is named before a narrower one.
+ */
+export function matchKill(entries: readonly KillEntry[], subject: KillSubject): KillEntry | null {
+  let narrow: KillEntry | null = null
+  for (const entry of entries) {
+    if (!isWithinReach(entry.source, subject)) continue
+    if (isGlobal(entry.scope)) return entry
+    if (narrow === null && hits(entry.scope, subject)) narrow = entry
+  }
+  return narrow
+}
+
+/** The scope as stored and shown: omitted and `ALL` are `all`, and kind and name are lower case, as `matchKill` compares them. */
+export function normaliseScope(scope: string | undefined): string {
+  const text = scope?.trim() ?? ''
+  if (isGlobal(text)) return 'all'
+  const parsed = parseScope(text)
+  return fold(parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`)
+}
+
+/** The namespace that a scope stays within; null for a scope that may concern others, or what is in no namespace. */
+export function namespaceOfScope(scope: string): string | null {
+  const { kind, name } = parseScope(scope)
+  if (kind === 'namespace') return fold(name)
+  return kind === 'agent' || kind === 'gateway' ? fold(namespaceOf(name)) || null : null
+}
+
+/** What a scope may be, for whoever wrote another one. */
+export const KILL_SCOPE_FORMS =
+  'is no scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
+
+/** Whether it is one of the forms. A name that nothing bears is none of its business: it may come to exist. */
+export function isKillScope(scope: string): boolean {
+  const { kind, name } = parseScope(scope)
+  // Names of agents and gateways may have blanks inside; without a kind it is more likely a sentence.
+  return name !== '' && (kind !== null || !/[\s:]/.test(name)) && !CONTROL.test(name)
+}
+
+const CONTROL = /\p{Cc}/u
+
+/** The union of all latched sources: one entry per scope and source (the oldest), in a stable order. */
+export function unionEffective(entries: readonly KillEntry[]): readonly KillEntry[] {
+  const byKey = new Map<string, KillEntry>()
+  for (const entry of entries) {
+    const key = `${normaliseScope(entry.scope)}\n${entry.source}`
+    const known = byKey.get(key)
+    if (known === undefined || entry.since < known.since) byKey.set(key, entry)
+  }
+  return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
+}
+
+/** The reason that every refusal and every v1 denial gives (spec 3.1). */
+export function killReason(entry: KillEntry): string {
+  return `Kill switch active: ${entry.reason.trim() || 'no reason given'}`
+}
+
+function isGlobal(scope: string): boolean {
+  const text = fold(scope.trim())
+  return text === '' || text === 'all'
+}
+
+function hits(scope: string, subject: KillSubject): boolean {
+  const { kind, name } = parseScope(scope)
+  const kinds = kind === null ? BARE_KINDS : [kind]
+  return kinds.some((each) => namesOf(each, subject).some((own) => isSameName(own, name)))
+}
+
+function parseScope(scope: string): { kind: Kind | null; name: string } {
+  const text = scope.trim()
+  const colon = text.indexOf(':')
+  const head = fold(text.slice(0, colon))
+  const kind = KINDS.find((each) => colon > 0 && each === head) ?? null
+  return { kind, name: kind === null ? text : text.slice(colon + 1).trim() }
+}
+
+function namesOf(kind: Kind, subject: KillSubject): readonly string[] {
+  if (kind === 'connector') return subject.connectors
+  if (kind === 'gateway') return [subject.gateway]
+  if (kind === 'namespace')
+    return [subject.gateway, subject.agent].map(namespaceOf).filter((name) => name !== '')
+  return [subject.agent, subject.agentId].filter((name) => name !== null)
+}
+
+function isSameName(own: string, scope: string): boolean {
+  const ownName = fold(own)
+  const wanted = fold(scope)
+  return ownName === wanted || ownName.slice(ownName.indexOf('/') + 1) === wanted
+}

@@ -1,0 +1,29 @@
+import type { NameKind } from '../../connectors/names.ts'
+
+/**
+ * True for a regular expression that treats upper and lower case alike, or that names lower-case letters only. Anything
+ * that could mean an upper-case letter by another spelling (`\x41`, `\p{Lu}`, a negated class of letters) is not canonical.
+ */
+export function isCanonicalPattern(kind: NameKind, pattern: string): boolean {
+  if (kind === 'repository' && REPOSITORY_SUFFIX.test(pattern)) return false
+  if (IGNORES_CASE.test(pattern) && !RESTORES_CASE.test(pattern)) return true
+  if (SPELLED_OTHERWISE.test(pattern) || NEGATED_LETTERS.test(pattern)) return false
+  if ([...pattern.matchAll(CLASS)].some(([text]) => hasUpperCaseRange(text))) return false
+  const letters = pattern.replaceAll(/\\[\s\S]/g, '')
+  return letters === letters.toLowerCase()
+}
+
+const CLASS = /\[(?:[^\]\\]|\\[\s\S])*\]/g
+const RANGE = /([\s\S])-\\?([^\]])/g
+
+/** True for a range such as `[!-_]`: it holds upper-case letters without naming one, and lacks lower-case ones. */
+function hasUpperCaseRange(text: string): boolean {
+  return [...text.matchAll(RANGE)].some(([, from = '', to = '']) => from <= 'Z' && to >= 'A' && to < 'z')
+}
+
+const IGNORES_CASE = /^\(\?[a-z]*i[a-z]*\)/
+const RESTORES_CASE = /\(\?[a-z]*-[a-z]*i/
+const SPELLED_OTHERWISE = /\\[xpPQ0-7]|\[:\^?(?:upper|lower)/
+const NEGATED_LETTERS = /\[\^(?:[^\]\\]|\\.)*[a-z]/
+/** A `.git` that must be there: no canonical repository ends so. */
+const REPOSITORY_SUFFIX = /(?:\.|\[\.\])git(?![\w-])(?!\)?\?)/i

@@ -1,0 +1,48 @@
+import type { Action } from '../../action/action.ts'
+import { EFFECT_CLASSES } from '../../action/effect-class.ts'
+import { effectsOf } from '../../connectors/effects/effects.ts'
+import {
+  lookupEffectPermission,
+  lookupPermission,
+  type PermissionIndex,
+  type PermissionMatch,
+} from './permissions.ts'
+import { strictness, type Verdict, verdictOfRule } from '../vocabulary.ts'
+
+/**
+ * The permission that decides about an action; null: the default does.
+ *
+ * One for an effect class (`effect:merge`) stands beside the one for the name, however specific that is, and the strictest
+ * decides. Where no pattern over names matches, the classes permit the action only if each of them has a permission;
+ * what tightens counts all the same. Classes that are not known (see `effectsOf`) may be any: they only tighten.
+ */
+export function decidingPermission(
+  index: PermissionIndex,
+  agent: string,
+  { action, defaultVerdict }: { readonly action: Action; readonly defaultVerdict: Verdict },
+): PermissionMatch | null {
+  const named = lookupPermission(index, agent, action.type)
+  if (index.effects.size === 0) return named
+  const classes = effectsOf(action)
+  const found = (classes ?? EFFECT_CLASSES).map((effect) =>
+    lookupEffectPermission(index, agent, { connector: action.connector, effect }),
+  )
+  const strict = found.filter((match) => match !== null).reduce<PermissionMatch | null>(stricter, null)
+  if (strict === null) return named
+  if (named !== null) return isStricter(strict, verdictOf(named)) ? strict : named
+  const isEveryClass = classes !== null && found.every((match) => match !== null)
+  return isEveryClass || isStricter(strict, defaultVerdict) ? strict : null
+}
+
+/** The first of equals. */
+function stricter(a: PermissionMatch | null, b: PermissionMatch): PermissionMatch {
+  return a === null || isStricter(b, verdictOf(a)) ? b : a
+}
+
+function isStricter(match: PermissionMatch, than: Verdict): boolean {
+  return strictness(verdictOf(match)) > strictness(than)
+}
+
+function verdictOf({ decision }: PermissionMatch): Verdict {
+  return verdictOfRule(decision)
+}

@@ -1,0 +1,110 @@
+import { effectOfPattern } from '../../action/effect-class.ts'
+import { matchesPattern, parsePattern } from '../../action/pattern.ts'
+import { idleAllowWarning } from '../../connectors/action-names.ts'
+import { createCatalogue } from '../../connectors/catalogue.ts'
+import { effectEntries } from '../../connectors/effects/effects.ts'
+import { once } from '../../connectors/once.ts'
+import { BUILT_IN } from '../../connectors/registry.ts'
+import { nearest } from '../../nearest.ts'
+import { unknownActions } from '../policies/policy-warnings.ts'
+import type { RuleDecision } from '../vocabulary.ts'
+
+/** One rule of a permission. */
+export type PatternRule = {
+  readonly connectorType: string
+  readonly actionPattern: string
+  readonly decision: RuleDecision
+}
+
+/** Beginnings of the names that an MCP server chooses. */
+const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 'mcp.rpc.'] }
+/** Their names follow the method, and the rows that a Connector declares. */
+const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*'])
+
+/**
+ * Why a permission can never match, as a sentence; null when it can. What allows compares names exactly, so a pattern
+ * that allows nothing looks like a permission and is none. `declared`: action names of the rows of Connectors.
+ */
+export function idlePermission(rule: PatternRule, declared: readonly string[] = []): string | null {
+  const { connectorType, actionPattern, decision } = rule
+  const effect = effectOfPattern(actionPattern)
+  if (effect !== null) return idleEffect(connectorType, effect)
+  const stem = actionPattern.replace(/\*$/, '')
+  const prefix = `${connectorType}.`
+  if (connectorType !== '*' && !stem.startsWith(prefix) && !prefix.startsWith(stem)) {
+    return `${actionPattern} names no action of connector type ${connectorType} and never matches.`
+  }
+  if (decision !== 'allow') return null
+  if (BY_CONFIGURATION.has(connectorType)) return idleAllowWarning(actionPattern, declared)
+  if (OPEN[connectorType]?.some((open) => stem.startsWith(open) || open.startsWith(stem))) return null
+  const names = [...namesOf(connectorType), ...declared]
+  const pattern = parsePattern(actionPattern)
+  if (isUnmappedPattern(actionPattern, prefix)) return null
+  if (names.some((name) => matchesPattern(pattern, name, 'allow'))) return null
+  const meant = nearest(actionPattern, pattern.isExact ? names : wildcardsOf(names))
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  return `${actionPattern} matches no action of connector type ${connectorType} and allows nothing.${hint}`
+}
+
+/** Tools and rows of a Connector may declare any class; the others have those of their table. */
+function idleEffect(connectorType: string, effect: string): string | null {
+  const entries = effectEntries(connectorType)
+  const isPossible =
+    entries.length === 0 || entries.some(({ effects }) => effects.some((one) => one === effect))
+  if (isPossible) return null
+  return `No action of connector type ${connectorType} has the effect class ${effect}, so effect:${effect} has no effect there.`
+}
+
+/** The only patterns that allow what no row describes, beside `<connector>.*`. */
+function isUnmappedPattern(pattern: string, prefix: string): boolean {
+  const unmapped = `${prefix}unmapped.`
+  return pattern.startsWith(unmapped) && /^(\*|[a-z]+)$/.test(pattern.slice(unmapped.length))
+}
+
+const catalogue = once(() => createCatalogue())
+
+function namesOf(type: string): readonly string[] {
+  const channels = ['tunnel.open', 'websocket.open', 'unmapped.get'].map((name) => `${type}.${name}`)
+  return [
+    ...catalogue()
+      .rows(type)
+      .map((row) => row.type),
+    ...channels,
+  ]
+}
+
+/** `codehost.pr.*` for every group of names. */
+function wildcardsOf(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map((name) => `${name.slice(0, name.lastIndexOf('.') + 1)}*`))]
+}
+
+/** What is wrong with the pattern of a permission that can be stored all the same; empty when nothing is. */
+export function permissionWarnings(
+  rule: PatternRule,
+  declared: readonly string[] = [],
+  others: readonly PatternRule[] = [],
+): readonly string[] {
+  const isKnown = declared.includes(rule.actionPattern) || effectOfPattern(rule.actionPattern) !== null
+  const unknown = isKnown ? [] : unknownActions([rule.actionPattern])
+  if (unknown.length > 0) return unknown
+  const idle = idlePermission(rule, declared)
+  return idle === null ? unreadSockets(rule, others) : [idle]
+}
+
+/**
+ * Warns where a rule allows, by wildcard alone, WebSockets of a model provider that nobody reads. `others`: the rules for
+ * the same agents; one that names the action is a decision about it.
+ */
+export function unreadSockets(rule: PatternRule, others: readonly PatternRule[]): readonly string[] {
+  const { connectorType, actionPattern, decision } = rule
+  const pattern = parsePattern(actionPattern)
+  if (decision !== 'allow' || pattern.isExact) return []
+  return BUILT_IN.flatMap(({ name, unreadSocketApi: api }) => {
+    const type = `${name}.websocket.open`
+    const isCovered = ['*', name].includes(connectorType) && matchesPattern(pattern, type, 'allow')
+    if (api === undefined || !isCovered || others.some((other) => other.actionPattern === type)) return []
+    return [
+      `${actionPattern} also allows ${type} (${api}). The gateway does not read what is sent over such a WebSocket, so rules on model calls do not apply to it. Add a rule for ${type}.`,
+    ]
+  })
+}

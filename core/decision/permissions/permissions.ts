@@ -1,0 +1,259 @@
+import { effectOfPattern } from '../../action/effect-class.ts'
+import { fold, wildcardMayAllow } from '../../action/pattern.ts'
+import type { PermissionEntry } from '../../wire/gateway/sync.ts'
+import { type RuleDecision, strictness, verdictOfRule } from '../vocabulary.ts'
+
+/** The permission that decides for one agent and action. */
+export type PermissionMatch = {
+  readonly id: string
+  readonly pattern: string
+  readonly decision: RuleDecision
+  /** `*`, the agent's name, or `namespace/*`. */
+  readonly agent: string
+  readonly reason: string | null
+  /** The name of its manifest; null for a row of the API. */
+  readonly manifest: string | null
+}
+
+/** The winners of one pattern for one agent (or `*`): what allows is compared exactly, what tightens folded. */
+type Slot = { allow: PermissionMatch | null; tighten: PermissionMatch | null }
+
+/** Everything said under one pattern. `partials`: lengths of longer prefixes that end inside the next segment. */
+type Node = { anyAgent: Slot | null; byAgent: Map<string, Slot> | null; partials: number[] }
+
+type Maps = {
+  readonly exact: Map<string, Node>
+  readonly prefixes: Map<string, Node>
+  readonly bare: Map<string, Node>
+  readonly effects: Map<string, Node>
+}
+
+/**
+ * All permissions of a gateway, by pattern: a look-up probes the exact name, then one prefix per dot, so its cost
+ * does not grow with the number of permissions; what covers a name is found once and remembered. Allow patterns are keyed by their text, the others by the folded text.
+ */
+export type PermissionIndex = {
+  readonly size: number
+  readonly exact: ReadonlyMap<string, Node>
+  /** Keyed by the text before the `*`. */
+  readonly prefixes: ReadonlyMap<string, Node>
+  /** Patterns shorter than `<connector>.`, all of which mean `*`, by the connector type they were written for. */
+  readonly bare: ReadonlyMap<string, Node>
+  /** Permissions by effect class, keyed by `effectKey`. */
+  readonly effects: ReadonlyMap<string, Node>
+  /** What was found for the action names asked so far, up to `MAX_REMEMBERED`: the only part that changes. */
+  readonly remembered: Map<string, Chain>
+}
+
+/** The patterns that cover one name, most specific first. */
+type Chain = readonly Link[]
+
+/** One step of specificity: the pattern in its own spelling, of which allows count, and the folded one. Often the same. */
+type Link = { allow: Node | null; tighten: Node | null }
+
+/** Agents can choose names (MCP tools), so the memory has an end: then it starts anew. */
+const MAX_REMEMBERED = 16_384
+
+export function buildPermissionIndex(entries: readonly PermissionEntry[]): PermissionIndex {
+  const builder = createPermissionIndexBuilder()
+  builder.add(entries)
+  return builder.finish()
+}
+
+/** The same in slices, say one shard at a time, so that a large set does not hold up the event loop. */
+export function createPermissionIndexBuilder(): {
+  add(entries: readonly PermissionEntry[]): void
+  finish(): PermissionIndex
+} {
+  const maps: Maps = { exact: new Map(), prefixes: new Map(), bare: new Map(), effects: new Map() }
+  let size = 0
+  return {
+    add(entries) {
+      for (const entry of entries) insert(maps, entry)
+      size += entries.length
+    },
+    finish: () => ({ size, ...maps, remembered: new Map() }),
+  }
+}
+
+/**
+ * The permission that wins, or null. Most specific first: exact name, then longer prefixes before shorter; at equal
+ * specificity the agent's own before its namespace's before the gateway's; on a full tie deny > require_approval >
+ * allow.
+ */
+export function lookupPermission(
+  index: PermissionIndex,
+  agent: string,
+  actionType: string,
+): PermissionMatch | null {
+  const chain = index.remembered.get(actionType) ?? remember(index, actionType)
+  const namespace = wholeNamespace(agent)
+  for (const link of chain) {
+    const hit = pick(link, agent, namespace)
+    if (hit !== null) return hit
+  }
+  return null
+}
+
+/**
+ * The permission for an effect class on a connector type, or null: the agent's own before its namespace's before the
+ * gateway's; on a full tie the strictest.
+ */
+export function lookupEffectPermission(
+  index: PermissionIndex,
+  agent: string,
+  place: { readonly connector: string; readonly effect: string },
+): PermissionMatch | null {
+  const node = index.effects.get(effectKey(place.connector, place.effect))
+  return node === undefined ? null : pick({ allow: node, tighten: node }, agent, wholeNamespace(agent))
+}
+
+function effectKey(connector: string, effect: string): string {
+  return `${connector} ${effect}`
+}
+
+/** Does any permission deny this agent an action whose name begins with the prefix (lower case)? Costs one pass. */
+export function deniesWithin(index: PermissionIndex, agent: string, prefix: string): boolean {
+  const namespace = wholeNamespace(agent)
+  const denies = ({ anyAgent, byAgent }: Node): boolean =>
+    [anyAgent, byAgent?.get(namespace), byAgent?.get(agent)].some(
+      (slot) => slot?.tighten?.decision === 'deny',
+    )
+  for (const [name, node] of index.exact) if (name.startsWith(prefix) && denies(node)) return true
+  for (const [begin, node] of index.prefixes)
+    if ((begin.startsWith(prefix) || prefix.startsWith(begin)) && denies(node)) return true
+  const bare = index.bare.get(firstSegment(prefix))
+  return bare !== undefined && denies(bare)
+}
+
+/** `team/*` for the agent `team/bot`; a name without a namespace has none. */
+export function wholeNamespace(agent: string): string {
+  return `${agent.slice(0, agent.indexOf('/') + 1)}*`
+}
+
+function pick({ allow, tighten }: Link, agent: string, namespace: string): PermissionMatch | null {
+  return (
+    tighten?.byAgent?.get(agent)?.tighten ??
+    allow?.byAgent?.get(agent)?.allow ??
+    tighten?.byAgent?.get(namespace)?.tighten ??
+    allow?.byAgent?.get(namespace)?.allow ??
+    tighten?.anyAgent?.tighten ??
+    allow?.anyAgent?.allow ??
+    null
+  )
+}
+
+function remember(index: PermissionIndex, actionType: string): Chain {
+  const links = new Map<number, Link>()
+  const linkOf = (rank: number): Link => {
+    const link = links.get(rank) ?? { allow: null, tighten: null }
+    links.set(rank, link)
+    return link
+  }
+  for (const { rank, node, prefix } of covering(index, actionType)) {
+    if (prefix === null || wildcardMayAllow(prefix, actionType)) linkOf(rank).allow = node
+  }
+  for (const { rank, node } of covering(index, fold(actionType))) linkOf(rank).tighten = node
+  const chain = [...links.entries()].sort(([a], [b]) => b - a).map(([, link]) => link)
+  if (index.remembered.size >= MAX_REMEMBERED) index.remembered.clear()
+  index.remembered.set(actionType, chain)
+  return chain
+}
+
+/** A node that covers a name. `rank` rises with specificity; `prefix` is null for the exact name. */
+type Covering = { readonly rank: number; readonly node: Node; readonly prefix: string | null }
+
+const EXACT = Number.POSITIVE_INFINITY
+/** Below every prefix, above the empty one. */
+const BARE = 0.5
+
+function covering(index: PermissionIndex, type: string): readonly Covering[] {
+  const found: Covering[] = []
+  const add = (rank: number, node: Node | undefined, prefix: string | null): void => {
+    if (node !== undefined) found.push({ rank, node, prefix })
+  }
+  add(EXACT, index.exact.get(type), null)
+  for (const length of prefixLengths(index, type)) {
+    const prefix = type.slice(0, length)
+    add(length, index.prefixes.get(prefix), prefix)
+  }
+  add(BARE, index.bare.get(firstSegment(type)), '')
+  return found
+}
+
+/** The lengths at which a prefix of the name may be a pattern: after every dot, and where a pattern ends in between. */
+function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
+  const ends = [0]
+  for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)
+  const partials = ends.flatMap((end) => index.prefixes.get(type.slice(0, end))?.partials ?? [])
+  return [...new Set([...ends, ...partials])].filter((length) => length <= type.length)
+}
+
+function insert(maps: Maps, entry: PermissionEntry): void {
+  const { action_pattern: text, connector_type: connector } = entry
+  const effect = effectOfPattern(text)
+  if (effect !== null) {
+    put(nodeOf(maps.effects, effectKey(connector, effect)), entry)
+    return
+  }
+  const isWildcard = text.endsWith('*')
+  const written = isWildcard ? text.slice(0, -1) : text
+  const key = entry.decision === 'allow' ? written : fold(written)
+  const home = connector === '*' ? '' : `${connector}.`
+  if (isWildcard && home.length > key.length && home.startsWith(key)) {
+    put(nodeOf(maps.bare, connector), entry)
+    return
+  }
+  // A pattern for another connector's names can never match what this connector does.
+  if (!key.startsWith(home)) return
+  if (isWildcard) notePartial(maps.prefixes, key)
+  put(nodeOf(isWildcard ? maps.prefixes : maps.exact, key), entry)
+}
+
+function notePartial(prefixes: Map<string, Node>, key: string): void {
+  const end = key.lastIndexOf('.') + 1
+  if (end === key.length) return
+  const { partials } = nodeOf(prefixes, key.slice(0, end))
+  if (partials.includes(key.length)) return
+  partials.push(key.length)
+  partials.sort((a, b) => b - a)
+}
+
+function nodeOf(map: Map<string, Node>, key: string): Node {
+  const found = map.get(key)
+  if (found !== undefined) return found
+  const node: Node = { anyAgent: null, byAgent: null, partials: [] }
+  map.set(key, node)
+  return node
+}
+
+function put(node: Node, entry: PermissionEntry): void {
+  const slot = slotOf(node, entry.agent)
+  const side = entry.decision === 'allow' ? 'allow' : 'tighten'
+  const current = slot[side]
+  if (current !== null && !replaces(entry, current)) return
+  const { id, action_pattern: pattern, decision, agent, reason, manifest = null } = entry
+  slot[side] = { id, pattern, decision, agent, reason, manifest }
+}
+
+function slotOf(node: Node, agent: string): Slot {
+  if (agent === '*') {
+    node.anyAgent ??= { allow: null, tighten: null }
+    return node.anyAgent
+  }
+  node.byAgent ??= new Map()
+  const slot = node.byAgent.get(agent) ?? { allow: null, tighten: null }
+  node.byAgent.set(agent, slot)
+  return slot
+}
+
+/** Stricter wins; between equals the smaller id, so that the order of the rows does not matter. */
+function replaces(entry: PermissionEntry, current: PermissionMatch): boolean {
+  const difference = strictness(verdictOfRule(entry.decision)) - strictness(verdictOfRule(current.decision))
+  return difference === 0 ? entry.id < current.id : difference > 0
+}
+
+function firstSegment(type: string): string {
+  const dot = type.indexOf('.')
+  return dot < 0 ? type : type.slice(0, dot)
+}

@@ -1,0 +1,183 @@
+import { CHANNEL_FIELDS, CHAT_HOST, FURTHER_CHANNEL_FIELDS, WEBHOOK_HOSTS } from '../../connectors/chat.ts'
+import type { PolicyEntry } from '../../wire/gateway/sync.ts'
+
+/** Above every priority that a policy can have, so that nothing allows what it denies. */
+const PRIORITY = 2_000_000
+
+/** The form of a channel's id, in which it can be compared; a name may change its owner. */
+export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
+
+/**
+ * The built-in policy that keeps agents out of the channel in which people answer approvals: they neither write beside
+ * the cards nor read, change or rename what is there. Channels have to be named by id, because the provider resolves
+ * names as they are at that moment. A configured channel that is not an id cannot be compared: then no channel passes.
+ */
+export function approvalsChannelPolicy(channel: string): PolicyEntry {
+  const id = idOf(channel)
+  const isTaken = id === null ? (value: string) => `${value} != null` : holds(id)
+  const takenReason = id === null ? NO_ID : TAKEN
+  const further = anyOf(FURTHER_CHANNEL_FIELDS, isTaken)
+  const namedReason = BY_ID
+  const rules = [
+    { name: 'approvals-channel', conditions: [anyOf(CHANNEL_FIELDS, isTaken)], reason: takenReason },
+    {
+      name: 'approvals-channel-elsewhere',
+      conditions: [id === null ? further : `${further} || ${targets(id)} || ${searches(id)}`],
+      reason: takenReason,
+    },
+    { name: 'channel-by-id', conditions: [anyOf(CHANNEL_FIELDS, isNoId)], reason: namedReason },
+    {
+      name: 'further-channel-by-id',
+      conditions: [anyOf(FURTHER_CHANNEL_FIELDS, isNoId)],
+      reason: namedReason,
+    },
+    {
+      name: 'unknown-method',
+      conditions: ['action.unmapped'],
+      reason:
+        'A method that the catalogue does not know may act on the channel in which approvals are answered',
+    },
+  ]
+  return builtIn('approvals-channel', ['chat.*'], rules)
+}
+
+/**
+ * The same for connectors of other types, at hosts of the chat. Their requests have no fields to look at, so all are denied;
+ * of MCP only calls that name the channel, or cannot be compared with it. Incoming webhooks pass.
+ */
+export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
+  const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
+  const isAt = `has(request.host) && ${host} && !(request.host in ${JSON.stringify(WEBHOOK_HOSTS)})`
+  return builtIn('approvals-channel-elsewhere', ['*'], elsewhere(idOf(channel), isAt))
+}
+
+/** A literal list of a condition is short. */
+const NAMES_OF_ONE_RULE = 60
+
+/** The same for connectors with these names, whose base URL, upstream or credential leads to the chat. */
+export function approvalsChannelConnectorsPolicy(channel: string, names: readonly string[]): PolicyEntry {
+  const parts = Array.from({ length: Math.ceil(names.length / NAMES_OF_ONE_RULE) }, (_, at) =>
+    names.slice(at * NAMES_OF_ONE_RULE, (at + 1) * NAMES_OF_ONE_RULE),
+  )
+  const rules = parts.flatMap((part) => elsewhere(idOf(channel), `connector.name in ${JSON.stringify(part)}`))
+  return builtIn('approvals-channel-connectors', ['*'], rules)
+}
+
+function elsewhere(id: string | null, isAt: string): readonly BuiltInRule[] {
+  const onMcp = ['connector.type == "mcp"', isAt]
+  const rule = (name: string, condition: string, reason: string) => ({
+    ...{ name, conditions: [...onMcp, condition], reason },
+  })
+  return [
+    {
+      name: 'other-connector',
+      conditions: ['connector.type != "chat" && connector.type != "mcp"', isAt],
+      reason: OTHER_TYPE,
+    },
+    rule('unknown-message', 'action.unmapped || action.type == "mcp.rpc.unknown"', UNKNOWN_MESSAGE),
+    ...(id === null
+      ? [rule('approvals-channel', 'true', NO_ID)]
+      : [
+          rule('approvals-channel', `has(${ARGUMENTS}) && ${mentions(id)}`, TAKEN),
+          rule('approvals-channel-resource', `has(parameters.uri) && ${holds(id)('parameters.uri')}`, TAKEN),
+        ]),
+    rule('plain-arguments', `has(${ARGUMENTS}) && ${isNested()}`, NESTED),
+    ...CHANNEL_FIELDS.flatMap((field) => [
+      ...(id === null ? [] : [rule(`approvals-channel-${field}`, argument(field, holds(id)), TAKEN)]),
+      rule(`${field}-by-id`, argument(field, isNoId), BY_ID),
+    ]),
+  ]
+}
+
+type BuiltInRule = {
+  readonly name: string
+  readonly conditions: readonly string[]
+  readonly reason: string
+}
+
+function builtIn(name: string, actions: string[], rules: readonly BuiltInRule[]): PolicyEntry {
+  return {
+    id: `pol_${name.replaceAll('-', '_')}`,
+    name: `${name} (built in)`,
+    version: 1,
+    priority: PRIORITY,
+    mode: 'enforce',
+    document: {
+      scope: { actions, agents: [], environments: [], connectors: [] },
+      rules: rules.map(({ conditions, ...rule }) => ({
+        ...{ ...rule, conditions: [...conditions], decision: 'deny' as const, approver_groups: [] },
+      })),
+      tests: [],
+    },
+  }
+}
+
+const NO_ID =
+  'The setting chat_channel_id is not the id of a channel, so no channel can be told apart from it. Set it to the id (C…)'
+const TAKEN = 'Agents have no access to the channel in which approvals are answered'
+const BY_ID = 'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals'
+const OTHER_TYPE =
+  'A connector of another type leads to the chat, where approvals are answered in a channel. Make the Connector of type chat, so that requests are known by their channel'
+const UNKNOWN_MESSAGE = 'A message that cannot be read may act on the channel in which approvals are answered'
+const NESTED =
+  'Arguments of tools of the chat are texts and numbers, and lists of channels: others cannot be compared with the channel in which approvals are answered'
+
+function idOf(channel: string): string | null {
+  return CHANNEL_ID.test(channel) ? channel : null
+}
+
+const ARGUMENTS = 'parameters.arguments'
+
+/** The id in a text of the arguments, or in the name of one. */
+function mentions(id: string): string {
+  const isId = holds(id)
+  const value = `${ARGUMENTS}[k]`
+  return `type(${ARGUMENTS}) == map && ${ARGUMENTS}.exists(k, ${isId('k')} || (type(${value}) == string && ${isId(value)}))`
+}
+
+/** Lists only as channels, because comprehensions of conditions are not nested. */
+function isNested(): string {
+  const type = `type(${ARGUMENTS}[k])`
+  const isOther = `${type} == map || (${type} == list && !(k in ${JSON.stringify(CHANNEL_FIELDS)}))`
+  return `(type(${ARGUMENTS}) != map || ${ARGUMENTS}.exists(k, ${isOther}))`
+}
+
+/** True when the argument is there and one of its values meets the test, or is no text at all. */
+function argument(field: string, test: (value: string) => string): string {
+  return `has(${ARGUMENTS}) && type(${ARGUMENTS}) == map && ${isMet(`${ARGUMENTS}.${field}`, test)}`
+}
+
+const ID = '[A-Z][A-Z0-9]+'
+/** With commas, or as a list in JSON: clients send lists so in forms. No escape fits in. */
+const IDS = `^ *(${ID}( *, *${ID})*|\\[ *"${ID}"( *, *"${ID}")* *\\]) *$`
+
+/** True when one of the fields is there and one of its values meets the test, or is no text at all. */
+function anyOf(fields: readonly string[], test: (value: string) => string): string {
+  return fields.map((field) => isMet(`parameters.${field}`, test)).join(' || ')
+}
+
+function isMet(value: string, test: (value: string) => string): string {
+  const inText = `type(${value}) == string && ${test(value)}`
+  const inList = `type(${value}) == list && ${value}.exists(c, type(c) != string || ${test('c')})`
+  const isOther = `type(${value}) != string && type(${value}) != list`
+  return `(has(${value}) && (${inText} || ${inList} || ${isOther}))`
+}
+
+function isNoId(value: string): string {
+  return `!${value}.matches(${JSON.stringify(IDS)})`
+}
+
+function holds(id: string): (value: string) => string {
+  return (value) => `${value}.matches(${JSON.stringify(`(^|[^A-Z0-9])${id}($|[^A-Z0-9])`)})`
+}
+
+/** Of an action that is submitted by its name, and may name the channel there only. */
+function targets(id: string): string {
+  return `(has(resource.target) && ${holds(id)('resource.target')})`
+}
+
+/** A search in a channel (`in:<#C…>`) answers with what is there. */
+function searches(id: string): string {
+  const query = 'parameters.query'
+  return `(has(${query}) && (type(${query}) != string || ${holds(id)(query)}))`
+}

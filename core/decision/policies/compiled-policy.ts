@@ -1,0 +1,94 @@
+import { fold, matchesPattern, type Pattern } from '../../action/pattern.ts'
+import type { PolicyScope } from '../../crd/schemas.ts'
+import type { PolicyTier } from '../../wire/policy-reach.ts'
+import type { Condition } from '../conditions/condition.ts'
+import type { AgentFacts, DecisionInput } from '../decision.ts'
+import type { PlacedInput } from '../facts/environment.ts'
+import type { Verdict } from '../vocabulary.ts'
+
+export type CompiledRule = {
+  readonly name: string
+  readonly conditions: readonly Condition[]
+  readonly verdict: Verdict
+  readonly reason: string | null
+  readonly approverGroups: readonly string[]
+  readonly distinct: boolean
+}
+
+export type CompiledPolicy = {
+  readonly id: string
+  readonly name: string
+  readonly version: number
+  /** `pol_…@version`, as decisions and records name it. */
+  readonly ref: string
+  readonly priority: number
+  /** `monitor`: shadowed, its opinion shows only in what would have happened. */
+  readonly mode: 'enforce' | 'monitor'
+  /** Its `allow` counts as no opinion, and nothing that it says takes the place of what other policies say. */
+  readonly tightensOnly: boolean
+  /** Its environments are in lower case. */
+  readonly scope: PolicyScope
+  readonly patterns: readonly Pattern[]
+  readonly rules: readonly CompiledRule[]
+  /** Why its text was never in force; its only rule denies. Null: its own rules decide. */
+  readonly invalid: string | null
+  readonly tier: PolicyTier
+  /** It speaks for agents of this namespace only; null: for all. */
+  readonly agentsOf: string | null
+}
+
+/** How far a policy's patterns reach: `tighten` when only its deny and require_approval rules may speak (see pattern.ts). */
+export type Reach = 'none' | 'tighten' | 'full'
+
+export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
+  if (!policy.patterns.some((pattern) => matchesPattern(pattern, actionType, 'tighten'))) return 'none'
+  return policy.patterns.some((pattern) => matchesPattern(pattern, actionType, 'allow')) ? 'full' : 'tighten'
+}
+
+/** The rest of a scope: agents, environments, connectors. An empty list restricts nothing. */
+export function isInScope(policy: CompiledPolicy, input: PlacedInput): boolean {
+  return concerns(policy, input) && names(policy.scope.environments, [input.environment])
+}
+
+/** What is known of agent, connector and action before anybody has read a body. */
+export type Concerned = {
+  readonly agent: Pick<AgentFacts, 'id' | 'name'>
+  readonly gateway?: { readonly name: string }
+  readonly connector?: DecisionInput['connector']
+  readonly action: { readonly connector: string }
+}
+
+/** False: whatever else is true of the action, the policy does not speak about it. */
+export function concerns(
+  { scope, agentsOf }: CompiledPolicy,
+  { agent, gateway, connector, action }: Concerned,
+): boolean {
+  return (
+    (agentsOf === null || agentsOf === namespaceOf(agent.name, gateway?.name)) &&
+    names(scope.agents, [agent.name, agent.id]) &&
+    names(scope.connectors, [connector?.name, connector?.type, action.connector])
+  )
+}
+
+/** A scope as it is compared. */
+export function foldScope(scope: PolicyScope): PolicyScope {
+  return { ...scope, environments: scope.environments.map(fold) }
+}
+
+function names(wanted: readonly string[], own: readonly (string | undefined)[]): boolean {
+  return wanted.length === 0 || wanted.some((name) => own.some((each) => isNamed(name, each)))
+}
+
+/** A whole name, or a prefix before a trailing `*`. */
+function isNamed(wanted: string, own: string | undefined): boolean {
+  if (own === undefined) return false
+  return wanted.endsWith('*') ? own.startsWith(wanted.slice(0, -1)) : own === wanted
+}
+
+/** An agent whose name has no namespace belongs to its Gateway's; null when that is not known either. */
+function namespaceOf(agent: string, gateway: string | undefined): string | null {
+  const qualified = agent.includes('/') ? agent : gateway
+  return qualified === undefined || !qualified.includes('/')
+    ? null
+    : qualified.slice(0, qualified.indexOf('/'))
+}

@@ -1,0 +1,268 @@
+import { type Document, LineCounter } from 'yaml'
+import * as z from 'zod'
+import { mayMatchBelow, type Pattern, parsePattern } from '../../action/pattern.ts'
+import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../../crd/schemas.ts'
+import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
+import { ChaperoneError } from '../../errors.ts'
+import { unstorableIn } from '../../storable.ts'
+import type { PolicyEntry } from '../../wire/gateway/sync.ts'
+import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
+import { brokenCondition, type Condition, type ConditionPlace, compileCondition } from '../conditions/condition.ts'
+import { invalidRule } from './invalid-rule.ts'
+import { policyWarnings } from './policy-warnings.ts'
+import { undeclaredNames } from './undeclared-parameters.ts'
+import { verdictOfRule } from '../vocabulary.ts'
+
+/** Fields of the policy's record. The text may repeat them, but not contradict them. */
+const RecordFields = PolicySpec.pick({ enabled: true, priority: true, tags: true, mode: true })
+  .partial()
+  .extend({ name: z.string().min(1).max(253).optional() })
+
+export type RepeatedFields = z.infer<typeof RecordFields>
+
+export type ParsedPolicy = {
+  readonly document: PolicyDocument
+  /** Full sentences about what is legal and probably not meant. */
+  readonly warnings: readonly string[]
+  /** Record fields that the text states as well; see `assertRepeatedFieldsAgree`. */
+  readonly repeated: RepeatedFields
+}
+
+const MAX_TEXT = 256 * 1024
+const MAX_ALIASES = 64
+/** Of collections and their items while they are read; a sound policy has about twenty. */
+const MAX_OPEN = 100
+const MAX_MESSAGES = 20
+
+/**
+ * Reads `policyYaml`. Throws ChaperoneError `validation` whose detail joins messages such as
+ * `line 7: rules.0.decision: Invalid option` by semicolons: YAML errors (duplicate keys too), unknown or wrong fields,
+ * conditions that do not compile.
+ */
+export function parsePolicyYaml(text: string): ParsedPolicy {
+  const { document, repeated, lineOf } = readPolicyYaml(text)
+  const failures = conditionFailures(document, lineOf)
+  if (failures.length > 0) throw invalid(failures)
+  return { document, warnings: policyWarnings(document), repeated }
+}
+
+/** The document of a text that is in force. Its conditions may have been accepted by another version: they are not compiled. */
+export function readStoredPolicy(text: string): PolicyDocument {
+  return readPolicyYaml(text).document
+}
+
+/** Compile errors of a document with their fields: `spec.rules.0.conditions.0: …`. */
+export function documentProblems(document: PolicyDocument): readonly string[] {
+  return conditionFailures(document, () => 'spec.')
+}
+
+type ReadPolicy = Pick<ParsedPolicy, 'document' | 'repeated'> & { readonly lineOf: LineOf }
+
+function readPolicyYaml(text: string): ReadPolicy {
+  if (text.length > MAX_TEXT) throw invalid([`the policy is longer than ${MAX_TEXT / 1024} KiB`])
+  const lines = new LineCounter()
+  const yaml = readYaml(text, lines)
+  if (yaml.errors.length > 0) throw invalid(yaml.errors.map((error) => yamlMessage(error, lines)))
+  const lineOf = (path: readonly PropertyKey[]): string => `line ${lineAt(yaml, lines, path)}: `
+  const value = plainValue(yaml)
+  const unstorable = unstorableIn(value)
+  if (unstorable !== null) {
+    const { path, why } = unstorable
+    throw invalid([`${lineOf(path)}${path.join('.') || 'policy'}: ${why}`])
+  }
+  const { own, repeated } = splitFields(value, lineOf)
+  return { document: validated(PolicyDocument, own, lineOf), repeated, lineOf }
+}
+
+/** Throws `validation` when the text states a record field and the record says otherwise (rulings: 400). */
+export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: RepeatedFields): void {
+  const differing = Object.entries(repeated).filter(([name, value]) => {
+    const own = record[name as keyof RepeatedFields]
+    return own !== undefined && JSON.stringify(own) !== JSON.stringify(value)
+  })
+  if (differing.length === 0) return
+  const names = differing.map(([name]) => name)
+  throw invalid(
+    names.map(
+      (name) => `${name}: the policy's text and its record differ; change one or leave it out of the text`,
+    ),
+  )
+}
+
+/** Compiles every condition once. Throws ChaperoneError `validation` that names rule, condition and column. */
+export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
+  return policyOf(entry, compileCondition)
+}
+
+/**
+ * The same for a policy that is in force. A condition that no longer compiles, because the text was accepted by another
+ * version, counts as one that cannot be evaluated: it can only tighten.
+ */
+export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
+  return policyOf(entry, (text, place, isAbout) => {
+    try {
+      return compileCondition(text, place, isAbout)
+    } catch (cause) {
+      if (cause instanceof ChaperoneError) return brokenCondition(text, cause)
+      throw cause
+    }
+  })
+}
+
+function policyOf(entry: PolicyEntry, compile: typeof compileCondition): CompiledPolicy {
+  const { id, name, version, priority, mode, document, invalid: reason = null } = entry
+  const patterns = patternsOf(document.scope)
+  const ownRules = () =>
+    document.rules.map((rule) =>
+      ruleOf(rule, (text, place) => compile(text, place, ruleAboutOf(rule, patterns))),
+    )
+  return {
+    id,
+    name,
+    version,
+    ref: `${id}@${version}`,
+    priority,
+    mode,
+    scope: foldScope(document.scope),
+    patterns,
+    rules: reason === null ? ownRules() : [invalidRule(reason)],
+    invalid: reason,
+    tier: entry.tier ?? 'installation',
+    agentsOf: entry.agentsOf ?? null,
+    tightensOnly: entry.tightensOnly ?? false,
+  }
+}
+
+/** Whether the scope covers actions of a connector type. */
+function aboutOf(patterns: readonly Pattern[]): (connectorType: string) => boolean {
+  return (connectorType) => patterns.some((pattern) => mayMatchBelow(pattern, `${connectorType}.`))
+}
+
+/** The same for a rule: the condition `connector.type == "TYPE"` leaves one type. */
+function ruleAboutOf(rule: PolicyRule, patterns: readonly Pattern[]): (connectorType: string) => boolean {
+  const isAbout = aboutOf(patterns)
+  const only = rule.conditions.flatMap((text) => ONE_TYPE.exec(text)?.[1] ?? [])
+  return only.length === 0 ? isAbout : (type) => only.includes(type) && isAbout(type)
+}
+
+const ONE_TYPE = /^connector\.type == "([a-z_]+)"$/
+
+function ruleOf(rule: PolicyRule, compile: (text: string, place: ConditionPlace) => Condition): CompiledRule {
+  return {
+    name: rule.name,
+    conditions: rule.conditions.map((text, index) => compile(text, { rule: rule.name, index })),
+    verdict: verdictOfRule(rule.decision),
+    reason: rule.reason ?? null,
+    approverGroups: rule.approver_groups,
+    distinct: rule.distinct ?? false,
+  }
+}
+
+function patternsOf(scope: PolicyScope): readonly Pattern[] {
+  return (scope.actions.length === 0 ? ['*'] : scope.actions).map(parsePattern)
+}
+
+function readYaml(text: string, lines: LineCounter): Document.Parsed {
+  const { documents, tooDeepAt } = readYamlDocuments(text, lines, MAX_OPEN)
+  const lineOf = (offset: number) => lines.linePos(offset).line
+  if (tooDeepAt !== null)
+    throw invalid([`line ${lineOf(tooDeepAt)}: is nested too deeply, a policy needs fewer than ten levels`])
+  const [first, second] = documents
+  if (second !== undefined) {
+    const line = lineOf(second.range[0])
+    throw invalid([`line ${line}: a policy is one YAML document: take out what follows \`---\``])
+  }
+  if (first === undefined) throw invalid(['the policy must be a mapping with scope and rules'])
+  return first
+}
+
+function plainValue(yaml: Document.Parsed): unknown {
+  try {
+    return yaml.toJS({ maxAliasCount: MAX_ALIASES })
+  } catch (cause) {
+    throw invalid([
+      `the YAML uses too many aliases (${cause instanceof Error ? cause.message : String(cause)})`,
+    ])
+  }
+}
+
+type LineOf = (path: readonly PropertyKey[]) => string
+
+function splitFields(value: unknown, lineOf: LineOf): { own: unknown; repeated: RepeatedFields } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(['the policy must be a mapping with scope and rules'])
+  }
+  const entries = Object.entries(value)
+  const isRecord = ([name]: [string, unknown]): boolean => name in RecordFields.shape
+  const stated = Object.fromEntries(entries.filter(isRecord))
+  return {
+    own: Object.fromEntries(entries.filter((entry) => !isRecord(entry))),
+    repeated: onlyStated(validated(RecordFields, stated, lineOf), stated),
+  }
+}
+
+/** Without the defaults that the schema adds: what the text does not say, it does not repeat. */
+function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
+  return Object.fromEntries(Object.entries(parsed).filter(([name]) => name in stated))
+}
+
+function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw invalid(
+    result.error.issues.map(
+      ({ path, message }) => `${lineOf(path)}${path.join('.') || 'policy'}: ${message}`,
+    ),
+  )
+}
+
+function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
+  const failures: string[] = []
+  const patterns = patternsOf(document.scope)
+  document.rules.forEach((rule, ruleIndex) => {
+    const isAbout = ruleAboutOf(rule, patterns)
+    rule.conditions.forEach((text, index) => {
+      const path = ['rules', ruleIndex, 'conditions', index]
+      const fail = (message: string) => failures.push(`${lineOf(path)}${path.join('.')}: ${message}`)
+      try {
+        compileCondition(text, { rule: rule.name, index }, isAbout)
+        const place = `rule "${rule.name}", condition ${index + 1}`
+        for (const error of undeclaredNames(text, patterns).errors) fail(`${place}: ${error}`)
+      } catch (cause) {
+        if (!(cause instanceof ChaperoneError)) throw cause
+        fail(cause.message)
+      }
+    })
+  })
+  return failures
+}
+
+/** The line of the node at the path, or of the nearest node above it that exists. */
+function lineAt(yaml: Document.Parsed, lines: LineCounter, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length >= 0; length--) {
+    const node: unknown = length === 0 ? yaml.contents : yaml.getIn(path.slice(0, length), true)
+    const start = startOf(node)
+    if (start !== null) return lines.linePos(start).line
+  }
+  return 1
+}
+
+function startOf(node: unknown): number | null {
+  if (typeof node !== 'object' || node === null || !('range' in node) || !Array.isArray(node.range))
+    return null
+  const [start] = node.range as unknown[]
+  return typeof start === 'number' ? start : null
+}
+
+function yamlMessage(error: { pos: [number, number]; message: string }, lines: LineCounter): string {
+  const [firstLine = error.message] = error.message.split('\n')
+  return `line ${lines.linePos(error.pos[0]).line}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`
+}
+
+/** The first of them: a text that is no policy at all may have thousands. */
+function invalid(messages: readonly string[]): ChaperoneError {
+  const left = messages.length - MAX_MESSAGES
+  const more = left > 0 ? [`and ${left} more`] : []
+  const problems = [...messages.slice(0, MAX_MESSAGES), ...more]
+  return new ChaperoneError('validation', { detail: problems.join('; '), problems })
+}

@@ -1,0 +1,75 @@
+import { fold } from '../../action/pattern.ts'
+import { type CompiledPolicy, type Reach, reachOf } from './compiled-policy.ts'
+
+/** A policy whose patterns cover an action, and how far they reach. */
+export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: Exclude<Reach, 'none'> }
+
+/** All policies of a gateway by what their scope says of actions; the rest of a scope is checked per decision. */
+export type PolicyIndex = {
+  /** By priority, highest first; equal priorities by id. */
+  readonly all: readonly CompiledPolicy[]
+  /** The policies whose patterns cover the action, in the same order. Costs the number of matches, not of policies. */
+  matching(actionType: string): readonly CompiledPolicy[]
+  /** The same with how far each one's patterns reach. */
+  reaching(actionType: string): readonly ReachingPolicy[]
+}
+
+/** Answers are remembered per action name, up to this many: agents choose names, so the memory has an end. */
+const MAX_REMEMBERED = 4_096
+
+export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyIndex {
+  const all = [...policies].sort(byPriority)
+  const tables = tablesOf(all)
+  const remembered = new Map<string, readonly ReachingPolicy[]>()
+  const reaching = (actionType: string): readonly ReachingPolicy[] => {
+    const known = remembered.get(actionType)
+    if (known !== undefined) return known
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    const found = find(tables, fold(actionType)).flatMap((place) => reachingOf(all[place], actionType))
+    remembered.set(actionType, found)
+    return found
+  }
+  return { all, reaching, matching: (actionType) => reaching(actionType).map(({ policy }) => policy) }
+}
+
+function reachingOf(policy: CompiledPolicy | undefined, actionType: string): ReachingPolicy[] {
+  const reach = policy === undefined ? 'none' : reachOf(policy, actionType)
+  return policy === undefined || reach === 'none' ? [] : [{ policy, reach }]
+}
+
+/** Folded pattern texts -> places in `all`. What is found this way is checked once more by `reachOf`. */
+type Tables = {
+  readonly exact: ReadonlyMap<string, readonly number[]>
+  readonly prefixes: ReadonlyMap<string, readonly number[]>
+  /** Lengths of all prefixes. */
+  readonly lengths: readonly number[]
+}
+
+function tablesOf(all: readonly CompiledPolicy[]): Tables {
+  const exact = new Map<string, number[]>()
+  const prefixes = new Map<string, number[]>()
+  all.forEach((policy, place) => {
+    for (const pattern of policy.patterns) {
+      const table = pattern.isExact ? exact : prefixes
+      const key = fold(pattern.prefix)
+      table.set(key, [...(table.get(key) ?? []), place])
+    }
+  })
+  const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))]
+  return { exact, prefixes, lengths }
+}
+
+function find(tables: Tables, type: string): readonly number[] {
+  const places = new Set(tables.exact.get(type))
+  for (const length of tables.lengths) {
+    if (length > type.length) continue
+    for (const place of tables.prefixes.get(type.slice(0, length)) ?? []) places.add(place)
+  }
+  return [...places].sort((a, b) => a - b)
+}
+
+function byPriority(a: CompiledPolicy, b: CompiledPolicy): number {
+  if (a.priority !== b.priority) return b.priority - a.priority
+  if (a.id === b.id) return 0
+  return a.id < b.id ? -1 : 1
+}

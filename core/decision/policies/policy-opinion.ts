@@ -1,0 +1,162 @@
+import { POLICY_TIERS } from '../../wire/policy-reach.ts'
+import { type CompiledPolicy, type CompiledRule, isInScope, type Reach, reachOf } from './compiled-policy.ts'
+import type { MatchedRule, PolicyTrace } from '../decision.ts'
+import type { PlacedInput } from '../facts/environment.ts'
+import type { Facts } from '../facts/facts.ts'
+import type { PolicyIndex } from './policy-index.ts'
+import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
+import { policyLabel } from './rule-label.ts'
+import { RULE_DECISION, strictness, type Verdict } from '../vocabulary.ts'
+
+/** What one policy says: its first rule that matches. */
+export type Opinion = {
+  readonly policy: CompiledPolicy
+  readonly rule: CompiledRule
+  /** Set when a condition could not be evaluated and the rule matched because of it. */
+  readonly error: string | null
+}
+
+/** What all policies together say; null verdict = none has an opinion. */
+export type PolicyVerdict = {
+  readonly verdict: Verdict | null
+  /** The opinion that decides. */
+  readonly decisive: Opinion | null
+  readonly opinions: readonly Opinion[]
+  readonly requiredGroups: readonly RequiredGroups[]
+}
+
+/** The opinions of all policies in scope, highest priority first. */
+export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly Opinion[] {
+  const opinions: Opinion[] = []
+  for (const { policy, reach } of index.reaching(input.action.type)) {
+    const opinion = isInScope(policy, input) ? firstMatch(policy, reach, facts, input.isAnnounced) : null
+    if (opinion !== null) opinions.push(opinion)
+  }
+  return opinions
+}
+
+/** The first matching rule of a policy, or null when it has no opinion. */
+export function opinionOf(policy: CompiledPolicy, input: PlacedInput, facts: Facts): Opinion | null {
+  const reach = scopeOf(policy, input)
+  return reach === 'none' ? null : firstMatch(policy, reach, facts, input.isAnnounced)
+}
+
+function firstMatch(
+  policy: CompiledPolicy,
+  reach: Reach,
+  facts: Facts,
+  isAnnounced: boolean | undefined,
+): Opinion | null {
+  for (const rule of policy.rules) {
+    if (rule.verdict === 'allow' && reach !== 'full') continue
+    const { isMatch, error } = matchRule(rule, facts, isAnnounced)
+    if (isMatch) return policy.tightensOnly && rule.verdict === 'allow' ? null : { policy, rule, error }
+  }
+  return null
+}
+
+function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
+  return isInScope(policy, input) ? reachOf(policy, input.action.type) : 'none'
+}
+
+/**
+ * Within a tier the highest priority with an opinion decides; at equal priority the strictest. Each policy of that
+ * priority that holds requires its own groups. Of several tiers the strictest result stands, and policies that only
+ * tighten are a tier of their own.
+ */
+export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
+  const [first] = opinions
+  if (first === undefined) return NO_OPINION
+  const own = tierOf(first)
+  if (opinions.every((opinion) => tierOf(opinion) === own)) return weighTier(own, opinions)
+  const tiers = Map.groupBy(opinions, tierOf)
+  const results = TIERS.map((tier) => weighTier(tier, tiers.get(tier) ?? []))
+  return { ...results.reduce(stricterOf), opinions }
+}
+
+/** The first of equally strict ones is named. */
+const TIERS = [...POLICY_TIERS, 'tightening'] as const
+type Tier = (typeof TIERS)[number]
+
+function tierOf({ policy }: Opinion): Tier {
+  return policy.tightensOnly ? 'tightening' : policy.tier
+}
+
+function weighTier(tier: Tier, opinions: readonly Opinion[]): PolicyVerdict {
+  const result = byPriority(opinions)
+  const isCeiling = tier === 'platform' && result.verdict === 'allow'
+  return isCeiling ? { ...NO_OPINION, opinions } : result
+}
+
+const NO_OPINION: PolicyVerdict = { verdict: null, decisive: null, opinions: [], requiredGroups: [] }
+
+function stricterOf(a: PolicyVerdict, b: PolicyVerdict): PolicyVerdict {
+  if (a.verdict === null || b.verdict === null) return a.verdict === null ? b : a
+  if (a.verdict !== b.verdict) return strictness(b.verdict) > strictness(a.verdict) ? b : a
+  return { ...a, requiredGroups: uniqueRequired([...a.requiredGroups, ...b.requiredGroups]) }
+}
+
+function byPriority(opinions: readonly Opinion[]): PolicyVerdict {
+  const [first] = opinions
+  if (first === undefined) return NO_OPINION
+  const peers = opinions.filter(({ policy }) => policy.priority === first.policy.priority)
+  const decisive = peers.reduce((a, b) => (strictness(b.rule.verdict) > strictness(a.rule.verdict) ? b : a))
+  const { verdict } = decisive.rule
+  const holding = verdict === 'hold' ? peers.filter(({ rule }) => rule.verdict === verdict) : []
+  return { verdict, decisive, opinions, requiredGroups: uniqueRequired(holding.map(requiredOf)) }
+}
+
+function requiredOf(opinion: Opinion): RequiredGroups {
+  const { policy, rule } = opinion
+  const name = policyLabel(matchedRule(opinion))
+  return { policyId: policy.id, policy: name, groups: rule.approverGroups, distinct: rule.distinct }
+}
+
+export function matchedRule({ policy, rule }: Opinion): MatchedRule {
+  const matched = { policyId: policy.id, policyName: policy.name, rule: rule.name }
+  return policy.tier === 'platform' ? { ...matched, tier: policy.tier } : matched
+}
+
+type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; readonly error: string | null }
+
+/**
+ * All conditions must hold. One that is false settles it; else one that cannot be evaluated can only tighten:
+ * an allow rule then does not match, a deny or require_approval rule does. For an announced action it is the other way.
+ */
+function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleMatch {
+  let error: string | null = null
+  let failed: string | null = null
+  for (const condition of rule.conditions) {
+    const value = condition.evaluate(facts)
+    if (value === true) continue
+    if (value === false) return { isMatch: false, failed: condition.text, error: null }
+    error ??= `\`${condition.text}\` could not be evaluated: ${value.error}`
+    failed ??= error
+  }
+  const isUnknownMatch = (rule.verdict === 'allow') === isAnnounced
+  return { isMatch: error === null || isUnknownMatch, failed, error }
+}
+
+/** Every policy, every rule, for the dry run. */
+export function tracePolicies(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly PolicyTrace[] {
+  return index.all.map((policy) => {
+    const scope = scopeOf(policy, input)
+    return {
+      policy_id: policy.id,
+      policy_name: policy.name,
+      scope_matched: scope !== 'none',
+      rules: scope === 'none' ? [] : policy.rules.map((rule) => traceRule(rule, facts, scope === 'full')),
+    }
+  })
+}
+
+function traceRule(rule: CompiledRule, facts: Facts, mayAllow: boolean): PolicyTrace['rules'][number] {
+  const { isMatch, failed } = matchRule(rule, facts)
+  const counts = isMatch && (mayAllow || rule.verdict !== 'allow')
+  return {
+    rule_name: rule.name,
+    conditions_matched: counts,
+    failed_condition: failed,
+    decision: counts ? RULE_DECISION[rule.verdict] : null,
+  }
+}

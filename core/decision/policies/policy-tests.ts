@@ -1,0 +1,105 @@
+import { fold } from '../../action/pattern.ts'
+import { isProductionAction, scoreRisk } from '../../action/risk.ts'
+import { actionFromSpec, type KnownAction } from '../../action/spec.ts'
+import type { PolicyTest } from '../../crd/policy-test.ts'
+import type { PolicyDocument } from '../../crd/schemas.ts'
+import { ChaperoneError } from '../../errors.ts'
+import { type CompiledPolicy, isInScope, reachOf } from './compiled-policy.ts'
+import { epochMsOf } from '../conditions/condition.ts'
+import type { RequestFacts } from '../decision.ts'
+import type { PlacedInput } from '../facts/environment.ts'
+import { createFacts } from '../facts/facts.ts'
+import { compilePolicy } from './policy-document.ts'
+import { opinionOf } from './policy-opinion.ts'
+import { policyTestCost } from './policy-test-cost.ts'
+import { OUTCOME, type Outcome } from '../vocabulary.ts'
+
+export type PolicyTestResult = {
+  readonly name: string
+  readonly passed: boolean
+  readonly expected: string
+  readonly got: string
+  /** The rule that decided, or null when the policy had no opinion. */
+  readonly rule: string | null
+}
+
+/** `now` of tests that name none: any moment does, as long as it is always the same. */
+const DEFAULT_NOW_MS = 1_767_268_800_000
+
+/** About 0.2 s. Texts come from tenants, and a kill switch waits for the process that runs their tests. */
+const MAX_COST = 128 * 1_024
+
+/**
+ * Runs the tests in a policy against that policy alone. `knownAction` looks an action name up in the catalogue, for
+ * conditions on risk and effect; without it every action is a write of medium risk.
+ * Throws ChaperoneError `validation` when a condition does not compile, and for tests that need too long.
+ */
+export function runPolicyTests(
+  document: PolicyDocument,
+  knownAction: (type: string) => KnownAction | null = () => null,
+): readonly PolicyTestResult[] {
+  refuseCostly(document)
+  const policy = compilePolicy({
+    id: 'pol_test',
+    name: 'test',
+    version: 1,
+    priority: 0,
+    mode: 'enforce',
+    document,
+  })
+  return document.tests.map((test) => runTest(policy, test, knownAction(test.action.type)))
+}
+
+function refuseCostly(document: PolicyDocument): void {
+  const cost = policyTestCost(document)
+  if (cost <= MAX_COST) return
+  const detail = `tests: ${document.tests.length} tests of all conditions need too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
+  throw new ChaperoneError('validation', { detail, problems: [detail] })
+}
+
+function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | null): PolicyTestResult {
+  const input = inputOf(test, known)
+  const opinion = opinionOf(policy, input, createFacts(input, scoreRisk(input.action, input.isProduction)))
+  const outcome: Outcome | 'no_opinion' = opinion === null ? 'no_opinion' : OUTCOME[opinion.rule.verdict]
+  const rule = opinion?.rule.name ?? null
+  const { expect } = test
+  return {
+    name: test.name,
+    passed: outcome === expect.outcome && (expect.rule === undefined || expect.rule === rule),
+    expected: describe(expect.outcome, expect.rule),
+    got: describe(outcome, rule ?? undefined),
+    rule,
+  }
+}
+
+/** Whether the scope of a policy covers what one of its tests is about. */
+export function coversTest(policy: CompiledPolicy, test: PolicyTest): boolean {
+  const input = inputOf(test, null)
+  return isInScope(policy, input) && reachOf(policy, input.action.type) !== 'none'
+}
+
+function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
+  const { name, environment } = test.agent
+  const action = actionFromSpec(test.action, known)
+  return {
+    action,
+    // A test states where its action lands. The agent's environment has a default, which only scopes may read: else
+    // every test that names no environment would be one of production.
+    environment: fold(action.resource.environment ?? environment),
+    isProduction: isProductionAction(action),
+    agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
+    ...(test.request === undefined ? {} : { request: requestOf(test.request) }),
+    context: test.action.context,
+    nowMs: (test.now === undefined ? null : epochMsOf(test.now)) ?? DEFAULT_NOW_MS,
+  }
+}
+
+function requestOf({ headers, ...request }: NonNullable<PolicyTest['request']>): RequestFacts {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const segments = request.path.split('/').filter((segment) => segment !== '')
+  return { ...request, segments, raw_path: request.path, headers: Object.fromEntries(named) }
+}
+
+function describe(outcome: string, rule: string | undefined): string {
+  return rule === undefined ? outcome : `${outcome} by rule ${rule}`
+}

@@ -1,0 +1,120 @@
+import { mayMatchBelow, parsePattern } from '../../action/pattern.ts'
+import { idleAllowWarning, unknownActionWarning } from '../../connectors/action-names.ts'
+import { NAME_RULES } from '../../connectors/registry.ts'
+import type { PolicyDocument, PolicyRule } from '../../crd/schemas.ts'
+import { nearest } from '../../nearest.ts'
+import { conditionWarnings, guardedTarget, spelledFact } from '../conditions/condition-warnings.ts'
+import { undeclaredNames } from './undeclared-parameters.ts'
+
+/** What is legal in a policy and probably not meant. Full sentences. */
+export function policyWarnings(document: PolicyDocument): readonly string[] {
+  const { rules, scope, tests } = document
+  return [
+    // A test of a name that does not exist passes whatever the rules say.
+    ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
+    ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
+    ...new Set(undeclaredWarnings(document)),
+    ...guardedTargets(rules),
+    ...spelledNames(document),
+    ...idleAllows(document),
+    ...repeatedNames(rules),
+    ...deadRules(rules),
+    ...uselessGroups(rules),
+  ]
+}
+
+function undeclaredWarnings({ rules, scope }: PolicyDocument): readonly string[] {
+  const patterns = (scope.actions.length === 0 ? ['*'] : scope.actions).map(parsePattern)
+  return rules.flatMap(({ conditions }) =>
+    conditions.flatMap((text) => undeclaredNames(text, patterns).warnings.map((warning) => `${warning}.`)),
+  )
+}
+
+function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
+  return rules.flatMap(({ name, conditions, decision }) => {
+    const target =
+      decision === 'allow' ? undefined : conditions.map(guardedTarget).find((each) => each !== null)
+    if (target === undefined) return []
+    return [
+      `Rule "${name}" has has(${target}): requests without a known target pass it. Leave has() out, so that the rule applies to them.`,
+    ]
+  })
+}
+
+/** Rules that tighten by facts which have names as they were sent, where the provider compares names without case. */
+function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
+  const patterns = scope.actions.filter((text) => text !== '*').map(parsePattern)
+  const [type] = [...NAME_RULES.keys()].filter((one) =>
+    patterns.some((pattern) => mayMatchBelow(pattern, `${one}.`)),
+  )
+  if (type === undefined) return []
+  return rules.flatMap(({ name, conditions, decision }) => {
+    const fact = decision === 'allow' ? undefined : conditions.map(spelledFact).find((each) => each !== null)
+    if (fact === undefined) return []
+    return [
+      `Rule "${name}" reads ${fact}, which has the spelling as sent: ${type} compares names without case, so another spelling passes the rule. Use resource.target or parameters.`,
+    ]
+  })
+}
+
+function idleAllows({ rules, scope }: PolicyDocument): readonly string[] {
+  if (!rules.some(({ decision }) => decision === 'allow')) return []
+  return scope.actions.flatMap((pattern) => idleAllowWarning(pattern) ?? [])
+}
+
+/** Patterns of actions that match no action that is known. Full sentences. */
+export function unknownActions(patterns: readonly string[]): readonly string[] {
+  return patterns.map((pattern) => unknownActionWarning(pattern)).filter((warning) => warning !== null)
+}
+
+/**
+ * Approver groups in which nobody was found, in full sentences.
+ *
+ * @param groups Those that somebody is in.
+ * @param absence Says of another one where its members were looked for; null where it has members all the same.
+ */
+export function emptyGroupWarnings(
+  document: PolicyDocument,
+  groups: ReadonlySet<string>,
+  absence: (group: string) => string | null = noAccount,
+): readonly string[] {
+  const named = new Set(document.rules.flatMap((rule) => rule.approver_groups))
+  return [...named]
+    .filter((group) => !groups.has(group))
+    .flatMap((group) => {
+      const text = absence(group)
+      if (text === null) return []
+      const meant = nearest(group, [...groups])
+      const question = meant === undefined ? '' : ` Did you mean "${meant}"?`
+      return [`${text} ${STAND_IN}${question}`]
+    })
+}
+
+/** What is known of a group where accounts alone have groups. */
+export function noAccount(group: string): string {
+  return `No account is in the group "${group}".`
+}
+
+const STAND_IN =
+  'Where no group of a rule has members, owners and admins of all namespaces may answer for it.'
+
+function repeatedNames(rules: readonly PolicyRule[]): string[] {
+  const names = rules.map(({ name }) => name)
+  const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index))
+  return [...repeated].map((name) => `Several rules are called "${name}"; records cannot tell them apart.`)
+}
+
+function deadRules(rules: readonly PolicyRule[]): string[] {
+  const last = rules.findIndex(({ conditions }) => conditions.length === 0)
+  if (last < 0) return []
+  return rules
+    .slice(last + 1)
+    .map(({ name }) => `Rule "${name}" never applies: "${rules[last]?.name}" before it has no conditions.`)
+}
+
+function uselessGroups(rules: readonly PolicyRule[]): string[] {
+  return rules
+    .filter(({ decision }) => decision !== 'require_approval')
+    .filter(({ approver_groups: groups, distinct }) => groups.length > 0 || distinct === true)
+    .map(({ name }) => `Rule "${name}" names approver groups but does not require approval.`)
+}

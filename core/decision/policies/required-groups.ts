@@ -1,0 +1,42 @@
+import type { RequiredGroupsView } from '../../wire/internal.ts'
+
+/** Approver groups that one rule requires. One member of any of them is enough; no group means any approver. */
+export type RequiredGroups = {
+  readonly policyId: string
+  /** Name of the policy. */
+  readonly policy: string
+  readonly groups: readonly string[]
+  /** With it anywhere in a request, one person counts for one set of the request only. */
+  readonly distinct: boolean
+}
+
+/** Keeps the first of equal sets: the same policy that holds two actions of a request with the same groups asks once. */
+export function uniqueRequired(sets: readonly RequiredGroups[]): readonly RequiredGroups[] {
+  const keyed = sets.map((set) => [JSON.stringify([set.policyId, set.groups, set.distinct]), set] as const)
+  const unique = new Map<string, RequiredGroups>()
+  for (const [key, set] of keyed) if (!unique.has(key)) unique.set(key, set)
+  return [...unique.values()]
+}
+
+/** As approvals are opened and shown. */
+export function requiredView(sets: readonly RequiredGroups[]): RequiredGroupsView[] {
+  return sets.map(({ policy, groups, distinct }) => ({ policy, groups: [...groups], distinct }))
+}
+
+/** All groups that are named, each once. */
+export function groupNames(sets: ReadonlyArray<Pick<RequiredGroups, 'groups'>>): string[] {
+  return [...new Set(sets.flatMap(({ groups }) => groups))]
+}
+
+/** `release and (finance or audit), different people`; empty when any approver is enough. */
+export function requiredText(sets: ReadonlyArray<Pick<RequiredGroups, 'groups' | 'distinct'>>): string {
+  const isDistinct = sets.length > 1 && sets.some(({ distinct }) => distinct)
+  const shown = isDistinct ? sets : sets.filter(({ groups }) => groups.length > 0)
+  const texts = shown.map(({ groups }) => groupsText(groups, shown.length > 1))
+  return isDistinct ? `${texts.join(' and ')}, different people` : [...new Set(texts)].join(' and ')
+}
+
+function groupsText(groups: readonly string[], isOneOfMany: boolean): string {
+  if (groups.length === 0) return 'any approver'
+  return groups.length > 1 && isOneOfMany ? `(${groups.join(' or ')})` : groups.join(' or ')
+}

@@ -1,0 +1,41 @@
+import type { Pattern } from '../../action/pattern.ts'
+import { undeclaredParameter } from '../../connectors/fields/declared-parameters.ts'
+import { type CelNode, childrenOf, pathOf } from '../conditions/cel-node.ts'
+import { parseCondition } from '../conditions/condition.ts'
+import { factsOf } from '../conditions/fact-shapes.ts'
+
+/** Parameters that a condition reads and no row of its scope declares, as sentences without a full stop. */
+export type UndeclaredNames = { readonly errors: readonly string[]; readonly warnings: readonly string[] }
+
+/** Judges `parameters.NAME`, `has(parameters.NAME)` and `"NAME" in parameters` of one condition. */
+export function undeclaredNames(text: string, patterns: readonly Pattern[]): UndeclaredNames {
+  const root = parseCondition(text)
+  const errors: string[] = []
+  const warnings: string[] = []
+  for (const name of root === null ? [] : new Set([...namesRead(root), ...namesSought(root)])) {
+    const found = undeclaredParameter(patterns, name)
+    if (found === null) continue
+    const list = found.isCertain ? errors : warnings
+    const whose = found.isCertain
+      ? 'no action of the scope'
+      : 'no action of the scope that is in the catalogue'
+    list.push(`parameters.${name} is declared by ${whose} (${found.hint})`)
+  }
+  return { errors, warnings }
+}
+
+function namesRead(root: CelNode): readonly string[] {
+  return factsOf(root).flatMap(({ path: { root: fact, keys } }) => {
+    const [name] = keys
+    return fact === 'parameters' && typeof name === 'string' ? [name] : []
+  })
+}
+
+function namesSought(node: CelNode): readonly string[] {
+  const children = childrenOf(node.args)
+  const [left, right] = children
+  const path = node.op === 'in' && right !== undefined ? pathOf(right) : null
+  const isSought = path?.root === 'parameters' && path.keys.length === 0 && left?.op === 'value'
+  const own = isSought && typeof left?.args === 'string' ? [left.args] : []
+  return [...own, ...children.flatMap(namesSought)]
+}

@@ -1,0 +1,100 @@
+import { isRefusal, type Refusal, refusal } from '../canonical.ts'
+
+/** The boundary of a `multipart/form-data` Content-Type, or why readers could find different ones. */
+export function boundaryOf(contentType: string): string | Refusal {
+  const match = /^\s*multipart\/form-data\s*;\s*boundary=(?:"([^"\\]{1,70})"|([^\s";,]{1,70}))\s*$/i.exec(
+    contentType,
+  )
+  const boundary = match?.[1] ?? match?.[2]
+  if (boundary !== undefined && /^[0-9A-Za-z'()+_,./:=? -]*[0-9A-Za-z'()+_,./:=?-]$/.test(boundary))
+    return boundary
+  return refusal(
+    'unsupported_body',
+    'a multipart body needs "multipart/form-data; boundary=…" and no other parameter',
+  )
+}
+
+const HEADER_END = '\r\n\r\n'
+/** What clients send: one disposition with a plain name, perhaps a file name, perhaps a type and a length. */
+const DISPOSITION =
+  /^content-disposition: *form-data; *name="([^"\\%\r\n]*)"(?:; *filename="[^"\\\r\n]*")?(?:; *filename\*=[^;"\r\n]*)?$/i
+const OTHER = /^content-(?:type|length|transfer-encoding): *[^\r\n]*$/i
+
+/**
+ * The names of the parts of a multipart form, in order. Strict about what surrounds them, because servers disagree
+ * about everything else: whatever is not plainly one form is refused (415).
+ */
+export function readPartNames(bytes: Uint8Array, boundary: string): readonly string[] | Refusal {
+  const parts = readParts(bytes, boundary)
+  return isRefusal(parts) ? parts : parts.map(({ name }) => name)
+}
+
+/** Head and content of a part, without the delimiters around them, are the bytes from `start` to before `end`. */
+export type Part = { readonly name: string; readonly start: number; readonly end: number }
+
+export const MAX_PARTS = 1_000
+export const MAX_PART_HEAD = 4_096
+
+/** The parts of a multipart form, in order; 415 as `readPartNames`. Reads no further than `MAX_PARTS`. */
+export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] | Refusal {
+  // One character a byte, so that no decoding can move a delimiter.
+  const text = LATIN1.decode(bytes)
+  const delimiter = `--${boundary}`
+  if (!text.startsWith(delimiter)) return unclear('begins with something else than its boundary')
+  const named: Part[] = []
+  let start = delimiter.length
+  for (let end = text.indexOf(`\r\n${delimiter}`, start); end !== -1; ) {
+    if (named.length === MAX_PARTS) return unclear(`has more than ${MAX_PARTS} parts`)
+    const name = nameOf(text, start, end)
+    if (typeof name !== 'string') return name
+    named.push({ name, start, end })
+    start = end + 2 + delimiter.length
+    end = text.indexOf(`\r\n${delimiter}`, start)
+  }
+  if (!/^--(?:\r\n)?$/.test(text.slice(start, start + 5)) || start + 4 < text.length)
+    return unclear('does not end with its closing boundary')
+  return hidesBoundary(text, delimiter) ? unclear('holds its boundary within a part') : named
+}
+
+/** The header fields of a part that `readParts` found. */
+export function partHead(bytes: Uint8Array, part: Part): string {
+  return LATIN1.decode(bytes.subarray(part.start, headEndOf(bytes, part)))
+}
+
+/** The content of a part that `readParts` found. */
+export function partContent(bytes: Uint8Array, part: Part): Uint8Array {
+  return bytes.subarray(headEndOf(bytes, part) + HEADER_END.length, part.end)
+}
+
+function headEndOf(bytes: Uint8Array, { start, end }: Part): number {
+  const head = LATIN1.decode(bytes.subarray(start, Math.min(end, start + MAX_PART_HEAD)))
+  return start + head.indexOf(HEADER_END)
+}
+
+/** A line that begins with LF or CR alone before the boundary is a delimiter to lenient readers. */
+function hidesBoundary(text: string, delimiter: string): boolean {
+  for (let at = text.indexOf(`\n${delimiter}`); at !== -1; at = text.indexOf(`\n${delimiter}`, at + 1)) {
+    if (text[at - 1] !== '\r') return true
+  }
+  return text.includes(`\r${delimiter}`)
+}
+
+/** The name of the part between `start` and `end`. */
+function nameOf(text: string, start: number, end: number): string | Refusal {
+  const head = text.slice(start, Math.min(end, start + MAX_PART_HEAD))
+  const headEnd = head.indexOf(HEADER_END)
+  if (!head.startsWith('\r\n') || headEnd === -1) return unclear('has a part without a head')
+  const lines = head.slice(2, headEnd).split('\r\n')
+  const names = lines.flatMap((line) => DISPOSITION.exec(line)?.[1] ?? [])
+  const isPlain = lines.every((line) => DISPOSITION.test(line) || OTHER.test(line))
+  const [name] = names
+  return isPlain && names.length === 1 && name !== undefined
+    ? name
+    : unclear('has a part whose head is not plain')
+}
+
+const LATIN1 = new TextDecoder('latin1')
+
+function unclear(what: string): Refusal {
+  return refusal('unsupported_body', `the multipart body ${what}; send it as a form or as JSON`)
+}

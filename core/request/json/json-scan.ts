@@ -1,0 +1,296 @@
+import type { Sliced } from '../../sliced.ts'
+import type { Refusal } from '../canonical.ts'
+import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, SCAN_BOUNDS } from './json-bounds.ts'
+import { JsonLexer, type Token } from './json-lexer.ts'
+import {
+  byteOrderMark,
+  couldBe,
+  notJson,
+  notUtf8,
+  nulInKey,
+  tooDeep,
+  tooManyFound,
+  tooManyKeys,
+  tooMuchKept,
+  trailingData,
+  twice,
+} from './json-problems.ts'
+import { type FindRules, type FoundMembers, MemberFinder } from './member-finder.ts'
+import { foldsTo, type MemberPaths, memberPaths } from './member-paths.ts'
+import { addKey, type KeySet } from './strict-json.ts'
+import { isUtf8 } from '../utf8.ts'
+
+export type ScanRequest = {
+  /**
+   * Members that are kept, as paths from the root: `model`, `requests.*.model`; `*` stands for the elements of a list.
+   * Keys that fold to one of them at its place are refused.
+   */
+  readonly keep: readonly string[]
+  /** Members that are found at any depth. */
+  readonly find?: FindRules | undefined
+}
+
+/** Where a member of the root object stands: the bytes of its value. */
+export type RootMember = { readonly key: string; readonly start: number; readonly end: number }
+
+export type ScannedJson = {
+  readonly kind: 'scanned'
+  /**
+   * The root with nothing but the members that are kept, and the objects and lists that lead to them. Elements of a list
+   * in which nothing is kept are left out; a root that is no object is an empty list.
+   */
+  readonly value: unknown
+  /** The first members of the root. */
+  readonly members: readonly RootMember[]
+  /** How many members the root has. */
+  readonly memberCount: number
+  /** In the order of the text; empty without rules. */
+  readonly found: readonly FoundMembers[]
+}
+
+/**
+ * Reads a JSON text of any length to its end, in slices, without making a value of it. Refuses what `parseStrictJson`
+ * refuses: no JSON, depth, duplicate keys in any object, keys that fold to a kept one, NUL in a key, a byte order mark,
+ * trailing data, bytes that are no UTF-8. Its memory is bounded by `SCAN_BOUNDS`, not by the length of the text.
+ */
+export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Sliced<ScannedJson | Refusal> {
+  const scan = new Scan(bytes, memberPaths(keep), find === undefined ? null : new MemberFinder(bytes, find))
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  for (let end = 0; end < bytes.length; ) {
+    const start = end
+    end = Math.min(bytes.length, start + SCAN_BOUNDS.sliceBytes)
+    if (!isUtf8(decoder, bytes.subarray(start, end), end < bytes.length)) return notUtf8()
+    const wrong = scan.readTo(end)
+    if (wrong !== null) return wrong
+    if (end < bytes.length) yield
+  }
+  return scan.finish()
+}
+
+/** One open object or list. */
+type Frame = {
+  readonly isObject: boolean
+  readonly keys: KeySet
+  /** What is kept below it; null for nothing. */
+  readonly paths: MemberPaths | null
+  /** The name of the member that is being read. */
+  key: string
+  keyCount: number
+  keyChars: number
+  /** The kept part of it; made once there is something. */
+  kept: Record<string, unknown> | unknown[] | null
+}
+
+/** A value that is kept and has begun. */
+type Keeping = { readonly start: number; readonly depth: number; nodes: number; commas: number }
+
+type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end' | 'nothing'
+
+class Scan {
+  readonly #bytes: Uint8Array
+  readonly #lexer: JsonLexer
+  readonly #finder: MemberFinder | null
+  readonly #rootPaths: MemberPaths
+  readonly #stack: Frame[] = []
+  readonly #members: RootMember[] = []
+  #memberCount = 0
+  #memberStart = 0
+  #root: unknown = []
+  #expected: Expected = 'value'
+  #keeping: Keeping | null = null
+  #keptBytes = 0
+  #openKeys = 0
+  #openKeyChars = 0
+
+  constructor(bytes: Uint8Array, paths: MemberPaths, finder: MemberFinder | null) {
+    this.#bytes = bytes
+    this.#finder = finder
+    this.#lexer = new JsonLexer(bytes)
+    this.#rootPaths = paths
+  }
+
+  readTo(end: number): Refusal | null {
+    if (this.#lexer.startsWithBom) return byteOrderMark()
+    for (let token = this.#lexer.next(end); token !== 'more'; token = this.#lexer.next(end)) {
+      const wrong = this.#take(token)
+      if (wrong !== null) return wrong
+    }
+    return null
+  }
+
+  finish(): ScannedJson | Refusal {
+    if (this.#expected !== 'nothing') return notJson()
+    return {
+      kind: 'scanned',
+      value: this.#root,
+      members: this.#members,
+      memberCount: this.#memberCount,
+      found: this.#finder?.found ?? [],
+    }
+  }
+
+  #take(token: Exclude<Token, 'more'>): Refusal | null {
+    if (this.#expected === 'nothing') return trailingData()
+    switch (token) {
+      case 'invalid':
+        return notJson()
+      case '{':
+      case '[':
+        return this.#open(token === '{')
+      case '}':
+      case ']':
+        return this.#close(token === '}')
+      case ',':
+        return this.#comma()
+      case ':':
+        return this.#colon()
+      default:
+        return token === 'string' && this.#expectsKey() ? this.#readKey() : this.#scalar()
+    }
+  }
+
+  #open(isObject: boolean): Refusal | null {
+    if (!this.#expectsValue()) return notJson()
+    if (this.#stack.length >= MAX_JSON_DEPTH) return tooDeep()
+    this.#beginValue()
+    if (this.#keeping !== null) this.#keeping.nodes += 1
+    const paths = this.#keeping === null ? this.#pathsHere() : null
+    const isRoot = this.#stack.length === 0
+    const kept = isRoot && isObject ? {} : null
+    if (kept !== null) this.#root = kept
+    const keys: KeySet = { list: [], set: null }
+    this.#finder?.open(isObject)
+    this.#stack.push({ isObject, keys, paths, kept, key: '', keyCount: 0, keyChars: 0 })
+    this.#expected = isObject ? 'key or end' : 'value or end'
+    return null
+  }
+
+  #close(isObject: boolean): Refusal | null {
+    const frame = this.#stack.at(-1)
+    const isEmpty = this.#expected === (isObject ? 'key or end' : 'value or end')
+    if (frame?.isObject !== isObject || !(isEmpty || this.#expected === 'comma or end')) return notJson()
+    this.#stack.pop()
+    this.#finder?.close()
+    if (this.#finder?.isWithinBounds === false) return tooManyFound()
+    this.#openKeys -= frame.keyCount
+    this.#openKeyChars -= frame.keyChars
+    return this.#endValue()
+  }
+
+  #comma(): Refusal | null {
+    const frame = this.#stack.at(-1)
+    if (frame === undefined || this.#expected !== 'comma or end') return notJson()
+    if (this.#keeping !== null) this.#keeping.commas += 1
+    this.#expected = frame.isObject ? 'key' : 'value'
+    return null
+  }
+
+  #colon(): Refusal | null {
+    if (this.#expected !== 'colon') return notJson()
+    this.#expected = 'value'
+    return null
+  }
+
+  #scalar(): Refusal | null {
+    if (!this.#expectsValue()) return notJson()
+    this.#beginValue()
+    this.#finder?.scalar(this.#lexer.start, this.#lexer.end)
+    return this.#endValue()
+  }
+
+  #expectsValue(): boolean {
+    return this.#expected === 'value' || this.#expected === 'value or end'
+  }
+
+  #expectsKey(): boolean {
+    return this.#expected === 'key' || this.#expected === 'key or end'
+  }
+
+  #readKey(): Refusal | null {
+    const frame = this.#stack.at(-1)
+    if (this.#lexer.end - this.#lexer.start > SCAN_BOUNDS.openKeyChars) return tooManyKeys()
+    const key = this.#lexer.text()
+    if (frame === undefined) return notJson()
+    if (key.includes('\0')) return nulInKey()
+    if (!addKey(frame.keys, key)) return twice(key)
+    const other = frame.paths === null ? null : foldsTo(frame.paths, key)
+    if (other !== null) return couldBe(key, other)
+    frame.key = key
+    this.#finder?.key(key)
+    this.#expected = 'colon'
+    return this.#countKey(frame, key)
+  }
+
+  #countKey(frame: Frame, { length }: string): Refusal | null {
+    frame.keyCount += 1
+    frame.keyChars += length
+    this.#openKeys += 1
+    this.#openKeyChars += length
+    if (this.#keeping !== null) this.#keeping.nodes += 1
+    const isTooMuch = this.#openKeys > SCAN_BOUNDS.openKeys || this.#openKeyChars > SCAN_BOUNDS.openKeyChars
+    return isTooMuch ? tooManyKeys() : null
+  }
+
+  /** What is kept of the value that begins here. */
+  #pathsHere(): MemberPaths | null {
+    const frame = this.#stack.at(-1)
+    if (frame === undefined) return this.#rootPaths
+    return (frame.isObject ? frame.paths?.members.get(frame.key) : frame.paths?.elements) ?? null
+  }
+
+  #beginValue(): void {
+    const depth = this.#stack.length
+    if (depth === 1) this.#memberStart = this.#lexer.start
+    if (this.#keeping !== null || depth === 0 || this.#pathsHere()?.isKept !== true) return
+    this.#keeping = { start: this.#lexer.start, depth, nodes: 0, commas: 0 }
+  }
+
+  #endValue(): Refusal | null {
+    const depth = this.#stack.length
+    const { end } = this.#lexer
+    this.#expected = depth === 0 ? 'nothing' : 'comma or end'
+    const frame = this.#stack.at(-1)
+    if (depth === 1 && frame?.isObject === true) this.#note(frame.key, end)
+    const keeping = this.#keeping
+    if (keeping === null || keeping.depth !== depth) return null
+    this.#keeping = null
+    return this.#keep(keeping, end)
+  }
+
+  #note(key: string, end: number): void {
+    this.#memberCount += 1
+    if (this.#members.length < SCAN_BOUNDS.members) {
+      this.#members.push({ key, start: this.#memberStart, end })
+    }
+  }
+
+  #keep({ start, nodes, commas }: Keeping, end: number): Refusal | null {
+    this.#keptBytes += end - start
+    const isTooMuch =
+      this.#keptBytes > SCAN_BOUNDS.keptBytes || nodes > MAX_JSON_NODES || commas > MAX_JSON_COMMAS
+    if (isTooMuch) return tooMuchKept(this.#stack[0]?.key ?? '')
+    const value: unknown = JSON.parse(UTF8.decode(this.#bytes.subarray(start, end)))
+    put(this.#keptPart(this.#stack.length - 1), this.#stack.at(-1)?.key ?? '', value)
+    return null
+  }
+
+  /** The kept part of the frame at this depth, which becomes a part of those above it. */
+  #keptPart(at: number): Record<string, unknown> | unknown[] {
+    const frame = this.#stack[at]
+    if (frame === undefined) return []
+    if (frame.kept !== null) return frame.kept
+    frame.kept = frame.isObject ? {} : []
+    const parent = this.#stack[at - 1]
+    if (parent === undefined) this.#root = frame.kept
+    else put(this.#keptPart(at - 1), parent.key, frame.kept)
+    return frame.kept
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** Names come from the paths that are kept, never from the text. */
+function put(into: Record<string, unknown> | unknown[], key: string, value: unknown): void {
+  if (Array.isArray(into)) into.push(value)
+  else into[key] = value
+}

@@ -1,0 +1,168 @@
+import { textBeginning } from '../body/text-beginning.ts'
+
+/** What a scan looks for at any depth. */
+export type FindRules = {
+  /**
+   * Ends of paths: `server_url`, `source.url`, `tools.*.type`; `*` stands for the elements of a list, `tools.*.?` for the
+   * names of all members there, and `^` for the root (`^.agent`).
+   */
+  readonly ends: readonly string[]
+  /** Members with arbitrary JSON of the caller's own, in which nothing is looked for. */
+  readonly opaque: readonly string[]
+}
+
+/** The members of one object, or the elements of one list, that a scan found. */
+export type FoundMembers = {
+  /** Keys from the root to the object; `*` stands for an element of a list. */
+  readonly place: readonly string[]
+  /** By name. Of a long text only the beginning; `CONTAINER` for an object or a list. Elements of a list are one list under `*`. */
+  readonly members: ReadonlyMap<string, unknown>
+  /** The names of its members where all of them were looked for. */
+  readonly names: readonly string[]
+}
+
+export const FIND_BOUNDS = {
+  /** Of a text: enough for the scheme and the host of a URL. */
+  textBytes: 512,
+  /** Objects in which something was found. */
+  objects: 4_096,
+  /** Members and elements that were found. */
+  members: 16_384,
+} as const
+
+/** Stands for a value that is an object or a list. */
+export const CONTAINER: unknown = Object.freeze({})
+
+type End = { readonly parents: readonly string[]; readonly isRooted: boolean }
+type Compiled = {
+  readonly byName: ReadonlyMap<string, readonly End[]>
+  readonly named: readonly End[]
+  readonly opaque: ReadonlySet<string>
+}
+type Growing = { place: readonly string[]; members: Map<string, unknown>; names: string[] }
+/** An open object or list. `list`: ends of its elements; `isNamed`: all its names are looked for. */
+type Level = {
+  readonly isObject: boolean
+  readonly isOpaque: boolean
+  readonly isNamed: boolean
+  found: Growing | null
+}
+
+/** Follows a scan through a JSON text and notes the scalars at the places of the rules. */
+export class MemberFinder {
+  readonly found: FoundMembers[] = []
+  readonly #rules: Compiled
+  readonly #bytes: Uint8Array
+  readonly #levels: Level[] = []
+  /** The key by which each open level was reached, then that of the member that is read. */
+  readonly #keys: string[] = []
+  #isWanted = false
+  #memberCount = 0
+
+  constructor(bytes: Uint8Array, rules: FindRules) {
+    this.#bytes = bytes
+    this.#rules = compiled(rules)
+  }
+
+  /** False where there is more to note than the bounds allow. */
+  get isWithinBounds(): boolean {
+    return this.found.length <= FIND_BOUNDS.objects && this.#memberCount <= FIND_BOUNDS.members
+  }
+
+  open(isObject: boolean): void {
+    const parent = this.#levels.at(-1)
+    const key = this.#keys.at(-1)
+    if (this.#isWanted && parent !== undefined) this.#note(parent, CONTAINER)
+    const isOpaque =
+      parent !== undefined && (parent.isOpaque || (key !== undefined && this.#rules.opaque.has(key)))
+    const isNamed = isObject && !isOpaque && this.#rules.named.some((end) => this.#endsWith(end))
+    this.#levels.push({ isObject, isOpaque, isNamed, found: null })
+    this.#keys.push('*')
+    this.#isWanted = !isObject && !isOpaque && this.#matches('*')
+  }
+
+  close(): void {
+    this.#levels.pop()
+    this.#keys.pop()
+    const level = this.#levels.at(-1)
+    this.#isWanted = level?.isObject === false && !level.isOpaque && this.#matches('*')
+  }
+
+  key(key: string): void {
+    const level = this.#levels.at(-1)
+    if (level === undefined) return
+    this.#keys[this.#keys.length - 1] = key
+    if (level.isNamed) {
+      this.#noteIn(level).names.push(key.slice(0, FIND_BOUNDS.textBytes))
+      this.#memberCount += 1
+    }
+    this.#isWanted = !level.isOpaque && this.#matches(key)
+  }
+
+  scalar(start: number, end: number): void {
+    const level = this.#levels.at(-1)
+    if (!this.#isWanted || level === undefined) return
+    this.#note(level, this.#read(start, end))
+  }
+
+  #note(level: Level, value: unknown): void {
+    const name = this.#keys.at(-1) ?? ''
+    const { members } = this.#noteIn(level)
+    this.#memberCount += 1
+    if (level.isObject) members.set(name, value)
+    else members.set(name, [...listOf(members.get(name)), value])
+  }
+
+  #noteIn(level: Level): Growing {
+    if (level.found !== null) return level.found
+    const place = this.#keys.slice(0, -1).map((key) => key.slice(0, 64))
+    level.found = { place, members: new Map(), names: [] }
+    this.found.push(level.found)
+    return level.found
+  }
+
+  #read(start: number, end: number): unknown {
+    if (end - start > FIND_BOUNDS.textBytes)
+      return textBeginning(this.#bytes, { start, end }, FIND_BOUNDS.textBytes)
+    return JSON.parse(UTF8.decode(this.#bytes.subarray(start, end)))
+  }
+
+  #matches(name: string): boolean {
+    const ends = this.#rules.byName.get(name)
+    return ends?.some((end) => this.#endsWith(end, 1)) === true
+  }
+
+  /** Compares with the keys before the last `skipped` ones. */
+  #endsWith({ parents, isRooted }: End, skipped = 0): boolean {
+    const from = this.#keys.length - skipped - parents.length
+    return (
+      (isRooted ? from === 0 : from >= 0) && parents.every((parent, at) => this.#keys[from + at] === parent)
+    )
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
+const ALL_NAMES = '?'
+const made = new WeakMap<FindRules, Compiled>()
+
+function compiled(rules: FindRules): Compiled {
+  const known = made.get(rules)
+  if (known !== undefined) return known
+  const byName = new Map<string, End[]>()
+  const named: End[] = []
+  for (const end of rules.ends) {
+    const isRooted = end.startsWith('^.')
+    const keys = (isRooted ? end.slice(2) : end).split('.')
+    const name = keys.at(-1) ?? ''
+    const place = { parents: keys.slice(0, -1), isRooted }
+    if (name === ALL_NAMES) named.push(place)
+    else byName.set(name, [...(byName.get(name) ?? []), place])
+  }
+  const all = { byName, named, opaque: new Set(rules.opaque) }
+  made.set(rules, all)
+  return all
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}

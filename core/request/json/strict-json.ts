@@ -1,0 +1,237 @@
+import type { Refusal } from '../canonical.ts'
+import {
+  MAX_JSON_COMMAS,
+  MAX_JSON_DEPTH,
+  MAX_JSON_NODES,
+  SLOW_KEY_NODES,
+  tooManyValues,
+} from './json-bounds.ts'
+import { byteOrderMark, couldBe, notJson, nulInKey, tooDeep, trailingData, twice } from './json-problems.ts'
+
+/**
+ * Parses JSON of which every parser makes the same thing, in linear time. `decidingKeys` are the keys that a class
+ * depends on, as paths from the root (`method`, `params.name`; elements of a root array count as roots).
+ * Refused: duplicate keys anywhere, keys that fold (case, NFKC) to a deciding key where it decides, NUL in a key,
+ * a BOM, trailing data (`ambiguous_request`), depth over 64, and what is not JSON at all (`malformed_request`), more
+ * values than `json-bounds.ts` allows (`body_too_large`). The bounds are checked before anything is parsed.
+ */
+export function parseStrictJson(text: string, decidingKeys: readonly string[]): ParsedJson | Refusal {
+  if (text.charCodeAt(0) === 0xfeff) return byteOrderMark()
+  const wrong = scanKeys(text, decidingKeys)
+  if (wrong !== null) return wrong
+  return tryParse(text) ?? notJson()
+}
+
+export type ParsedJson = { readonly kind: 'parsed'; readonly value: unknown }
+
+function tryParse(text: string): ParsedJson | null {
+  try {
+    return { kind: 'parsed', value: JSON.parse(text) }
+  } catch {
+    return null
+  }
+}
+
+/** One open object or array. `keys` of an object seen so far; `path` of its members, for the deciding ones. */
+type Frame = {
+  readonly isObject: boolean
+  readonly path: string | null
+  readonly keys: KeySet
+  /** True where the next string of an object is a key. */
+  expectsKey: boolean
+  memberPath: string | null
+}
+
+type Scan = {
+  readonly text: string
+  readonly folded: ReadonlyMap<string, readonly FoldedKey[]>
+  readonly stack: Frame[]
+  /** Objects, lists and keys so far. */
+  nodes: number
+  commas: number
+}
+type FoldedKey = { readonly exact: string; readonly folded: string }
+
+/** Walks the structure only: strings are skipped, numbers and literals not looked at. */
+function scanKeys(text: string, decidingKeys: readonly string[]): Refusal | null {
+  const scan: Scan = { text, folded: foldedKeys(decidingKeys), stack: [], nodes: 0, commas: 0 }
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at)
+    const end = code === QUOTE ? stringEnd(text, at) : at + 1
+    const wrong = code === QUOTE ? readString(scan, at, end) : step(scan, code)
+    if (wrong !== null) return wrong
+    if (isClose(code) && scan.stack.length === 0) return trailing(text, end)
+    at = end
+  }
+  return null
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+function isClose(code: number): boolean {
+  return code === 0x7d || code === 0x5d
+}
+
+function step(scan: Scan, code: number): Refusal | null {
+  if (code === 0x7b || code === 0x5b) return open(scan, code === 0x7b)
+  if (isClose(code)) scan.stack.pop()
+  return code === 0x2c ? takeComma(scan) : null
+}
+
+function takeComma(scan: Scan): Refusal | null {
+  const frame = scan.stack.at(-1)
+  if (frame !== undefined) frame.expectsKey = frame.isObject
+  scan.commas += 1
+  return scan.commas > MAX_JSON_COMMAS ? tooManyValues() : null
+}
+
+function open(scan: Scan, isObject: boolean): Refusal | null {
+  const { stack } = scan
+  scan.nodes += 1
+  if (scan.nodes > MAX_JSON_NODES) return tooManyValues()
+  if (stack.length >= MAX_JSON_DEPTH) {
+    return tooDeep()
+  }
+  const parent = stack.at(-1)
+  // Elements of a root array are roots themselves: a JSON-RPC batch. Other arrays hold nothing that decides.
+  const path =
+    parent === undefined || (!parent.isObject && parent.path === '')
+      ? ''
+      : parent.isObject
+        ? parent.memberPath
+        : null
+  stack.push({ isObject, path, keys: { list: [], set: null }, expectsKey: isObject, memberPath: null })
+  return null
+}
+
+function readString(scan: Scan, start: number, end: number): Refusal | null {
+  const frame = scan.stack.at(-1)
+  if (frame === undefined || !frame.expectsKey) return null
+  frame.expectsKey = false
+  const inner = scan.text.slice(start + 1, end - 1)
+  scan.nodes += weightOf(inner, frame.path !== null)
+  if (scan.nodes > MAX_JSON_NODES) return tooManyValues()
+  const key = decodeKey(inner)
+  if (key === null) return null
+  if (key.includes('\0')) return nulInKey()
+  if (!addKey(frame.keys, key)) return twice(key)
+  frame.memberPath = frame.path === null ? null : frame.path === '' ? key : `${frame.path}.${key}`
+  return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
+}
+
+/** What a key counts for: decoding and folding cost several times what a plain key does. */
+function weightOf(inner: string, mayDecide: boolean): number {
+  const isSlow = inner.includes('\\') || (mayDecide && !PLAIN.test(inner))
+  return isSlow ? SLOW_KEY_NODES : 1
+}
+
+function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Refusal | null {
+  if (deciding === undefined || key.length > MAX_FOLDED) return null
+  const folded = fold(key)
+  for (const one of deciding) {
+    if (one.folded === folded && one.exact !== key) {
+      return couldBe(key, one.exact)
+    }
+  }
+  return null
+}
+
+/** No longer key folds to a deciding one; folding may multiply the length of a key by 18. */
+export const MAX_FOLDED = 512
+
+/** Upper then lower, because some letters (long s, dotless i) meet ASCII in one direction only. */
+export function fold(key: string): string {
+  return PLAIN.test(key) ? key : key.normalize('NFKC').toUpperCase().toLowerCase()
+}
+
+const PLAIN = /^[a-z0-9_]*$/
+
+/** The same few lists of keys come with every request. */
+const groups = new WeakMap<readonly string[], Map<string, FoldedKey[]>>()
+
+function foldedKeys(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {
+  const known = groups.get(decidingKeys)
+  if (known !== undefined) return known
+  const grouped = groupByParent(decidingKeys)
+  groups.set(decidingKeys, grouped)
+  return grouped
+}
+
+function groupByParent(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {
+  const groups = new Map<string, FoldedKey[]>()
+  for (const path of decidingKeys) {
+    const dot = path.lastIndexOf('.')
+    const exact = path.slice(dot + 1)
+    const parent = dot === -1 ? '' : path.slice(0, dot)
+    const group = groups.get(parent) ?? []
+    group.push({ exact, folded: fold(exact) })
+    groups.set(parent, group)
+  }
+  return groups
+}
+
+/** The text between two quotes as a key; only an escaped one needs decoding. Null in text that is no JSON anyway. */
+function decodeKey(inner: string): string | null {
+  if (!inner.includes('\\')) return inner
+  const parsed = tryParse(`"${inner}"`)
+  return parsed !== null && typeof parsed.value === 'string' ? parsed.value : null
+}
+
+const SHORT = 24
+const SPACES = /\s*/y
+
+/** Index after the closing quote; the text's end when there is none. Most keys are short: no search is set up for them. */
+export function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at <= start + SHORT; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at + 1
+    if (code === BACKSLASH) break
+  }
+  let at = text.indexOf('"', start + 1)
+  for (let tries = 0; at !== -1 && isEscaped(text, at); tries++) {
+    if (tries === MAX_SEARCHES) return walkString(text, at + 1)
+    at = text.indexOf('"', at + 1)
+  }
+  return at === -1 ? text.length : at + 1
+}
+
+/** Beyond so many escaped quotes a search for each costs more than a walk. */
+const MAX_SEARCHES = 16
+
+/** The same from within a string. */
+function walkString(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === BACKSLASH) at += 1
+    else if (code === QUOTE) return at + 1
+  }
+  return text.length
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0
+  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1
+  return slashes % 2 === 1
+}
+
+function trailing(text: string, at: number): Refusal | null {
+  SPACES.lastIndex = at
+  SPACES.test(text)
+  if (SPACES.lastIndex === text.length) return null
+  return trailingData()
+}
+
+/** A list while short, a set once it grows: small objects stay cheap, large ones linear. */
+export type KeySet = { readonly list: string[]; set: Set<string> | null }
+
+export function addKey(keys: KeySet, key: string): boolean {
+  if (keys.set !== null) {
+    const before = keys.set.size
+    return keys.set.add(key).size > before
+  }
+  if (keys.list.includes(key)) return false
+  keys.list.push(key)
+  if (keys.list.length > 16) keys.set = new Set(keys.list)
+  return true
+}

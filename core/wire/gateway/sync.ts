@@ -1,0 +1,251 @@
+import * as z from 'zod'
+import {
+  AuthSpec,
+  ConnectorType,
+  EnforcementLevelSchema,
+  GatewaySpec,
+  HandleRuleSpec,
+  PolicyDocument,
+  ProviderToolsSpec,
+  RuleDecisionSchema,
+  UserRowSpec,
+} from '../../crd/schemas.ts'
+import { ApprovalStatus } from '../internal.ts'
+import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
+import { POLICY_REACH } from '../policy-reach.ts'
+
+/**
+ * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
+ * `/api/gateway/`. Authentication: `Authorization: Bearer <gateway token>` on all of them, `X-Process-Id` names the process.
+ */
+export const SYNC_PATHS = {
+  stream: '/api/gateway/stream',
+  /** `GET {sections}/{name}?hash=<sha256>` -> the section's JSON, whose canonical bytes have that hash. */
+  sections: '/api/gateway/sections',
+  ack: '/api/gateway/ack',
+  holds: '/api/gateway/holds',
+  /** `POST {holds}/{apv_id}/spend`. */
+  records: '/api/gateway/records',
+  results: '/api/gateway/results',
+  status: '/api/gateway/status',
+  commands: '/api/gateway/commands',
+  /** Slots of a budget that several processes of one agent share. */
+  slots: '/api/gateway/slots',
+  /** Whose things at a provider are: which agent was given their ids. */
+  handles: '/api/gateway/handles',
+  /** A sidecar's own key, signed for a day. */
+  certificate: '/api/gateway/certificate',
+} as const
+
+export const PROCESS_HEADER = 'x-process-id'
+export const PROTOCOL = 1
+
+// ---- sections -------------------------------------------------------------------------------------------------
+
+export const GatewaySection = z.object({
+  id: z.string(),
+  /** `namespace/name`. */
+  name: z.string(),
+  environment: z.string().optional(),
+  enforcementLevel: EnforcementLevelSchema,
+  defaultDecision: RuleDecisionSchema,
+  egress: GatewaySpec.shape.egress,
+  rateLimit: GatewaySpec.shape.rateLimit,
+  maxActionsPerRequest: GatewaySpec.shape.maxActionsPerRequest,
+  approvals: GatewaySpec.shape.approvals,
+  failurePolicy: GatewaySpec.shape.failurePolicy,
+  audit: GatewaySpec.shape.audit,
+})
+
+export const AgentEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  runtime: z.string(),
+  environment: z.string(),
+  status: z.enum(['active', 'suspended', 'revoked']),
+  /** Lower-case hex SHA-256 of the whole API key; null for agents that have none. */
+  key_sha256: z.string().nullable(),
+})
+
+export const ConnectorEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: ConnectorType,
+  domains: z.array(z.string()),
+  ports: z.array(z.number().int()),
+  baseUrl: z.string().optional(),
+  endpoint: z.array(z.string()).optional(),
+  auth: AuthSpec,
+  /** The stored credential in clear: sent over the authenticated stream's own fetch, kept in memory only. */
+  secret: z.string().nullable(),
+  /** Why a stored credential is not sent: full sentences. Left out: it is sent, or there is none. */
+  withheld: z.string().optional(),
+  upstream: z.object({
+    url: z.string().optional(),
+    caBundle: z.string().optional(),
+    allowPrivateAddresses: z.boolean(),
+    /** Left out: no credential leaves in clear text. */
+    allowPlaintextCredential: z.boolean().optional(),
+  }),
+  tlsMode: z.enum(['intercept', 'passthrough']),
+  errorShape: z.enum(['service', 'provider']),
+  /** Left out: answers to `tools/list` pass unchanged. */
+  mcp: z.object({ filterTools: z.boolean() }).optional(),
+  bodies: z.enum(['opaque']).optional(),
+  scrubResponses: z.boolean().optional(),
+  /** Left out: upgrades to WebSockets whose messages are requests are refused. */
+  webSocketMessages: z.boolean().optional(),
+  /** Left out: the provider may reach nothing on behalf of a request. */
+  providerTools: ProviderToolsSpec.optional(),
+  /** Left out: `own`. */
+  handles: HandleRuleSpec.optional(),
+  impersonationHeaders: z.array(z.string()).optional(),
+  keepQuery: z.array(z.string()).optional(),
+  pins: z.enum(['compare', 'send']).optional(),
+  environment: z.string().optional(),
+  actions: z.array(UserRowSpec),
+  source: z.enum(['kubernetes', 'api', 'file']),
+  managed_by: z.string().nullable(),
+})
+
+export const PermissionEntry = z.object({
+  id: z.string(),
+  /** `*`, an agent's name, or `namespace/*`: every agent of that namespace. */
+  agent: z.string(),
+  connector_type: z.string(),
+  action_pattern: z.string(),
+  decision: RuleDecisionSchema,
+  reason: z.string().nullable(),
+  source: z.enum(['kubernetes', 'api', 'file']),
+  managed_by: z.string().nullable(),
+  /** The name of its manifest, on a cluster `namespace/name`; absent for rows of the API. */
+  manifest: z.string().max(600).optional(),
+})
+
+export const PolicyEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  version: z.number().int(),
+  priority: z.number().int(),
+  mode: z.enum(['enforce', 'monitor']),
+  document: PolicyDocument,
+  ...POLICY_REACH,
+})
+
+export const TokenKeyEntry = z.object({ kid: z.string(), jwk: z.record(z.string(), z.unknown()) })
+
+/** Section names: these, and `permissions.00` … `permissions.0f` (shard = first hex digit of SHA-256 of the id). */
+export const SECTION_SCHEMAS = {
+  gateway: GatewaySection,
+  agents: z.array(AgentEntry),
+  connectors: z.array(ConnectorEntry),
+  policies: z.array(PolicyEntry),
+  keys: z.array(TokenKeyEntry),
+} as const
+export const PermissionShard = z.array(PermissionEntry)
+
+// ---- down -----------------------------------------------------------------------------------------------------
+
+export const VerdictMessage = z.object({
+  id: z.string(),
+  status: ApprovalStatus,
+  by: z.string().nullable(),
+  via: z.string().nullable(),
+  at: z.string(),
+  note: z.string().nullable(),
+})
+
+export const DownMessage = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('hello'),
+    protocol: z.number(),
+    gateway: z.object({ id: z.string(), name: z.string() }),
+    lease_ms: z.number(),
+    at: z.string(),
+  }),
+  /** `mac` = hex HMAC-SHA256 over `manifest\n<version>\n<name>=<hash>\n…` (names sorted), key: see `syncKey`. */
+  z.object({
+    type: z.literal('manifest'),
+    version: z.number().int(),
+    sections: z.record(z.string(), z.string()),
+    mac: z.string(),
+    /** The version of the configuration at which this was read, not earlier than `version`. */
+    order: StateOrder.optional(),
+  }),
+  /** Always the whole effective state, so that a lost or repeated one does no harm. `seq` numbers what is acknowledged. */
+  z.object({
+    type: z.literal('kill'),
+    seq: z.number().int(),
+    effective: z.array(KillEntry),
+    state: KillStateMessage.optional(),
+  }),
+  z.object({ type: z.literal('verdict'), verdict: VerdictMessage }),
+  z.object({
+    type: z.literal('execute'),
+    order_id: z.string(),
+    action_request_id: z.string(),
+    agent: z.string(),
+    action_spec: z.record(z.string(), z.unknown()),
+    /** The approval that a person gave for the action. For the record: a hold of the order is asked for like any other. */
+    approval_id: z.string().nullish(),
+  }),
+  /** `mac` over `beat\n<version>\n<until>`. */
+  z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
+  /** Always the whole list: agents (`*`: all) that so many processes serve, this one among them. */
+  z.object({
+    type: z.literal('sharing'),
+    agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
+  }),
+  z.object({ type: z.literal('goaway'), after_ms: z.number() }),
+])
+
+// ---- up -------------------------------------------------------------------------------------------------------
+
+export const AckBody = z.object({
+  version: z.number().int().optional(),
+  rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
+  kill_seq: z.number().int().optional(),
+  /** The latest states that this process has: a replica that sends earlier ones reads again. */
+  kill_order: StateOrder.optional(),
+  config_order: StateOrder.optional(),
+  /** Stops of other replicas that this process holds and has not seen stored: given back to be stored. */
+  announced: z.array(KillAnnouncement).max(1_000).optional(),
+  applied_at: z.string(),
+})
+
+export const ResultBody = z.object({
+  order_id: z.string(),
+  action_request_id: z.string(),
+  ok: z.boolean(),
+  status: z.number().int().nullable(),
+  result: z.unknown(),
+  error: z.string().nullable(),
+})
+
+export const StatusBody = z.object({
+  url: z.string(),
+  version: z.string(),
+  applied_version: z.number().int().nullable(),
+  agents: z.number().int(),
+  uptime_seconds: z.number(),
+  journal: z.object({ state: z.string(), pending: z.number().int(), bytes: z.number().int() }),
+  /** Error conditions of this process that are true now, in the words of a Gateway's status. */
+  conditions: z
+    .array(z.enum(['BypassDetected']))
+    .max(8)
+    .optional(),
+  /** Full sentences: what is in force and probably not meant, as this process saw it in traffic. */
+  warnings: z.array(z.string().max(2_000)).max(64).optional(),
+})
+
+export type GatewaySection = z.infer<typeof GatewaySection>
+export type AgentEntry = z.infer<typeof AgentEntry>
+export type ConnectorEntry = z.infer<typeof ConnectorEntry>
+export type PermissionEntry = z.infer<typeof PermissionEntry>
+export type PolicyEntry = z.infer<typeof PolicyEntry>
+export type TokenKeyEntry = z.infer<typeof TokenKeyEntry>
+export type VerdictMessage = z.infer<typeof VerdictMessage>
+export type DownMessage = z.infer<typeof DownMessage>
+export type AckBody = z.infer<typeof AckBody>
+export type ResultBody = z.infer<typeof ResultBody>
+export type StatusBody = z.infer<typeof StatusBody>

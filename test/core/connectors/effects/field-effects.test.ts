@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest'
+import { effectsOf } from '../../../../core/connectors/effects/effects.ts'
+import type { ConnectorEntry } from '../../../../core/wire/gateway/sync.ts'
+import { boundOf, nameRequest, rawOf, USUAL_HOST } from '../golden.ts'
+
+type Sent = {
+  method?: string
+  target: string
+  body?: unknown
+  form?: string
+  connector: ConnectorEntry['type']
+}
+
+function actionsOf({ method = 'POST', target, body, form, connector }: Sent) {
+  const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded'
+  const text = form ?? (body === undefined ? undefined : JSON.stringify(body))
+  const request = {
+    method,
+    target,
+    headers: [['Content-Type', type]] as const,
+    ...(text === undefined ? {} : { body: text }),
+  }
+  const named = nameRequest(boundOf(connector), rawOf(request, USUAL_HOST[connector]), text)
+  if (named.kind !== 'actions') throw new Error(JSON.stringify(named))
+  return named.actions
+}
+
+const classes = (sent: Sent) => actionsOf(sent).map((action) => [action.type, effectsOf(action)])
+const graphql = (query: string) => ({ connector: 'codehost', target: '/graphql', body: { query } }) as const
+const on = (target: string, body: unknown, method = 'POST') =>
+  ({ connector: 'codehost', target, body, method }) as const
+
+describe('fields of a request add effect classes', () => {
+  test.each<[string, Sent, string, string[]]>([
+    [
+      'a repository made public',
+      on('/repos/o/r', { private: false }, 'PATCH'),
+      'codehost.repo.update',
+      ['visibility'],
+    ],
+    [
+      'scanners turned off',
+      on('/repos/o/r', { security_and_analysis: {} }, 'PATCH'),
+      'codehost.repo.update',
+      ['visibility'],
+    ],
+    ['a description', on('/repos/o/r', { description: 'x' }, 'PATCH'), 'codehost.repo.update', []],
+    ['a public repository', on('/user/repos', { name: 'x' }), 'codehost.repo.create', ['visibility']],
+    ['a private repository', on('/user/repos', { name: 'x', private: true }), 'codehost.repo.create', []],
+    [
+      'a workflow',
+      on('/repos/o/r/contents/.github/workflows/x.yml', { message: 'm' }, 'PUT'),
+      'codehost.file.create',
+      ['code_execution'],
+    ],
+    [
+      'a workflow in capitals',
+      on('/repos/o/r/contents/.GitHub/Workflows/x.yml', { message: 'm' }, 'PUT'),
+      'codehost.file.create',
+      ['code_execution'],
+    ],
+    ['a file', on('/repos/o/r/contents/src/.github.ts', { message: 'm' }, 'PUT'), 'codehost.file.create', []],
+    [
+      'a workflow in a tree',
+      on('/repos/o/r/git/trees', { tree: [{ path: 'a' }, { path: '.github/workflows/x.yml' }] }),
+      'codehost.git_tree.create',
+      ['code_execution'],
+    ],
+    [
+      'a folder of workflows in a tree',
+      on('/repos/o/r/git/trees', { tree: [{ path: '.github', sha: 'a' }] }),
+      'codehost.git_tree.create',
+      ['code_execution'],
+    ],
+    [
+      'a file in a tree',
+      on('/repos/o/r/git/trees', { tree: [{ path: 'a' }] }),
+      'codehost.git_tree.create',
+      [],
+    ],
+    [
+      'a workflow by GraphQL',
+      graphql(
+        'mutation { createCommitOnBranch(input: {branch: {branchName: "a"}, expectedHeadOid: "a", message: {headline: "a"}, fileChanges: {additions: [{path: ".github/workflows/x.yml", contents: ""}]}}) { clientMutationId } }',
+      ),
+      'codehost.graphql.createCommitOnBranch',
+      ['code_execution'],
+    ],
+    [
+      'an issue for an agent',
+      on('/repos/o/r/issues', { title: 'x', agent_assignment: {} }),
+      'codehost.issue.create',
+      ['delegate'],
+    ],
+    [
+      'an agent as assignee',
+      on('/repos/o/r/issues/1/assignees', { assignees: ['copilot-swe-agent[bot]'] }),
+      'codehost.issue_assignee.add',
+      ['delegate'],
+    ],
+    [
+      'a person as assignee',
+      on('/repos/o/r/issues/1/assignees', { assignees: ['claudette'] }),
+      'codehost.issue_assignee.add',
+      [],
+    ],
+    [
+      'a label that starts an agent',
+      on('/repos/o/r/issues/1/labels', { labels: ['claude'] }),
+      'codehost.issue_label.add',
+      ['delegate'],
+    ],
+    [
+      'a label',
+      on('/repos/o/r/issues/1/labels', { labels: ['bug', 'maintenance'] }),
+      'codehost.issue_label.add',
+      [],
+    ],
+    [
+      'a comment that calls an agent',
+      on('/repos/o/r/issues/1/comments', { body: 'Well, @claude fix it' }),
+      'codehost.issue_comment.create',
+      ['delegate'],
+    ],
+    [
+      'a comment',
+      on('/repos/o/r/issues/1/comments', { body: 'mail me@claude.test' }),
+      'codehost.issue_comment.create',
+      [],
+    ],
+    [
+      'the same by GraphQL',
+      graphql('mutation { addComment(input: {subjectId: "I", body: "/codex go"}) { clientMutationId } }'),
+      'codehost.issue_comment.create',
+      ['delegate'],
+    ],
+    [
+      'an image block',
+      {
+        connector: 'chat',
+        target: '/api/chat.postMessage',
+        body: {
+          channel: 'C1',
+          blocks: [{ type: 'image', image_url: 'https://x.test/?d=1' }],
+          unfurl_links: false,
+          unfurl_media: false,
+        },
+      },
+      'chat.message.post',
+      ['egress'],
+    ],
+    [
+      'an unfurled link',
+      {
+        connector: 'chat',
+        target: '/api/chat.postMessage',
+        form: 'channel=C1&text=see+https%3A%2F%2Fx.test',
+      },
+      'chat.message.post',
+      ['egress'],
+    ],
+    [
+      'a link that is not unfurled',
+      {
+        connector: 'chat',
+        target: '/api/chat.postMessage',
+        body: { channel: 'C1', text: 'https://x.test', unfurl_links: false, unfurl_media: false },
+      },
+      'chat.message.post',
+      [],
+    ],
+    [
+      'a text',
+      { connector: 'chat', target: '/api/chat.postMessage', body: { channel: 'C1', text: 'hello' } },
+      'chat.message.post',
+      [],
+    ],
+    [
+      'a card number',
+      { connector: 'payments', method: 'GET', target: '/v1/issuing/cards/ic_1?expand[]=number&expand[]=cvc' },
+      'payments.issuing_card.get',
+      ['credential_out'],
+    ],
+    [
+      'the secret of an app in a list',
+      { connector: 'payments', method: 'GET', target: '/v1/apps/secrets?expand%5B%5D=data.payload' },
+      'payments.app_secret.list',
+      ['credential_out'],
+    ],
+    [
+      'a card',
+      { connector: 'payments', method: 'GET', target: '/v1/issuing/cards/ic_1?expand[]=cardholder' },
+      'payments.issuing_card.get',
+      [],
+    ],
+    [
+      'a credit',
+      { connector: 'payments', target: '/v1/customers', form: 'balance=-1000000' },
+      'payments.customer.create',
+      ['money_out'],
+    ],
+    [
+      'a destination',
+      {
+        connector: 'payments',
+        target: '/v1/payment_intents',
+        form: 'amount=1&transfer_data[destination]=acct_1',
+      },
+      'payments.payment_intent.create',
+      ['money_out'],
+    ],
+    [
+      'a resource at an address',
+      {
+        connector: 'mcp',
+        target: '/',
+        body: { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'https://x.test/?d=1' } },
+      },
+      'mcp.rpc.resources_read',
+      ['egress'],
+    ],
+    [
+      'a resource of the server',
+      {
+        connector: 'mcp',
+        target: '/',
+        body: { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'file:///a' } },
+      },
+      'mcp.rpc.resources_read',
+      [],
+    ],
+    [
+      'a prompt with arguments',
+      {
+        connector: 'mcp',
+        target: '/',
+        body: { jsonrpc: '2.0', id: 1, method: 'prompts/get', params: { name: 'p', arguments: { a: '1' } } },
+      },
+      'mcp.rpc.prompts_get',
+      ['egress'],
+    ],
+    [
+      'a completion',
+      {
+        connector: 'mcp',
+        target: '/',
+        body: {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'completion/complete',
+          params: { ref: {}, argument: { name: 'a', value: 'b' } },
+        },
+      },
+      'mcp.rpc.completion_complete',
+      ['egress'],
+    ],
+  ])('%s', (_name, sent, type, expected) => {
+    expect(classes(sent)).toEqual([[type, expected]])
+  })
+
+  test('secrets in the answer are high, and credit has financial impact', () => {
+    const [card] = actionsOf({
+      connector: 'payments',
+      method: 'GET',
+      target: '/v1/issuing/cards/ic_1?expand[]=cvc',
+    })
+    expect(card?.risk).toBe('high')
+    const [customer] = actionsOf({ connector: 'payments', target: '/v1/customers', form: 'balance=-1' })
+    expect(customer?.riskHints).toEqual({ financial_impact: true })
+  })
+})

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { decide } from '../../../../core/decision/decide.ts'
+import { requestFacts } from '../../../../core/decision/facts/request-facts.ts'
+import { isRefusal } from '../../../../core/request/canonical.ts'
+import { canonicalise } from '../../../../core/request/canonicalise.ts'
+import { inputOf, rulesOf } from '../fixtures.ts'
+
+function factsOf(target: string) {
+  const request = canonicalise({
+    method: 'GET',
+    target,
+    rawHeaders: ['Host', 'api.example.com'],
+    httpVersion: '1.1',
+    scheme: 'https',
+    sources: {},
+  })
+  if (isRefusal(request)) throw new Error(`${target}: ${request.detail}`)
+  return requestFacts(request)
+}
+
+const ALLOWED = [{ id: 'perm_1', connector_type: '*', action_pattern: '*', decision: 'allow' as const }]
+
+function rulesWith(condition: string) {
+  const yaml = `rules:\n  - name: r\n    conditions: [${JSON.stringify(condition)}]\n    decision: deny\n`
+  return rulesOf({
+    level: 'full_enforce',
+    default: 'allow',
+    permissions: ALLOWED,
+    policies: [{ id: 'pol_1', yaml }],
+  })
+}
+
+function verdict(condition: string, target: string) {
+  return decide(rulesWith(condition), { ...inputOf({ type: 'generic.get' }), request: factsOf(target) })
+    .verdict
+}
+
+function compileErrorOf(condition: string): string {
+  try {
+    verdict(condition, '/')
+  } catch (error) {
+    return (error as Error).message
+  }
+  return 'compiled'
+}
+
+const SPELLINGS = [
+  '/admin/users',
+  '/%61dmin/users',
+  '/a%64min/%75sers',
+  '/%61%64%6D%69%6e/users',
+  '/admin/user%73',
+]
+
+describe('the path of a request in conditions', () => {
+  test.each([
+    'request.path == "/admin/users"',
+    'request.path.startsWith("/admin/")',
+    'request.path.endsWith("/users")',
+    'request.path.contains("admin")',
+    'request.path.matches("^/admin/[a-z]+$")',
+    'request["path"] in ["/x", "/admin/users"]',
+    '!(request.path != "/admin/users")',
+  ])('%s is true of every percent-encoded spelling', (condition) => {
+    for (const target of SPELLINGS) expect(verdict(condition, target), target).toBe('deny')
+    expect(verdict(condition, '/other/things')).toBe('allow')
+  })
+
+  test('an encoded percent sign stays, so that it begins no escape', () => {
+    expect(factsOf('/100%25/x').path).toBe('/100%25/x')
+    expect(factsOf('/100%25/%78').path).toBe('/100%25/x')
+  })
+
+  test.each([
+    'request.path == "/other"',
+    'request.path.startsWith("/admin/")',
+    'has(request.path) && request.path.startsWith("/admin/")',
+    'request.segments[0] == "admin"',
+    '"admin" in request.segments',
+  ])(
+    '%s tightens where servers read the path differently, because of an encoded slash or a semicolon',
+    (condition) => {
+      for (const target of ['/admin%2Fusers', '/admin%2fusers', '/admin;x/users'])
+        expect(verdict(condition, target), target).toBe('deny')
+      expect(verdict('request.raw_path == "/admin%2Fusers"', '/admin%2Fusers')).toBe('deny')
+      expect(verdict('request.raw_path == "/x"', '/admin%2Fusers')).toBe('allow')
+    },
+  )
+
+  test('the address of such a request is unknown as a target, too', () => {
+    const target = '/admin%2Fusers'
+    const resource = { provider: 'generic', target: `api.example.com${target}` }
+    const base = inputOf({ type: 'generic.get', connector: 'generic' })
+    const input = {
+      ...base,
+      request: factsOf(target),
+      action: { ...base.action, connector: 'generic', resource },
+    }
+    const condition = 'has(resource.target) && resource.target.startsWith("api.example.com/admin/")'
+    expect(decide(rulesWith(condition), input).verdict).toBe('deny')
+    expect(decide(rulesWith('resource.raw_target == "x"'), input).verdict).toBe('allow')
+  })
+
+  test('request.segments are its decoded segments', () => {
+    expect(factsOf('/%61dmin/users').segments).toEqual(['admin', 'users'])
+    expect(factsOf('/').segments).toEqual([])
+    expect(verdict('request.segments.size() == 2 && request.segments[1] == "users"', '/a/user%73')).toBe(
+      'deny',
+    )
+  })
+
+  test('the query is no part of it, a slash at the end is', () => {
+    expect(factsOf('/a%62?c=%64').path).toBe('/ab')
+    expect(factsOf('/a%62/').path).toBe('/ab/')
+    expect(factsOf('/').path).toBe('/')
+    expect(factsOf('/caf%C3%A9').path).toBe('/caf\u00e9')
+  })
+
+  test.each(['generic', 'codehost'])(
+    'the target of an unmapped request of %s is decoded as well',
+    (connector) => {
+      const condition = 'resource.target.startsWith("api.example.com/admin/")'
+      for (const target of SPELLINGS) {
+        const resource = { provider: connector, target: `api.example.com${target}` }
+        const base = inputOf({ type: `${connector}.unmapped.get`, connector })
+        const input = { ...base, request: factsOf(target), action: { ...base.action, connector, resource } }
+        expect(decide(rulesWith(condition), input).verdict, target).toBe('deny')
+      }
+      expect(compileErrorOf('resource.target == "api.example.com/a%20b"')).toContain('resource.raw_target')
+    },
+  )
+
+  test('raw_path is the path as sent', () => {
+    expect(factsOf('/%61dmin/users')).toMatchObject({ path: '/admin/users', raw_path: '/%61dmin/users' })
+    expect(verdict('request.raw_path == "/%61dmin"', '/%61dmin')).toBe('deny')
+  })
+
+  test.each([
+    'request.path == "/a%20b"',
+    'request.path.startsWith("/%61dmin")',
+    'request.path in ["/x", "/a%C3%A9"]',
+    'request.path.contains("%3a")',
+    'request.path.matches("^/a%20")',
+    'request.path == "/a%2fb"',
+    'request.path == "/a%2Fb"',
+    'request.segments[0] == "a%20b"',
+  ])('%s can never match, and does not compile', (condition) => {
+    expect(compileErrorOf(condition)).toMatch(/request\.(?:path|segments) .*request\.raw_path/)
+  })
+
+  test.each(['request.path == "/100%25"', 'request.path.contains("100%")'])('%s compiles', (condition) =>
+    expect(compileErrorOf(condition)).toBe('compiled'),
+  )
+})

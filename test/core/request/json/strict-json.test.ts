@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { isRefusal } from '../../../../core/request/canonical.ts'
+import { parseStrictJson } from '../../../../core/request/json/strict-json.ts'
+import fc from '../../../support/fast-check.ts'
+
+function codeOf(text: string, keys: readonly string[] = []): string {
+  const parsed = parseStrictJson(text, keys)
+  return isRefusal(parsed) ? parsed.code : 'accepted'
+}
+
+describe('JSON that every parser reads alike', () => {
+  test.each<[string, string, string[]]>([
+    ['a duplicate key', '{"a":1,"a":2}', []],
+    ['a duplicate key after an escape', '{"a":1,"\\u0061":2}', []],
+    ['a duplicate key deep inside', '[{"x":[{"a":1,"b":2,"a":3}]}]', []],
+    ['a duplicate among many', `{${Array.from({ length: 40 }, (_, i) => `"k${i}":0`).join()},"k3":1}`, []],
+    ['a key in other case', '{"State":1}', ['state']],
+    ['a full-width key', '{"ｓtate":1}', ['state']],
+    ['a long s', '{"ſtate":1}', ['state']],
+    ['a Kelvin sign', '{"\u212Aey":1}', ['key']],
+    ['a dotless i', '{"\u0131d":1}', ['id']],
+    ['a ligature', '{"\uFB01le":1}', ['file']],
+    ['a folded key below a path', '{"params":{"NAME":1}}', ['params.name']],
+    ['a folded key in a batch', '[{"params":{"NAME":1}}]', ['params.name']],
+    ['a NUL in a key', '{"a\\u0000b":1}', []],
+    ['a byte order mark', '\ufeff{}', []],
+    ['trailing data', '{"a":1} x', []],
+    ['a second value', '[1][2]', []],
+  ])('%s is ambiguous', (_name, text, keys) => {
+    expect(codeOf(text, keys)).toBe('ambiguous_request')
+  })
+
+  test.each([
+    '',
+    ' ',
+    '{',
+    '{"a"}',
+    '{"a":}',
+    "{'a':1}",
+    '{"a":1,}',
+    '[1,]',
+    'NaN',
+    '01',
+    '"a',
+    '{"a":"\n"}',
+    'undefined',
+    '{a:1}',
+  ])('%j is no JSON', (text) => {
+    expect(codeOf(text)).toBe('malformed_request')
+  })
+
+  test('folding matters only where the key decides', () => {
+    expect(
+      codeOf('{"params":{"arguments":{"NAME":1}},"x":{"STATE":1},"y":[{"STATE":1}]}', [
+        'params.name',
+        'state',
+      ]),
+    ).toBe('accepted')
+  })
+
+  test('keys that are like names of every object are keys', () => {
+    expect(parseStrictJson('{"__proto__":1,"constructor":2,"toString":3}', ['x'])).toMatchObject({
+      kind: 'parsed',
+    })
+    expect(codeOf('{"__proto__":1,"__proto__":2}')).toBe('ambiguous_request')
+  })
+
+  test('depth ends at 64', () => {
+    expect(codeOf(`${'['.repeat(64)}${']'.repeat(64)}`)).toBe('accepted')
+    expect(codeOf(`${'['.repeat(65)}${']'.repeat(65)}`)).toBe('malformed_request')
+    expect(codeOf('['.repeat(500_000))).toBe('malformed_request')
+  })
+
+  test('whatever JSON.stringify writes is read back as it was', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        const text = JSON.stringify(value)
+        const parsed = parseStrictJson(text, ['state', 'params.name'])
+        if (!isRefusal(parsed)) expect(parsed.value).toEqual(JSON.parse(text))
+        else expect(parsed.code).toBe('ambiguous_request')
+      }),
+      { seed: 7, numRuns: 300 },
+    )
+  })
+
+  test('an object with one key written twice is never accepted, however it is escaped', () => {
+    const escaped = (key: string) =>
+      [...key].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 1, maxLength: 8 }).filter((key) => /^[a-z]+$/i.test(key)),
+        (key) => {
+          expect(codeOf(`{"${key}":{"x":[]},"y":"}","${escaped(key)}":1}`)).toBe('ambiguous_request')
+        },
+      ),
+      { seed: 7, numRuns: 100 },
+    )
+  })
+
+  test('time grows with length, not with its square', () => {
+    const many = (count: number) => `{${Array.from({ length: count }, (_, i) => `"key${i}":"v"`).join(',')}}`
+    const time = (text: string) => {
+      const started = performance.now()
+      for (let i = 0; i < 5; i++) parseStrictJson(text, ['state'])
+      return performance.now() - started
+    }
+    const [small, large] = [many(2_000), many(40_000)]
+    time(small)
+    const ratio = Math.min(...[1, 2, 3].map(() => time(large) / time(small)))
+    expect(ratio).toBeLessThan(150)
+    const slashes = `{"a":"${'\\\\'.repeat(400_000)}"}`
+    expect(time(slashes)).toBeLessThan(2_000)
+  })
+})
