@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import { createClusterOperator } from './cluster-operator.ts'
+import { createClusterOperator } from './cluster/cluster-operator.ts'
 import type { OperatorConfig } from './config.ts'
-import { createFolderOperator } from './folder-operator.ts'
-import { injectionCompanion } from './inject/companion.ts'
+import { createFolderOperator } from './folder/folder-operator.ts'
+import { injectionCompanion } from './inject/admission-component.ts'
 import type { InjectionConfig } from './inject/config.ts'
 
 export type Operator = AsyncDisposable & {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { GatewayProcess, OperatorState, PodRef } from '../../core/wire/operator.ts'
-import type { DesiredClient } from '../desired-client.ts'
 import { sleep } from '../kube/sleep.ts'
+import type { DesiredClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
 import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'

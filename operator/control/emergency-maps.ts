@@ -6,7 +6,7 @@ import { listPages } from '../kube/list-pages.ts'
 import { keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
 import { createReflector, type ReflectorMetrics } from '../kube/reflector.ts'
 import type { KillRelay } from './kill-relay.ts'
-import { type ConfigMapObject, stopOfConfigMap } from './stops.ts'
+import { type ConfigMapObject, stopOfConfigMap } from './kill-switches.ts'
 
 /** In every namespace with a Gateway or a governed agent, and in the installation's own. */
 export const EMERGENCY_NAME = 'chaperone-emergency'

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import type { DesiredClient } from '../desired-client.ts'
 import { createWorkQueue } from '../kube/queue.ts'
 import { sleep } from '../kube/sleep.ts'
+import type { DesiredClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
+import { isInForce, type Stop } from './kill-switches.ts'
 import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
-import { isInForce, type Stop } from './stops.ts'
 
 /**
  * Carries stops from the cluster to every replica of the control plane. Runs on every replica of the operator, leader

@@ -7,7 +7,7 @@ import type { Reflector, ReflectorMetrics } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
 import { createEmergencyMaps } from './emergency-maps.ts'
 import type { KillRelay } from './kill-relay.ts'
-import { type GatewayObject, stopOfGateway, stopOfNothing } from './stops.ts'
+import { type GatewayObject, stopOfGateway, stopOfNothing } from './kill-switches.ts'
 
 /** Everything in the cluster that can stop agents: watched, and looked at every two seconds besides. */
 export type KillWatch = AsyncDisposable & {

@@ -9,8 +9,8 @@ import {
 import { NOT_SYSTEM, outside } from '../webhook/configuration.ts'
 import { containerRules } from './container-rules.ts'
 import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
-import { POD_VARIABLES, podRules } from './governed-pods.ts'
 import type { GuardOptions } from './options.ts'
+import { POD_VARIABLES, podRules } from './pod-rules.ts'
 
 export type GuardObject = {
   readonly apiVersion: 'admissionregistration.k8s.io/v1'

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ChangeSetBody, DesiredBody, DesiredReply } from '../../core/wire/operator.ts'
+import type { DesiredClient, ObjectName } from '../control/control-plane-client.ts'
 import { isTimeout } from '../control/control-plane-http.ts'
-import type { DesiredClient, ObjectName } from '../desired-client.ts'
 
 /** A batch is sent `quietMs` after its last object and at most `longestMs` after its first. */
 export type BatchTiming = { readonly quietMs: number; readonly longestMs: number }

@@ -1,10 +1,10 @@
+import { FINALIZER } from '../cluster/finalizer.ts'
 import { guardObjects } from '../guard/policies.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { listPages } from '../kube/list-pages.ts'
 import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
-import { FINALIZER } from '../reconcile/finalizer.ts'
 import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
 import type { TaskContext } from './task.ts'
 

@@ -3,7 +3,7 @@ import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
-import type { Authorities } from './authorities.ts'
+import type { Authorities } from './certificate-authorities.ts'
 import type { CertificatePort, StoredAuthorities } from './certificates.ts'
 import {
   MANIFESTS_CONFIGURATION,

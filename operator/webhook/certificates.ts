@@ -1,5 +1,5 @@
-import type { Authorities } from './authorities.ts'
-import { planAuthorities } from './authorities.ts'
+import type { Authorities } from './certificate-authorities.ts'
+import { planAuthorities } from './certificate-authorities.ts'
 import { type Authority, issueLeaf, LEAF_LIFETIME_MS, type Leaf, makeAuthority } from './leaf.ts'
 
 /** How often the Secret and the webhook's configuration are looked at. */

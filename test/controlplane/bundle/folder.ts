@@ -1,5 +1,5 @@
 import { parseAllDocuments } from 'yaml'
-import { desiredBodies, EMPTY_SET, nextSet } from '../../../operator/manifest-set.ts'
+import { desiredBodies, EMPTY_SET, nextSet } from '../../../operator/folder/manifest-set.ts'
 import { OPERATOR_TOKEN, type TestInstallation } from '../routes/installation.ts'
 import { at, caller } from '../routes/start.ts'
 

@@ -15,7 +15,7 @@ import {
   type ClusterOperator,
   type ClusterTiming,
   createClusterOperator,
-} from '../../../operator/cluster-operator.ts'
+} from '../../../operator/cluster/cluster-operator.ts'
 import { RESOURCES } from '../../../operator/kube/objects.ts'
 import { OPERATOR_TOKEN, type Replica, startWorld, type World } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
-import type { ClusterOperator } from '../../../operator/cluster-operator.ts'
+import type { ClusterOperator } from '../../../operator/cluster/cluster-operator.ts'
 import { openStream, type Replica } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ClusterOperator } from '../../../operator/cluster-operator.ts'
+import type { ClusterOperator } from '../../../operator/cluster/cluster-operator.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
 import {

@@ -7,7 +7,7 @@ import {
   type ClusterOperator,
   type ClusterTiming,
   createClusterOperator,
-} from '../../../operator/cluster-operator.ts'
+} from '../../../operator/cluster/cluster-operator.ts'
 import type { ClusterConfig } from '../../../operator/config.ts'
 import {
   type World as ControlPlaneWorld,

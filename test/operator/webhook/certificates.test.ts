@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { type Authorities, planAuthorities } from '../../../operator/webhook/authorities.ts'
+import { type Authorities, planAuthorities } from '../../../operator/webhook/certificate-authorities.ts'
 import { type CertificatePort, createCertificates } from '../../../operator/webhook/certificates.ts'
 import { issueLeaf, type Leaf, makeAuthority } from '../../../operator/webhook/leaf.ts'
 

@@ -1,0 +1,109 @@
+import {
+  type ChangeSetBody,
+  ChangeSetReply,
+  type DesiredBody,
+  DesiredReply,
+  type KillRelayBody,
+  KillRelayReply,
+  type KnownPod,
+  KnownPods,
+  type NamespacesBody,
+  NamespacesReply,
+  OPERATOR_PATHS,
+  OperatorState,
+  type PodIdentityReport,
+  type SweepBody,
+  SweepReply,
+} from '../../core/wire/operator.ts'
+import type { ControlPlaneHttp, Replica } from './control-plane-http.ts'
+
+/**
+ * What the operator tells the control plane. Every call rejects with `not_ready` while the control plane cannot be
+ * reached or answers 5xx (worth repeating), and with `validation` when it refuses the call (not worth repeating).
+ */
+export type DesiredClient = {
+  put(body: DesiredBody, signal?: AbortSignal): Promise<DesiredReply>
+  /** All of it as one version. */
+  change(body: ChangeSetBody, signal?: AbortSignal): Promise<ChangeSetReply>
+  /** Nothing happens when there is no such object. */
+  remove(object: ObjectName, signal?: AbortSignal): Promise<void>
+  /** What is not named as present goes. */
+  sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
+  /** All namespaces of the cluster. */
+  putNamespaces(namespaces: NamespacesBody['namespaces'], signal?: AbortSignal): Promise<NamespacesReply>
+  putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
+  /** Pods that the control plane counts as existing. */
+  knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
+  /** Of one replica. */
+  state(replica: Replica, signal?: AbortSignal): Promise<OperatorState>
+  /** To one replica. */
+  kill(replica: Replica, body: KillRelayBody, signal?: AbortSignal): Promise<KillRelayReply>
+}
+
+export type ObjectName = { readonly kind: string; readonly namespace: string; readonly name: string }
+
+/** A stop is waited for up to 2 s by the control plane; whoever needs longer is asked again. */
+const KILL_TIMEOUT_MS = 5_000
+const STATE_TIMEOUT_MS = 5_000
+/** The tests of every policy in the set are run. */
+const CHANGE_TIMEOUT_MS = 60_000
+
+export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): DesiredClient {
+  return {
+    async put(body, signal) {
+      const { kind, metadata } = body.resource
+      const { namespace = 'default', name } = metadata
+      const path = pathOf({ kind, namespace, name })
+      return DesiredReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
+    },
+    async change(body, signal) {
+      const { changes: path } = OPERATOR_PATHS
+      const reply = call({ method: 'POST', path, body, timeoutMs: CHANGE_TIMEOUT_MS, ...given(signal) })
+      return ChangeSetReply.parse(await reply)
+    },
+    async remove(object, signal) {
+      await call({ method: 'DELETE', path: pathOf(object), ...given(signal) })
+    },
+    async sweep(body, signal) {
+      const reply = await call({ method: 'POST', path: OPERATOR_PATHS.sweep, body, ...given(signal) })
+      return SweepReply.parse(reply)
+    },
+    async putNamespaces(namespaces, signal) {
+      const body = { namespaces }
+      const path = OPERATOR_PATHS.namespaces
+      return NamespacesReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
+    },
+    async putPods(pods, signal) {
+      await call({ method: 'POST', path: OPERATOR_PATHS.pods, body: { pods }, ...given(signal) })
+    },
+    async knownPods(signal) {
+      return KnownPods.parse(await call({ method: 'GET', path: OPERATOR_PATHS.pods, ...given(signal) })).pods
+    },
+    async state(replica, signal) {
+      const { state: path } = OPERATOR_PATHS
+      return OperatorState.parse(
+        await call({ method: 'GET', path, replica, timeoutMs: STATE_TIMEOUT_MS, ...given(signal) }),
+      )
+    },
+    async kill(replica, body, signal) {
+      const { kill: path } = OPERATOR_PATHS
+      const reply = call({
+        method: 'POST',
+        path,
+        body,
+        replica,
+        timeoutMs: KILL_TIMEOUT_MS,
+        ...given(signal),
+      })
+      return KillRelayReply.parse(await reply)
+    },
+  }
+}
+
+function pathOf({ kind, namespace, name }: ObjectName): string {
+  return `${OPERATOR_PATHS.desired}/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
+}
+
+function given(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal }
+}

@@ -1,0 +1,254 @@
+import type { Document, Node } from 'yaml'
+import { isMap, isScalar, LineCounter } from 'yaml'
+import * as z from 'zod'
+import { knownFields } from '../../core/crd/known-fields.ts'
+import {
+  API_VERSION,
+  ConnectorResource,
+  GatewayResource,
+  type ManifestResource,
+  PermissionResource,
+  PolicyResource,
+  SecretResource,
+} from '../../core/crd/schemas.ts'
+import { readYamlDocuments, TOO_DEEP } from '../../core/crd/manifests/yaml-documents.ts'
+import { nearest } from '../../core/nearest.ts'
+import { unstorableIn } from '../../core/storable.ts'
+import type { ManifestProblem } from '../../core/wire/operator.ts'
+import { DEFAULT_NAMESPACE, headOf, illegibleHead, type ManifestHead } from './manifest-head.ts'
+
+/** One document of a manifest file: what it declares, and where a person finds it. */
+export type ManifestObject = {
+  readonly key: string
+  readonly kind: ManifestResource['kind']
+  readonly namespace: string
+  readonly name: string
+  readonly file: string
+  readonly line: number
+  /** The line of a field, such as `spec.rules.0.conditions.0`, or of its nearest parent that exists. */
+  readonly lineOf: (path: string) => number
+  readonly resource: ManifestResource
+}
+
+export type ParsedManifest = {
+  readonly objects: readonly ManifestObject[]
+  readonly problems: readonly ManifestProblem[]
+  /** Of every document that is not empty, broken ones included. */
+  readonly heads: readonly ManifestHead[]
+}
+type ParsedDocument = Omit<ParsedManifest, 'heads'>
+
+/** Closed, unlike a cluster's: a misspelt `stringData`, or `data`, which only a cluster reads, would be no credential. */
+const FolderSecret = z.strictObject({
+  ...SecretResource.shape,
+  type: z.string().optional(),
+  immutable: z.boolean().optional(),
+})
+
+const SCHEMAS = {
+  Gateway: GatewayResource,
+  Connector: ConnectorResource,
+  Permission: PermissionResource,
+  Policy: PolicyResource,
+  Secret: FolderSecret,
+} as const
+
+type Kind = keyof typeof SCHEMAS
+type Where = {
+  readonly document: Document.Parsed
+  readonly source: Source
+  readonly schema: z.core.$ZodType
+}
+type Source = { readonly file: string; readonly lines: LineCounter }
+
+/**
+ * Reads one manifest file (several documents are separated by `---`). Every problem names the file, the line and
+ * what to change; a file with a problem is not applied at all, so `objects` then only says what it could be read as.
+ */
+export function parseManifests(file: string, text: string): ParsedManifest {
+  const source: Source = { file, lines: new LineCounter() }
+  const { documents, tooDeepAt } = readYamlDocuments(text, source.lines)
+  const heads = documents
+    .filter((document) => document.errors.length > 0 || !isEmpty(document))
+    .map((document) => headOf(document, lineAt(document, [], source)))
+  if (tooDeepAt !== null) {
+    const { line } = source.lines.linePos(tooDeepAt)
+    return { ...problem(source, line, TOO_DEEP), heads: [...heads, illegibleHead(line)] }
+  }
+  const objects: ManifestObject[] = []
+  const problems: ManifestProblem[] = []
+  for (const document of documents) {
+    const parsed = parseDocument(document, source)
+    problems.push(...parsed.problems)
+    objects.push(...parsed.objects)
+  }
+  return { objects, problems: [...problems, ...duplicates(objects)], heads }
+}
+
+/** Objects that are declared twice: the first keeps its place, every later one is a problem of its file. */
+export function duplicates(objects: readonly ManifestObject[]): ManifestProblem[] {
+  const first = new Map<string, ManifestObject>()
+  const problems: ManifestProblem[] = []
+  for (const object of objects) {
+    const earlier = first.get(object.key)
+    if (earlier === undefined) first.set(object.key, object)
+    else
+      problems.push({
+        file: object.file,
+        line: object.line,
+        message: `${object.key} is declared already in ${earlier.file}, line ${earlier.line}; remove one of the two`,
+      })
+  }
+  return problems
+}
+
+function parseDocument(document: Document.Parsed, source: Source): ParsedDocument {
+  if (document.errors.length > 0)
+    return { objects: [], problems: document.errors.map((e) => yamlProblem(e, source)) }
+  if (isEmpty(document)) return { objects: [], problems: [] }
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 50 })
+  } catch (cause) {
+    return problem(
+      source,
+      lineAt(document, [], source),
+      cause instanceof Error ? cause.message : String(cause),
+    )
+  }
+  const unstorable = unstorableIn(value)
+  if (unstorable === null) return parseValue(value, document, source)
+  const { path, why } = unstorable
+  return problem(source, lineAt(document, path, source), `${dotted(path)} ${why}`)
+}
+
+function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedDocument {
+  const wrong = headProblem(value)
+  if (wrong !== null) return problem(source, lineAt(document, wrong.path, source), wrong.message)
+  const schema = SCHEMAS[(value as { kind: Kind }).kind]
+  const parsed = schema.safeParse(value)
+  if (!parsed.success) {
+    return {
+      objects: [],
+      problems: parsed.error.issues.flatMap((issue) => issueProblems(issue, { document, source, schema })),
+    }
+  }
+  const resource = parsed.data as ManifestResource
+  const namespace = resource.metadata.namespace ?? DEFAULT_NAMESPACE
+  const { kind } = resource
+  const { name } = resource.metadata
+  const line = lineAt(document, [], source)
+  const key = `${kind}/${namespace}/${name}`
+  const lineOf = (path: string) => lineAt(document, path.split('.').map(stepOf), source)
+  return {
+    objects: [{ key, kind, namespace, name, file: source.file, line, lineOf, resource }],
+    problems: [],
+  }
+}
+
+function stepOf(part: string): string | number {
+  return /^\d+$/.test(part) ? Number(part) : part
+}
+
+/** What must hold before a schema can be picked. */
+function headProblem(value: unknown): { path: string[]; message: string } | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { path: [], message: 'a manifest is a mapping with apiVersion, kind, metadata and spec' }
+  }
+  const { kind, apiVersion } = value as Record<string, unknown>
+  if (typeof kind !== 'string' || !Object.hasOwn(SCHEMAS, kind)) {
+    return { path: ['kind'], message: kindProblem(kind) }
+  }
+  const wanted = kind === 'Secret' ? 'v1' : API_VERSION
+  if (apiVersion !== wanted) {
+    const given =
+      apiVersion === undefined
+        ? 'apiVersion is missing'
+        : `apiVersion ${JSON.stringify(apiVersion)} is not known`
+    return { path: ['apiVersion'], message: `${given}; a ${kind} has apiVersion: ${wanted}` }
+  }
+  return null
+}
+
+function kindProblem(kind: unknown): string {
+  const known = Object.keys(SCHEMAS)
+  if (kind === undefined) return `kind is missing; use one of ${known.join(', ')}`
+  const meant = nearest(String(kind), known)
+  const advice = meant === undefined ? `use one of ${known.join(', ')}` : `did you mean ${meant}?`
+  return `unknown kind ${JSON.stringify(kind)}; ${advice}`
+}
+
+function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Where): ManifestProblem[] {
+  const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      file: source.file,
+      line: lineAt(document, [...path, key], source),
+      message: `unknown field ${dotted([...path, key])}; ${advice(key, knownFields(schema, path))}`,
+    }))
+  }
+  const isMissing = issue.code === 'invalid_type' && document.getIn(path, true) === undefined
+  const message = isMissing ? `${dotted(path)} is missing` : `${dotted(path)}: ${issue.message}`
+  return [{ file: source.file, line: lineAt(document, path, source), message }]
+}
+
+/** The field that was meant, else all that there are. */
+function advice(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known)
+  if (meant !== undefined) return `did you mean ${meant}?`
+  return known.length === 0 ? 'remove it' : `remove it, or use one of ${[...new Set(known)].join(', ')}`
+}
+
+function dotted(path: ReadonlyArray<string | number>): string {
+  let out = ''
+  for (const part of path) out += typeof part === 'number' ? `[${part}]` : out === '' ? part : `.${part}`
+  return out === '' ? 'the document' : out
+}
+
+/** The line of the key at `path`, or of its nearest parent that exists. */
+function lineAt(document: Document.Parsed, path: ReadonlyArray<string | number>, source: Source): number {
+  let node: unknown = document.contents
+  let offset = offsetOf(node) ?? document.range[0]
+  for (const part of path) {
+    const next = childOf(node, part)
+    if (next === null) break
+    offset = next.offset ?? offset
+    node = next.node
+  }
+  return source.lines.linePos(offset).line
+}
+
+function childOf(node: unknown, part: string | number): { node: unknown; offset: number | undefined } | null {
+  if (isMap(node)) {
+    const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(part))
+    return pair === undefined ? null : { node: pair.value, offset: offsetOf(pair.key) }
+  }
+  const items = (node as { items?: unknown[] } | null)?.items
+  if (typeof part !== 'number' || items === undefined || part >= items.length) return null
+  return { node: items[part], offset: offsetOf(items[part]) }
+}
+
+function offsetOf(node: unknown): number | undefined {
+  return (node as Node | null)?.range?.[0]
+}
+
+function isEmpty(document: Document.Parsed): boolean {
+  return document.contents === null || (isScalar(document.contents) && document.contents.value === null)
+}
+
+function yamlProblem(
+  error: { pos: [number, number]; message: string; code: string },
+  source: Source,
+): ManifestProblem {
+  // The library appends the position and a drawing of the line; the position is a field of its own here.
+  const [message] = error.message.split(/ at line \d+|\n/)
+  return {
+    file: source.file,
+    line: source.lines.linePos(error.pos[0]).line,
+    message: `not valid YAML: ${message}`,
+  }
+}
+
+function problem(source: Source, line: number, message: string): ParsedDocument {
+  return { objects: [], problems: [{ file: source.file, line, message }] }
+}

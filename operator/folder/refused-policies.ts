@@ -1,0 +1,71 @@
+import type { ManifestProblem } from '../../core/wire/operator.ts'
+import type { ManifestHead } from './manifest-head.ts'
+import type { ManifestObject } from './manifests.ts'
+
+/** A document of a broken file that is, or may be, a Policy: handed over, so that what it was to deny is denied. */
+export type RefusedPolicy = Omit<ManifestObject, 'resource'> & {
+  /** Null: its name is legible. */
+  readonly unnamed: 'policy' | 'unknown' | null
+  readonly spec: unknown
+  /** What is wrong with its file. */
+  readonly problems: readonly string[]
+}
+
+export type BrokenFile = {
+  readonly file: string
+  readonly heads: readonly ManifestHead[]
+  readonly problems: readonly ManifestProblem[]
+  /** What the file keeps in force from when it was last good. */
+  readonly kept: readonly ManifestObject[]
+  /** Keys that other files declare. */
+  readonly taken: ReadonlySet<string>
+}
+
+const MAX_PROBLEMS = 20
+
+/**
+ * The policies of a broken file that have no last good version. As many documents without a legible name are left out as
+ * the file keeps objects that it does not name any more: they are most likely the same.
+ */
+export function refusedPolicies({
+  file,
+  heads,
+  problems,
+  kept,
+  taken,
+}: BrokenFile): readonly RefusedPolicy[] {
+  const keys = new Set([...taken, ...kept.map(({ key }) => key)])
+  const named = new Set(heads.map(({ key }) => key))
+  const hidden = kept.filter(({ key }) => !named.has(key))
+  const isKept = ({ kind, key }: ManifestHead): boolean => {
+    if (kind === 'Policy' && key !== null) return keys.has(key)
+    const at = hidden.findIndex((object) => kind === 'unknown' || object.kind === 'Policy')
+    if (at >= 0) hidden.splice(at, 1)
+    return at >= 0
+  }
+  const texts = problems.slice(0, MAX_PROBLEMS).map(({ line, message }) => `line ${line ?? '?'}: ${message}`)
+  return heads
+    .map((head, index) => ({ head, index }))
+    .filter(({ head }) => head.kind !== 'other' && !isKept(head))
+    .map(({ head, index }) => ({ ...placeOf(head, file, index), spec: head.spec, problems: texts }))
+}
+
+function placeOf(head: ManifestHead, file: string, index: number): Omit<RefusedPolicy, 'spec' | 'problems'> {
+  const { kind, namespace, line } = head
+  const isNamed = kind === 'Policy' && head.name !== null
+  const name = isNamed
+    ? head.name
+    : `unnamed-${index + 1}.${file.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-')}`
+  return {
+    ...{
+      key: `Policy/${namespace}/${name}`,
+      kind: 'Policy',
+      namespace,
+      name,
+      file,
+      line,
+      lineOf: () => line,
+    },
+    unnamed: isNamed ? null : kind === 'Policy' ? 'policy' : 'unknown',
+  }
+}

@@ -1,0 +1,126 @@
+import type { ConditionReason } from '../../core/crd/conditions.ts'
+import { floorText } from '../../core/crd/floors.ts'
+import { concernsGateway, gatewaySource, isConfigMapSource } from '../../core/decision/kill-reach.ts'
+import { matchKill } from '../../core/decision/kill-switch.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
+import type { GatewayProcess } from '../../core/wire/operator.ts'
+import type { OurObject } from '../cluster/custom-resources.ts'
+import { keyOf } from '../kube/objects.ts'
+import { type Verdict, verdict } from './conditions.ts'
+import type { StatusFacts } from './status-facts.ts'
+
+export type GatewayParts = {
+  readonly verdicts: readonly Verdict[]
+  /** `n of m` processes stopped; null while nothing stops this Gateway. */
+  readonly killed: string | null
+}
+
+/** What only the status of a Gateway says. */
+export function gatewayParts(gateway: OurObject<'Gateway'>, facts: StatusFacts): GatewayParts {
+  const name = keyOf(gateway)
+  const processes = facts.state?.processes.filter((process) => process.gateway === name) ?? []
+  const stop = stopOf(gateway, name, facts.state?.kills ?? [])
+  const stopped = processes.filter((process) => process.has_kill_state).length
+  const killed = stop === null ? null : `${stopped} of ${processes.length}`
+  return {
+    killed,
+    verdicts: [
+      ...(stop === null || killed === null ? [] : [killVerdict(stop, name, killed)]),
+      ...bypassVerdicts(gateway, facts, processes),
+      ...podVerdicts(facts),
+      ...warningVerdicts(processes),
+      ...floorVerdicts(facts),
+    ],
+  }
+}
+
+/** In force, or demanded by this very object and not heard back yet. */
+function stopOf({ spec }: OurObject<'Gateway'>, name: string, kills: readonly KillEntry[]): KillEntry | null {
+  const own = gatewaySource(name)
+  const concerning = kills.filter(({ source }) => concernsGateway(source, name))
+  const found = matchKill(concerning, { gateway: name, agent: null, agentId: null, connectors: [] })
+  if (found !== null) return found
+  const narrow = concerning.find(({ source }) => source === own)
+  if (narrow !== undefined) return narrow
+  if (spec.killSwitch?.active !== true) return null
+  const { scopes, reason = '' } = spec.killSwitch
+  return { scope: scopes.join(', '), source: own, reason, since: '' }
+}
+
+function killVerdict({ source, scope, reason }: KillEntry, name: string, killed: string): Verdict {
+  const text = `${killed} gateway processes stopped (${scope}, by ${source}): ${reason}`
+  return verdict('KillSwitchActive', 'True', [killReasonOf(source, name), text])
+}
+
+function killReasonOf(source: string, name: string): ConditionReason<'KillSwitchActive'> {
+  if (source === gatewaySource(name)) return 'Gateway'
+  return isConfigMapSource(source) ? 'Emergency' : 'Elsewhere'
+}
+
+const NAMED = 5
+
+function bypassVerdicts(
+  { spec }: OurObject<'Gateway'>,
+  { pods, bypassing }: StatusFacts,
+  processes: readonly GatewayProcess[],
+): readonly Verdict[] {
+  const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected'))
+  return [
+    ...possible(spec.interception === 'proxyEnv', pods),
+    ...detected(
+      broken.map((process) => process.process_id),
+      bypassing,
+    ),
+  ]
+}
+
+/** A condition has one reason: the pod that has no sidecar at all is the graver one. */
+function detected(broken: readonly string[], bypassing: readonly string[]): readonly Verdict[] {
+  const some = (names: readonly string[]) => [...names].sort().slice(0, NAMED).join(', ')
+  if (bypassing.length > 0) {
+    const text = `${bypassing.length} pods that should be governed run without their sidecar: ${some(bypassing)}; restart them`
+    return [verdict('BypassDetected', 'True', ['PodWithoutSidecar', text])]
+  }
+  if (broken.length === 0) return []
+  const text = `the capture of ${broken.length} sidecars does not hold: ${some(broken)}`
+  return [verdict('BypassDetected', 'True', ['CaptureBroken', text])]
+}
+
+/** A condition has one reason: the widest way comes first. */
+function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verdict[] {
+  const { cooperative = 0, changingUser = 0 } = pods ?? {}
+  if (isProxyEnv) {
+    const text =
+      'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
+    return [verdict('BypassPossible', 'True', ['Cooperative', text])]
+  }
+  if (cooperative > 0) {
+    const text = `${cooperative} pods were injected while spec.interception was proxyEnv; restart them`
+    return [verdict('BypassPossible', 'True', ['PodsCooperative', text])]
+  }
+  if (changingUser === 0) return []
+  const text = `${changingUser} pods run programs that change their user, which governed containers may not: whoever gives them the capabilities back opens a way past the capture; set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)`
+  return [verdict('BypassPossible', 'True', ['PodsChangeUser', text])]
+}
+
+/** A condition has one reason: what somebody has to change comes first. */
+function podVerdicts({ pods, sharedAgents }: StatusFacts): readonly Verdict[] {
+  if (sharedAgents.length > 0) {
+    const text = `pods of several Gateways say that they are the same agent, which belongs to one Gateway at a time: ${[...sharedAgents].sort().slice(0, NAMED).join('; ')}; give one workload another name with the annotation chaperone.dev/agent`
+    return [verdict('Degraded', 'True', ['AgentShared', text])]
+  }
+  if (pods === null || pods.ready === pods.injected) return []
+  const text = `the sidecars of ${pods.injected - pods.ready} of ${pods.injected} governed pods are not ready`
+  return [verdict('Degraded', 'True', ['PodsNotReady', text])]
+}
+
+function warningVerdicts(processes: readonly GatewayProcess[]): readonly Verdict[] {
+  const warnings = [...new Set(processes.flatMap((process) => process.warnings))].sort()
+  return warnings.length === 0 ? [] : [verdict('Degraded', 'True', ['Warnings', warnings.join(' ')])]
+}
+
+function floorVerdicts({ belowFloor }: StatusFacts): readonly Verdict[] {
+  if (belowFloor.length === 0) return []
+  const text = `the floor is in force, not the spec: ${belowFloor.map(floorText).join('; ')}`
+  return [verdict('FloorApplied', 'True', ['BelowFloor', text])]
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { DesiredReply, OperatorState } from '../../../core/wire/operator.ts'
+import type { OurObject } from '../../../operator/cluster/custom-resources.ts'
+import { governedPod } from '../../../operator/cluster/governed-pods.ts'
+import { agentElsewhere, sharedAgents } from '../../../operator/cluster/shared-agents.ts'
+import { planStatus } from '../../../operator/status/plan-status.ts'
+import { reviewPod } from '../../../operator/webhook/review-pod.ts'
+import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
+
+type Shape = {
+  readonly gateway?: string
+  readonly agent?: string
+  readonly owner?: { readonly kind: string; readonly name: string }
+  readonly hash?: string
+  readonly phase?: string
+  readonly isLeaving?: boolean
+}
+
+/** As the API server has it after the injector. */
+function stored(name: string, shape: Shape = {}) {
+  const { gateway = 'platform/shared', agent = 'triage', owner, hash, phase = 'Running', isLeaving } = shape
+  return governedPod({
+    metadata: {
+      ...{ namespace: 'team', name, uid: name, resourceVersion: '1' },
+      labels: { ...(hash !== undefined && { 'pod-template-hash': hash }) },
+      annotations: {
+        'chaperone.dev/agent': agent,
+        'chaperone.dev/injected': JSON.stringify({ gateway, agent }),
+      },
+      ...(owner && { ownerReferences: [{ apiVersion: 'apps/v1', uid: 'o', controller: true, ...owner }] }),
+      ...(isLeaving === true && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    },
+    status: { phase },
+  } as never)
+}
+
+/** What the webhook says to a pod of `team/main` that is the agent `triage`, while others run. */
+function asked(running: ReturnType<typeof stored>[], metadata: object = {}) {
+  const refusals: string[] = []
+  const answer = reviewPod(
+    {
+      ...{ uid: 'u', namespace: 'team', operation: 'CREATE', dryRun: false },
+      resource: { group: '', version: 'v1', resource: 'pods' },
+      object: {
+        metadata: { name: 'triage', annotations: { 'chaperone.dev/gateway': 'main' }, ...metadata },
+        spec: { containers: [{ name: 'agent', image: 'node:24' }] },
+      },
+    },
+    false,
+    {
+      gateways: gatewayLookup(),
+      namespaceLabels: () => ({}),
+      agentElsewhere: (asking) => agentElsewhere(running, asking),
+      settings: INJECT_OPTIONS,
+      uids: { fresh: () => 1_950_000_000, isIssued: () => false },
+      onRefused: (_owner, message) => refusals.push(message),
+    },
+  )
+  return { answer, refusals }
+}
+
+describe('a pod that is an agent of another Gateway by its name', () => {
+  test('is refused, naming the annotation, the other Gateway and its pod', () => {
+    const { answer } = asked([stored('other')])
+    expect(answer.allowed).toBe(false)
+    expect(answer.refused?.message).toMatch(
+      /metadata\.annotations\[chaperone\.dev\/agent\]: agent team\/triage runs under Gateway platform\/shared already \(pod other\), .*; give this workload a name of its own/,
+    )
+  })
+
+  test('is refused on its owner, too, when it is of another workload of the same name', () => {
+    const own = [{ apiVersion: 'batch/v1', kind: 'Job', name: 'triage', uid: 'j', controller: true }]
+    const owner = { kind: 'StatefulSet', name: 'triage' }
+    const { answer, refusals } = asked([stored('triage-0', { owner })], { ownerReferences: own })
+    expect(answer.allowed).toBe(false)
+    expect(refusals[0]).toContain('Gateway platform/shared')
+  })
+
+  test.each<[string, Shape]>([
+    ['under the same Gateway', { gateway: 'team/main' }],
+    ['as another agent', { agent: 'writer' }],
+    ['no more, for it ended', { phase: 'Succeeded' }],
+    ['not for long, for it is being deleted', { isLeaving: true }],
+  ])('is governed while the other one runs %s', (_how, shape) => {
+    expect(asked([stored('other', shape)]).answer).toMatchObject({ allowed: true })
+  })
+
+  test('is governed as the new pod of a workload that changes its Gateway', () => {
+    const old = stored('triage-a-1', { owner: { kind: 'ReplicaSet', name: 'triage-a' }, hash: 'a' })
+    const own = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'triage-b', uid: 'b', controller: true }]
+    const metadata = { labels: { 'pod-template-hash': 'b' }, ownerReferences: own }
+    expect(asked([old], metadata).answer).toMatchObject({ allowed: true })
+  })
+})
+
+describe('a Gateway whose agent is also that of another', () => {
+  const pods = [
+    stored('a', { gateway: 'team/main' }),
+    stored('b'),
+    stored('c', { agent: 'writer' }),
+    stored('d', { agent: 'writer', gateway: 'team/main', phase: 'Failed' }),
+  ]
+
+  test('is known on both sides, and only while both run', () => {
+    expect(Object.fromEntries(sharedAgents(pods))).toEqual({
+      'team/main': ['team/triage, also of platform/shared (pod team/b)'],
+      'platform/shared': ['team/triage, also of team/main (pod team/a)'],
+    })
+    expect(sharedAgents(pods.slice(1)).size).toBe(0)
+  })
+
+  test('says so in its status, with what to change', () => {
+    const gateway = {
+      metadata: { namespace: 'team', name: 'main', uid: 'u', resourceVersion: '7', generation: 3 },
+      spec: GatewaySpec.parse({}),
+    } as OurObject<'Gateway'>
+    const status = planStatus('Gateway', gateway, {
+      reply: DesiredReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
+      ...{ failure: null, credential: null, staleMs: 0, bypassing: [], now: '2026-01-01T00:00:00Z' },
+      state: OperatorState.parse({ version: 10, kills: [], processes: [] }),
+      pods: { injected: 1, ready: 0, cooperative: 0, changingUser: 0 },
+      sharedAgents: sharedAgents(pods).get('team/main') ?? [],
+      belowFloor: [],
+    })
+    const found = status.conditions?.find(({ type }) => type === 'Degraded')
+    expect(found).toMatchObject({ status: 'True', reason: 'AgentShared' })
+    expect(found?.message).toContain('team/triage, also of platform/shared (pod team/b)')
+    expect(found?.message).toContain('chaperone.dev/agent')
+  })
+})

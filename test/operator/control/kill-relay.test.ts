@@ -1,0 +1,172 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import pino from 'pino'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { KillRelayBody } from '../../../core/wire/operator.ts'
+import { createDesiredClient } from '../../../operator/control/control-plane-client.ts'
+import { createControlPlaneHttp } from '../../../operator/control/control-plane-http.ts'
+import { createKillRelay } from '../../../operator/control/kill-relay.ts'
+import type { Stop } from '../../../operator/control/kill-switches.ts'
+import { createReplicas } from '../../../operator/control/replicas.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const log = pino({ level: 'silent' })
+let folder: string
+let tokenFile: string
+const servers: Server[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'chaperone-control-'))
+  tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, 'first\n')
+})
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** One replica: what it was told, and what it says that it holds. */
+async function replica(host = '127.0.0.1', port = 0) {
+  const heard: Array<{ request: IncomingMessage; body: KillRelayBody | null }> = []
+  const held = new Map<string, KillRelayBody>()
+  const state = { isAnswering: true, hangs: (_source: string): boolean => false }
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse((await text(request)) || 'null') as KillRelayBody | null
+    heard.push({ request, body })
+    if (!state.isAnswering || state.hangs(body?.source ?? '')) return
+    if (body !== null) held.set(body.source, body)
+    const kills = [...held.values()].flatMap(({ source, scopes, reason }) =>
+      scopes.map((scope) => ({ source, scope, reason, since: '' })),
+    )
+    const acknowledged = { acked: 0, total: 0, ms: 0 }
+    const reply =
+      body === null ? { version: 1, kills, processes: [] } : { applied: true, effective: kills, acknowledged }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
+  })
+  servers.push(server)
+  server.listen(port, host)
+  await once(server, 'listening')
+  return { heard, held, state, port: (server.address() as AddressInfo).port }
+}
+
+const httpTo = (controlPlaneUrl: string) =>
+  createControlPlaneHttp({ controlPlaneUrl, operatorTokenFile: tokenFile })
+const stop = (changes: Partial<Stop> = {}): Stop => ({
+  ...{ source: 'configmap', scopes: ['all'], reason: 'fire', by: 'test', revision: 1 },
+  ...changes,
+})
+
+describe('calls to the control plane', () => {
+  test('dial the replica that is meant under the name of the control plane, with the token as it is now', async () => {
+    const one = await replica('127.0.0.2')
+    const two = await replica('127.0.0.3', one.port)
+    using http = httpTo(`http://control-plane.example:${one.port}`)
+    const client = createDesiredClient(http)
+    const url = `http://control-plane.example:${one.port}`
+    await client.state({ url, address: '127.0.0.2' })
+    await writeFile(tokenFile, 'second')
+    await client.state({ url, address: '127.0.0.3' })
+    await client.state({ url, address: '127.0.0.2' })
+    expect([one.heard.length, two.heard.length]).toEqual([2, 1])
+    expect(one.heard[0]?.request.headers.host).toBe(`control-plane.example:${one.port}`)
+    expect(one.heard.map(({ request }) => request.headers.authorization)).toEqual([
+      'Bearer first',
+      'Bearer second',
+    ])
+  })
+
+  test('find every replica by its name, and go on with those known last when the name does not resolve', async () => {
+    let answer: () => Promise<string[]> = async () => ['10.0.0.2', '10.0.0.1']
+    const replicas = createReplicas({
+      ...{ controlPlaneUrl: 'http://cp:3000', urls: [], host: 'peers', log },
+      resolve: () => answer(),
+    })
+    const found = ['10.0.0.1', '10.0.0.2'].map((address) => ({ url: 'http://cp:3000', address }))
+    expect(await replicas.find()).toEqual(found)
+    answer = async () => Promise.reject(new Error('NXDOMAIN'))
+    expect(await replicas.find()).toEqual(found)
+    answer = async () => []
+    expect(await replicas.find()).toEqual(found)
+  })
+})
+
+describe('the relay of stops', () => {
+  async function relayTo(...ports: number[]) {
+    const urls = ports.map((port) => `http://127.0.0.1:${port}`)
+    const http = httpTo(urls[0] ?? '')
+    const replicas = createReplicas({ controlPlaneUrl: urls[0] ?? '', urls, host: null, log })
+    const relay = createKillRelay({ client: createDesiredClient(http), replicas, log, verifyMs: 100 })
+    return {
+      relay,
+      async close() {
+        await relay[Symbol.asyncDispose]()
+        http[Symbol.dispose]()
+      },
+    }
+  }
+
+  test('tells every replica, and is not held up by one that does not answer', async () => {
+    const [well, ill] = [await replica(), await replica()]
+    const { relay, close } = await relayTo(well.port, ill.port)
+    await eventually('both are known', () => (well.heard.length > 0 && ill.heard.length > 0 ? true : null))
+    ill.state.isAnswering = false
+    relay.offer(stop())
+    await eventually('the one has it', () => (well.held.get('configmap')?.scopes.length === 1 ? true : null))
+    relay.offer(stop({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
+    await eventually('the next one too', () => (well.held.has('manifest:team/prod') ? true : null))
+    ill.state.isAnswering = true
+    await eventually('the other has both in the end', () => (ill.held.size === 2 ? true : null), 15_000)
+    await close()
+  })
+
+  test('of one namespace, however many and however slow, delays none of another', async () => {
+    const one = await replica()
+    one.state.hangs = (source) => source.startsWith('manifest:mallory/')
+    const { relay, close } = await relayTo(one.port)
+    await eventually('it is known', () => (one.heard.length > 0 ? true : null))
+    for (let i = 0; i < 300; i += 1) {
+      const gateway = `mallory/g${i}`
+      relay.offer(stop({ source: `manifest:${gateway}`, scopes: [`gateway:${gateway}`] }))
+    }
+    relay.offer(stop({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
+    relay.offer(stop())
+    await eventually('it has both', () => (one.held.size === 2 ? true : null), 2_000)
+    one.state.hangs = () => false
+    await close()
+  })
+
+  test('tells a replica again that has forgotten, and says how far behind it is', async () => {
+    const one = await replica()
+    const { relay, close } = await relayTo(one.port)
+    expect(relay.behindMs()).toBe(Number.POSITIVE_INFINITY)
+    relay.offer(stop())
+    await eventually('it has it', () => (one.held.size === 1 ? true : null))
+    await eventually('they agree', () => (relay.behindMs() < 1_000 ? true : null))
+    one.held.clear()
+    await eventually('it has it again', () => (one.held.size === 1 ? true : null))
+    await close()
+  })
+
+  test('does not believe an older word about the same object, and says nothing twice', async () => {
+    const one = await replica()
+    const { relay, close } = await relayTo(one.port)
+    relay.offer(stop({ revision: 5 }))
+    await eventually('it has it', () => (one.held.size === 1 ? true : null))
+    relay.offer(stop({ revision: 4, scopes: [], reason: '' }))
+    relay.offer(stop({ revision: 6 }))
+    const compared = one.heard.length
+    await eventually('they were compared again', () => (one.heard.length > compared + 2 ? true : null))
+    expect(one.heard.filter(({ body }) => body !== null)).toHaveLength(1)
+    relay.offer(stop({ revision: 7, scopes: [], reason: '' }))
+    await eventually('it is lifted', () => (one.held.get('configmap')?.scopes.length === 0 ? true : null))
+    await close()
+  })
+})

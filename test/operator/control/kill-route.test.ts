@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStream, type Replica, startWorld, type World } from '../../controlplane/sync/harness.ts'
+
+let world: World
+let replica: Replica
+beforeAll(async () => {
+  world = await startWorld()
+  replica = await world.replica()
+})
+afterAll(() => world.stop())
+
+const kill = async (body: object) => {
+  const whole = { source: 'manifest:team/prod', scopes: [], reason: '', by: 'test', ...body }
+  return replica.operator('POST', '/api/operator/kill', whole)
+}
+const stops = () =>
+  replica.hub.kill.effective().map(({ source, scope, reason }) => ({ source, scope, reason }))
+
+test('a stop that the operator relays is in force, is that Gateway alone, and an older word does not lift it', async () => {
+  const stream = await openStream(replica, await replica.enrol('team/prod'), { acks: true })
+  const reply = await kill({ scopes: ['all', 'agent:x'], reason: 'why', revision: 5 })
+  expect([reply.status, reply.body]).toMatchObject([
+    200,
+    { applied: true, acknowledged: { acked: 1, total: 1 } },
+  ])
+  const active = [
+    { source: 'manifest:team/prod', scope: 'agent:x', reason: 'why' },
+    { source: 'manifest:team/prod', scope: 'gateway:team/prod', reason: 'why' },
+  ]
+  expect(stops()).toEqual(active)
+  expect((await kill({ revision: 4 })).body).toMatchObject({ applied: false })
+  expect(stops()).toEqual(active)
+  expect((await kill({ scopes: ['all'], reason: 'other', revision: 6 })).body).toMatchObject({
+    applied: true,
+  })
+  expect(stops()).toEqual([{ source: 'manifest:team/prod', scope: 'gateway:team/prod', reason: 'other' }])
+  await kill({ revision: 7 })
+  expect(stops()).toEqual([])
+  stream.close()
+})
+
+test('a hand-over of a Gateway that waited in a queue meanwhile does not undo a stop', async () => {
+  await kill({ scopes: ['all'], reason: 'why', revision: 10 })
+  const resource = {
+    ...{ apiVersion: 'chaperone.dev/v1alpha1', kind: 'Gateway' },
+    ...{ metadata: { name: 'prod', namespace: 'team' }, spec: { killSwitch: { active: false } } },
+  }
+  const body = { uid: 'u', generation: 1, source: 'kubernetes', managed_by: 'test', resource }
+  expect(await replica.operator('PUT', '/api/operator/desired/Gateway/team/prod', body)).toMatchObject({
+    ...{ status: 200, body: { accepted: true, gateways: ['team/prod'], problem: null } },
+  })
+  expect(stops()).toHaveLength(1)
+  await kill({ revision: 11 })
+  expect(stops()).toEqual([])
+})
+
+test.each([
+  [{ source: 'api', revision: 1 }, 'source'],
+  [{ source: 'manifest:prod', revision: 1 }, 'source'],
+  [{ scopes: ['team:x y'], revision: 99 }, 'scope'],
+  [{ revision: -1 }, 'revision'],
+])('what is no stop is refused naming the field: %j', async (body, field) => {
+  const { status, body: answer } = await kill(body)
+  expect([status, JSON.stringify(answer)]).toEqual([400, expect.stringContaining(field)])
+  expect(stops()).toEqual([])
+})

@@ -1,0 +1,332 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { KubeConfig } from '@kubernetes/client-node'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { Companion, CompanionDeps } from '../../../operator/cluster/cluster-operator.ts'
+import { readConfig } from '../../../operator/config.ts'
+import { injectionCompanion } from '../../../operator/inject/admission-component.ts'
+import { readInjectionConfig } from '../../../operator/inject/config.ts'
+import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
+import { createNamespaces, type Namespaces } from '../../../operator/kube/namespaces.ts'
+import { keyOf } from '../../../operator/kube/objects.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { clientOf, createNamespace, createPod, refusalOf, untilAccount } from '../../support/kube-objects.ts'
+
+type StoredPod = { metadata: { name: string }; spec: { initContainers?: { name: string; image: string }[] } }
+
+describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE_ASSETS_HINT})`, () => {
+  let server: KubeApiServer
+  let client: KubeClient
+  /** With no more rights than the injector needs. */
+  let own: KubeClient
+  let folder: string
+  let companion: Companion
+  const main = {
+    metadata: { name: 'main', namespace: 'team', uid: 'u', resourceVersion: '1' },
+    spec: GatewaySpec.parse({}),
+  }
+  let gateways = [main]
+  const watched: Namespaces[] = []
+
+  const start = (
+    image: string,
+    { known = () => gateways, upkeepMs = 50, evicts = false, floors = '' } = {},
+  ) => {
+    const env = {
+      POD_NAMESPACE: 'chaperone-system',
+      CONTROL_PLANE_URL: 'https://control-plane.example',
+      CONTROL_PLANE_CA_FILE: join(folder, 'ca.crt'),
+      OPERATOR_TOKEN_FILE: join(folder, 'token'),
+      SIDECAR_IMAGE: image,
+      WEBHOOK_HOST: '127.0.0.1',
+      WEBHOOK_PORT: '0',
+      WEBHOOK_ADDRESS: '127.0.0.1',
+      EVICT_UNGOVERNED: String(evicts),
+      GATEWAY_FLOORS: floors,
+    }
+    const config = readConfig(env)
+    if (config.mode !== 'cluster') throw new Error('no cluster')
+    const cache = {
+      synced: Promise.resolve(),
+      isSynced: () => true,
+      get: (key: string) => known().find((each) => keyOf(each) === key),
+      list: () => known(),
+      resourceVersion: () => '1',
+      stalenessMs: () => 0,
+      stop: async () => undefined,
+    }
+    const none = { ...cache, get: () => undefined, list: () => [] }
+    const caches: CompanionDeps['caches'] = {
+      Gateway: cache,
+      Connector: none,
+      Permission: none,
+      Policy: none,
+    }
+    const open = injectionCompanion(readInjectionConfig(env), { upkeepMs, sweepMs: 100 })
+    const log = pino({ level: 'silent' })
+    const metrics = { restarted: () => undefined, relisted: () => undefined }
+    const namespaces = createNamespaces({ client: own, log, metrics, onChange: () => undefined })
+    watched.push(namespaces)
+    return open({ client: own, config, log, instance: 'test', caches, namespaces, pods: none })
+  }
+  const ready = (started: Companion) =>
+    eventually('the companion is ready', () =>
+      started.checks.every(({ problem }) => problem() === null) ? true : null,
+    )
+  const images = async () => {
+    const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/chaperone-pods'
+    const policy = await client.call<{ metadata: { annotations: Record<string, string> } }>({
+      method: 'GET',
+      path,
+    })
+    const noted = JSON.parse(policy.metadata.annotations['chaperone.dev/images'] ?? '{}') as {
+      proxy?: string[]
+    }
+    return noted.proxy ?? []
+  }
+  const pod = (name: string, more: object = {}) => ({
+    metadata: { name, annotations: { 'chaperone.dev/gateway': 'main' } },
+    spec: { containers: [{ name: 'agent', image: 'node:24' }], ...more },
+  })
+  const names = async (name: string) => {
+    const stored = await client.call<StoredPod>(createPod('team', pod(name)))
+    return stored.spec.initContainers?.map((each) => each.name)
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'companion-'))
+    await writeFile(join(folder, 'ca.crt'), 'PEM')
+    server = await startKubeApiServer({ withControllers: true })
+    client = clientOf(server)
+    await createNamespace(client, 'chaperone-system')
+    await createNamespace(client, 'team')
+    await untilAccount(client, 'team')
+    own = await operatorClient(server, client)
+    companion = await start('registry.example:5000/chaperone:1')
+    await ready(companion)
+  }, 120_000)
+
+  afterAll(async () => {
+    await companion?.[Symbol.asyncDispose]()
+    for (const namespaces of watched) await namespaces.stop()
+    own?.[Symbol.dispose]()
+    client?.[Symbol.dispose]()
+    await server?.[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true })
+  })
+
+  it('governs pods, and supplies their namespace with what sidecars trust', async () => {
+    const shape = await eventually('the webhook is asked', async () => {
+      const stored = await client.call<StoredPod>(createPod('team', pod('first'), { dryRun: 'All' }))
+      return stored.spec.initContainers?.map((each) => each.name) ?? null
+    })
+    expect(shape).toEqual(['chaperone-rules', 'chaperone-proxy'])
+    const path = '/api/v1/namespaces/team/configmaps/chaperone-control-plane-ca'
+    const { data } = await client.call<{ data: object }>({ method: 'GET', path })
+    expect(data).toEqual({ 'ca.crt': 'PEM' })
+  })
+
+  it('writes why a pod was refused on the workload that wanted it', async () => {
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'u-1', controller: true }
+    const bad = { ...pod('bad', { hostNetwork: true }) }
+    const owned = { ...bad, metadata: { ...bad.metadata, ownerReferences: [owner] } }
+    expect(await refusalOf(client, createPod('team', owned))).toContain('spec.hostNetwork')
+    const event = await eventually('the Event is written', async () => {
+      const path = '/apis/events.k8s.io/v1/namespaces/team/events'
+      const { items } = await client.call<{ items: Event[] }>({ method: 'GET', path })
+      return items.find(({ reason }) => reason === 'InjectionRefused') ?? null
+    })
+    expect(event.regarding).toMatchObject({ kind: 'ReplicaSet', name: 'web-1' })
+    expect(event.note).toContain('spec.hostNetwork')
+  })
+
+  it('follows a Gateway that changes: the policies know in seconds', async () => {
+    gateways = [{ ...main, spec: { ...main.spec, interception: 'proxyEnv' } }]
+    const shape = await eventually(
+      'a pod without rules is admitted',
+      () => names(`soft-${Math.trunc(performance.now())}`).catch(() => null),
+      20_000,
+    )
+    expect(shape).toEqual(['chaperone-proxy'])
+    gateways = [main]
+    await eventually(
+      'a captured pod is admitted',
+      async () => ((await names(`hard-${Math.trunc(performance.now())}`))?.length === 2 ? true : null),
+      20_000,
+    )
+  })
+
+  it('finds a pod that came to be while nobody guarded', async () => {
+    const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+    const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
+    const path = `${policies}/chaperone-pods`
+    // Again and again: the companion may just be writing them.
+    const name = await eventually('a pod slips by', async () => {
+      await refusalOf(client, { method: 'DELETE', path: `${configurations}/chaperone-injector` })
+      await refusalOf(client, { method: 'DELETE', path })
+      const slipping = pod(`slipped-${Math.trunc(performance.now())}`)
+      if ((await refusalOf(client, createPod('team', slipping))) !== null) return null
+      const at = `/api/v1/namespaces/team/pods/${slipping.metadata.name}`
+      const stored = await client.call<StoredPod>({ method: 'GET', path: at })
+      return stored.spec.initContainers === undefined ? slipping.metadata.name : null
+    })
+    const event = await eventually('the watchdog says so', async () => {
+      const { items } = await client.call<{ items: Event[] }>({
+        method: 'GET',
+        path: '/apis/events.k8s.io/v1/namespaces/team/events',
+      })
+      return (
+        items.find(({ reason, regarding }) => reason === 'BypassDetected' && regarding.name === name) ?? null
+      )
+    })
+    expect(event.note).toContain('it has no sidecar')
+    // What the Gateway's own status then says.
+    expect([...(companion.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
+  })
+
+  it('ends such a pod where that is wanted, and no other', async () => {
+    type Listed = { items: Array<StoredPod & { metadata: { labels?: Record<string, string> } }> }
+    const listed = async () => {
+      const { items } = await client.call<Listed>({ method: 'GET', path: '/api/v1/namespaces/team/pods' })
+      return items
+    }
+    const isLoose = ({ spec }: StoredPod) => spec.initContainers === undefined
+    const before = await listed()
+    expect(before.filter(isLoose).length).toBeGreaterThan(0)
+    const ending = await start('registry.example:5000/chaperone:1', { evicts: true })
+    await eventually('it is ended', async () => ((await listed()).some(isLoose) ? null : true), 20_000)
+    const kept = before.filter((each) => !isLoose(each)).map(({ metadata }) => metadata.name)
+    expect((await listed()).map(({ metadata }) => metadata.name).sort()).toEqual(kept.sort())
+    await ending[Symbol.asyncDispose]()
+  })
+
+  it('lets a pod with the image of either version pass while one replaces the other', async () => {
+    const newer = await start('registry.example:5000/chaperone:2')
+    await ready(newer)
+    expect(await images()).toEqual(['registry.example:5000/chaperone:1', 'registry.example:5000/chaperone:2'])
+    await newer[Symbol.asyncDispose]()
+  })
+
+  it.each([3, 5, 7])('loses no image of two versions that begin at the same time (%i)', async (version) => {
+    const both = [version, version + 1].map((tag) => `registry.example:5000/chaperone:${tag}`)
+    const started = await Promise.all(both.map((image) => start(image)))
+    for (const one of started) await ready(one)
+    expect(await images()).toEqual(expect.arrayContaining(both))
+    for (const one of started) await one[Symbol.asyncDispose]()
+  })
+
+  it('supplies the namespace of a new Gateway at once, before its first pod waits for it', async () => {
+    await createNamespace(client, 'young')
+    const seen = [main]
+    const lazy = await start('registry.example:5000/chaperone:1', {
+      known: () => seen,
+      upkeepMs: 3_600_000,
+    })
+    await ready(lazy)
+    seen.push({ ...main, metadata: { ...main.metadata, namespace: 'young' } })
+    lazy.gatewaysChanged?.()
+    const path = '/api/v1/namespaces/young/configmaps/chaperone-control-plane-ca'
+    await eventually('the authorities are there', () =>
+      client.call<object>({ method: 'GET', path }).catch(() => null),
+    )
+    await lazy[Symbol.asyncDispose]()
+  })
+
+  it('refuses what a floor of hardening forbids, although the Gateway does not', async () => {
+    const floors = '{"hardening":"strict"}'
+    const strict = await start('registry.example:5000/chaperone:1', { floors })
+    await ready(strict)
+    await eventually('a pod that may be root is refused', async () => {
+      const asked = client.call<StoredPod>(createPod('team', pod('root'), { dryRun: 'All' }))
+      const refusal = await asked.then(
+        () => null,
+        (error: unknown) => String(error),
+      )
+      return refusal?.includes('hardening: strict') ? true : null
+    })
+    await strict[Symbol.asyncDispose]()
+  })
+
+  it('is allowed to do everything that it tries, and tries everything that it is allowed', async () => {
+    const lines = (await readFile(server.auditLogPath, 'utf8')).trim().split('\n')
+    const events = lines.map((line) => JSON.parse(line) as AuditEvent)
+    const mine = events.filter(({ user }) => user.username === OPERATOR_USER)
+    expect(mine.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([])
+    const asked = new Set(
+      mine.map(({ verb, objectRef: { resource, subresource } = { resource: '' } }) =>
+        [`${verb} ${resource}`, ...(subresource === undefined ? [] : [subresource])].join('/'),
+      ),
+    )
+    const allowed = [...OPERATOR_RULES.cluster, ...OPERATOR_RULES.own].flatMap(({ verbs, resources }) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
+    )
+    // What is applied counts as patched, and needs the right to create it. A renewed authority is written over the
+    // old one.
+    const unseen = ({ resources, verbs }: { resources: string[]; verbs: string[] }) =>
+      verbs.includes('patch') ? resources.map((resource) => `create ${resource}`) : []
+    const rare = ['update secrets', ...OPERATOR_RULES.cluster.flatMap(unseen)]
+    expect([...asked].sort()).toEqual([...new Set(allowed)].filter((call) => !rare.includes(call)).sort())
+  })
+})
+
+type Event = { reason: string; note: string; regarding: { kind: string; name: string } }
+const OPERATOR_USER = 'system:serviceaccount:chaperone-system:chaperone-operator'
+const ADMISSION = 'admissionregistration.k8s.io'
+/** What the role of the operator has to say for the injector, the guard and the watchdog. */
+const OPERATOR_RULES = {
+  cluster: [
+    { apiGroups: [''], resources: ['pods', 'namespaces'], verbs: ['list', 'watch'] },
+    { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['create', 'patch'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+    { apiGroups: [ADMISSION], resources: ['mutatingwebhookconfigurations'], verbs: ['create', 'patch'] },
+    { apiGroups: [ADMISSION], resources: ['validatingwebhookconfigurations'], verbs: ['create', 'patch'] },
+    { apiGroups: [ADMISSION], resources: ['validatingadmissionpolicies'], verbs: ['create', 'get', 'patch'] },
+    { apiGroups: [ADMISSION], resources: ['validatingadmissionpolicybindings'], verbs: ['create', 'patch'] },
+  ],
+  own: [{ apiGroups: [''], resources: ['secrets'], verbs: ['create', 'get', 'update'] }],
+}
+
+/** The operator's ServiceAccount with exactly these rights. */
+async function operatorClient(server: KubeApiServer, admin: KubeClient): Promise<KubeClient> {
+  const [namespace, name] = ['chaperone-system', 'chaperone-operator']
+  const rbac = { base: '/apis/rbac.authorization.k8s.io/v1', group: 'rbac.authorization.k8s.io' }
+  const post = (path: string, body: object) =>
+    admin.call<{ status: { token: string } }>({ method: 'POST', path, body })
+  const subjects = [{ kind: 'ServiceAccount', name, namespace }]
+  const roleRef = (kind: string) => ({ apiGroup: rbac.group, kind, name })
+  const metadata = { name }
+  await post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata })
+  await post(`${rbac.base}/clusterroles`, { metadata, rules: OPERATOR_RULES.cluster })
+  await post(`${rbac.base}/clusterrolebindings`, { metadata, subjects, roleRef: roleRef('ClusterRole') })
+  await post(`${rbac.base}/namespaces/${namespace}/roles`, { metadata, rules: OPERATOR_RULES.own })
+  await post(`${rbac.base}/namespaces/${namespace}/rolebindings`, {
+    metadata,
+    subjects,
+    roleRef: roleRef('Role'),
+  })
+  const { status } = await post(`/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, { spec: {} })
+  const config = new KubeConfig()
+  const cluster = { name: 'test', server: server.url, caData: Buffer.from(server.caPem).toString('base64') }
+  config.loadFromClusterAndUser(
+    { ...cluster, skipTLSVerify: false },
+    { name: 'operator', token: status.token },
+  )
+  return createKubeClient(config)
+}
+
+type AuditEvent = {
+  verb: string
+  user: { username: string }
+  responseStatus?: { code: number }
+  objectRef?: { resource: string; subresource?: string }
+}
