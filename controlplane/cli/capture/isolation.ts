@@ -12,7 +12,7 @@ import {
   unixSockets,
 } from './mounts.ts'
 import { NAMESPACE_FAILED, type NamespaceCommand } from './namespace.ts'
-import { withSocketFamilies } from './socket-families.ts'
+import { withSocketFamilies } from './seccomp-filter.ts'
 
 export type IsolationInput = {
   readonly uid: number

@@ -11,7 +11,7 @@ import { startForwarder } from './forwarder.ts'
 import { assertOutside, closeInherited, coveredPaths, isolationCommand } from './isolation.ts'
 import { openLocalPorts } from './local-ports.ts'
 import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
-import { withSocketFamilies } from './socket-families.ts'
+import { withSocketFamilies } from './seccomp-filter.ts'
 
 /** Says to our own program which part inside the namespaces it is; the command never sees it. */
 const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'

@@ -8,7 +8,7 @@ import { type AgentEnvironmentInput, agentEnvironment } from './agent-environmen
 import { agentProgramOf } from './agent-programs.ts'
 import { usageError } from '../arguments.ts'
 import { allowedPorts } from '../capture/allowed-ports.ts'
-import { hiddenFolders } from '../capture/hidden-folders.ts'
+import { hiddenFolders } from '../capture/masked-folders.ts'
 import { runCaptured, runInside } from '../capture/run-captured.ts'
 import { type ApiClient, controlPlane, localGateway, running } from '../client/client.ts'
 import { type Command, flag, type Invocation, isNamed, list, text } from '../command.ts'

@@ -6,7 +6,7 @@ import type { ApiClient } from '../client/client.ts'
 import { askYesNo } from './yes-no-prompt.ts'
 import { DEMO_CREDENTIAL } from './manifests.ts'
 import { type AgentAnswer, runAgent } from './run-agent.ts'
-import type { StandIn } from './stand-in.ts'
+import type { StandIn } from './mock-code-host.ts'
 
 export type Stage = {
   readonly api: ApiClient
