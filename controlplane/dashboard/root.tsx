@@ -6,11 +6,11 @@ import { LiveProvider } from './live/live-provider.tsx'
 import { preloadPage } from './pages/preload-page.ts'
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { finishProviderSignIn } from './session/provider-sign-in.ts'
-import { SessionProvider, useSessionState, whoIsThere } from './session/session.tsx'
+import { fetchCurrentUser, SessionProvider, useSessionState } from './session/session.tsx'
 
 // Asked before anything is drawn; whoever draws says what is wrong. The page comes beside it: most are signed in.
 const finished = finishProviderSignIn()
-const first = finished.then(whoIsThere)
+const first = finished.then(fetchCurrentUser)
 first.catch(() => undefined)
 preloadPage(location.hash)
 

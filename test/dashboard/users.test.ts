@@ -227,7 +227,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
   })
 
   test('nobody is offered a key in the name of somebody else', async () => {
-    const { page, context } = await stage.signedIn(OWNER, '#/people')
+    const { page, context } = await stage.signedIn(OWNER, '#/users')
     await page.getByText(OWNER).first().waitFor()
     const names = await page.getByRole('button').allInnerTexts()
     expect(names.join()).not.toMatch(/key/i)

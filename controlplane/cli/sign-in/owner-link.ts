@@ -1,6 +1,6 @@
 import { controlPlane } from '../client/client.ts'
 import { type Command, EXIT, flag } from '../command.ts'
-import { newOwnerLink } from '../client/owner-link-client.ts'
+import { createOwnerLink } from '../client/owner-link-client.ts'
 
 export const ownerLink: Command = {
   name: 'owner-link',
@@ -13,12 +13,12 @@ export const ownerLink: Command = {
   examples: [['chaperone owner-link', 'prints the link']],
   async run(invocation) {
     const { terminal } = invocation
-    const link = await newOwnerLink(controlPlane(invocation))
+    const link = await createOwnerLink(controlPlane(invocation))
     if (flag(invocation, 'json')) terminal.print(JSON.stringify({ owner_link: link }))
     else
       terminal.print(
         link ??
-          'This installation has an owner. An owner invites others on the page People of the dashboard.',
+          'This installation has an owner. An owner invites others on the page Users of the dashboard.',
       )
     return link === null ? EXIT.refused : EXIT.ok
   },

@@ -2,18 +2,18 @@ import { Anchor, AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useEffect } from 'react'
 import { PAGES } from '../pages/page-list.tsx'
-import { usePlace } from '../routing/use-page-location.ts'
+import { usePageLocation } from '../routing/use-page-location.ts'
 import { useSession } from '../session/session.tsx'
 import { CurrentPage } from './current-page.tsx'
-import { ClosedPage } from './forbidden-page.tsx'
+import { ForbiddenPage } from './forbidden-page.tsx'
 import { HeaderBar } from './header-bar.tsx'
-import { StopBanner } from './kill-switch/kill-switch-banner.tsx'
+import { KillSwitchBanner } from './kill-switch/kill-switch-banner.tsx'
 import { Navigation } from './navigation.tsx'
 
 /** What is around every page: where one is, who one is, what is stopped, and the button that stops. */
 export function Frame() {
   const { may } = useSession()
-  const { page } = usePlace()
+  const { page } = usePageLocation()
   const [isOpen, { toggle, close }] = useDisclosure(false)
   const pages = PAGES.filter(({ right }) => may(right))
   const wanted = PAGES.find(({ path }) => path === page)
@@ -37,11 +37,11 @@ export function Frame() {
         <Navigation pages={pages} current={current?.path ?? ''} />
       </AppShell.Navbar>
       <AppShell.Main className="main">
-        <StopBanner />
+        <KillSwitchBanner />
         {current === undefined ? null : may(current.right) ? (
           <CurrentPage key={current.path} entry={current} />
         ) : (
-          <ClosedPage title={current.title} right={current.right} />
+          <ForbiddenPage title={current.title} right={current.right} />
         )}
       </AppShell.Main>
     </AppShell>

@@ -3,8 +3,8 @@ import { Icon } from '../components/layout/icon.tsx'
 import { useSession } from '../session/session.tsx'
 import { UserButton } from './account/user-button.tsx'
 import { ColourScheme } from './colour-scheme.tsx'
-import { StopButton } from './kill-switch/kill-switch-button.tsx'
-import { LiveMark } from './live-indicator.tsx'
+import { KillSwitchButton } from './kill-switch/kill-switch-button.tsx'
+import { LiveIndicator } from './live-indicator.tsx'
 
 export function HeaderBar(props: { readonly isNavOpen: boolean; readonly onToggleNav: () => void }) {
   const { may } = useSession()
@@ -24,10 +24,10 @@ export function HeaderBar(props: { readonly isNavOpen: boolean; readonly onToggl
         <Text fw={700} visibleFrom="xs" component="span">
           Chaperone
         </Text>
-        <LiveMark />
+        <LiveIndicator />
       </Group>
       <Group gap="xs" wrap="nowrap">
-        {may('killswitches/activate') ? <StopButton /> : null}
+        {may('killswitches/activate') ? <KillSwitchButton /> : null}
         <ColourScheme />
         <UserButton />
       </Group>

@@ -5,7 +5,7 @@ import { useLiveStatus } from '../live/live-provider.tsx'
 const PATIENCE_MS = 3_000
 
 /** Whether what is shown follows what happens. */
-export function LiveMark() {
+export function LiveIndicator() {
   const status = useLiveStatus()
   const [isLost, setIsLost] = useState(false)
   useEffect(() => {

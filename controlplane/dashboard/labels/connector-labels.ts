@@ -1,7 +1,7 @@
 import type { AccessRule, RuleDecision } from '../api/shapes.ts'
 
 /** What each kind is for, and what its credential is called there. */
-export const CONNECTOR_WORDS: Readonly<
+export const CONNECTOR_LABELS: Readonly<
   Record<string, { readonly title: string; readonly credential: string }>
 > = {
   codehost: { title: 'Code host', credential: 'Personal access token' },
@@ -15,7 +15,7 @@ export const CONNECTOR_WORDS: Readonly<
   mcp: { title: 'MCP server', credential: 'Token' },
 }
 
-export const RULE_WORDS: ReadonlyArray<{
+export const ACCESS_RULE_LABELS: ReadonlyArray<{
   readonly value: AccessRule
   readonly label: string
   readonly means: string
@@ -30,7 +30,7 @@ export const RULE_WORDS: ReadonlyArray<{
   { value: 'custom', label: 'Custom', means: 'Your own patterns; what none of them names is denied.' },
 ]
 
-export const DECISION_WORDS: ReadonlyArray<{ readonly value: RuleDecision; readonly label: string }> = [
+export const RULE_DECISION_LABELS: ReadonlyArray<{ readonly value: RuleDecision; readonly label: string }> = [
   { value: 'allow', label: 'Allow' },
   { value: 'require_approval', label: 'Ask a person' },
   { value: 'deny', label: 'Deny' },

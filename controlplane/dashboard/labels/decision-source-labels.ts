@@ -1,7 +1,7 @@
 import type { RecordWhy } from '../../../core/record.ts'
 
 /** What settled a decision, in the words of every page. */
-export const DECIDED_BY: Readonly<Record<RecordWhy['source'], string>> = {
+export const DECISION_SOURCE_LABELS: Readonly<Record<RecordWhy['source'], string>> = {
   kill: 'the kill switch',
   agent: "the agent's status",
   permission: 'a permission',

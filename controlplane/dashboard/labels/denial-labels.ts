@@ -1,5 +1,5 @@
 /** Why a record says a request was refused, as a sentence. */
-export const DENIAL_REASONS: Readonly<Record<string, string>> = {
+export const DENIAL_LABELS: Readonly<Record<string, string>> = {
   permission: 'A permission refused it, or none allows it.',
   policy: 'A policy refused it.',
   kill_switch: 'The kill switch was active.',

@@ -1,7 +1,7 @@
 import type { Level } from '../api/shapes.ts'
 
 /** Enforcement levels in plain words. */
-export const LEVEL_WORDS: Readonly<Record<Level, { readonly title: string; readonly means: string }>> = {
+export const LEVEL_LABELS: Readonly<Record<Level, { readonly title: string; readonly means: string }>> = {
   monitor: {
     title: 'Monitor',
     means: 'Everything passes; what would be refused or held is only recorded.',

@@ -1,6 +1,6 @@
 import type { Role } from '../../../core/wire/rights.ts'
 
-export const ROLE_WORDS: ReadonlyArray<{
+export const ROLE_LABELS: ReadonlyArray<{
   readonly value: Role
   readonly label: string
   readonly means: string

@@ -8,21 +8,21 @@ import { Page as Permissions } from './permissions/permissions-page.tsx'
 import { Page as Policies } from './policies/policies-page.tsx'
 import { Page as Settings } from './settings/settings-page.tsx'
 import { Page as Traffic } from './traffic/traffic-page.tsx'
-import { Page as People } from './users/users-page.tsx'
+import { Page as Users } from './users/users-page.tsx'
 
 /** The pages of one chunk: all but those that come with the application. */
-export const LATER_PAGES = {
+export const LAZY_PAGES = {
   traffic: Traffic,
   explain: Explain,
   policies: Policies,
   permissions: Permissions,
   connectors: Connectors,
   agents: Agents,
-  people: People,
+  users: Users,
   audit: Audit,
   settings: Settings,
   bundle: Bundle,
   'get-started': GetStarted,
 } as const
 
-export type LaterPath = keyof typeof LATER_PAGES
+export type LazyPath = keyof typeof LAZY_PAGES

@@ -2,9 +2,9 @@ import type { ComponentType } from 'react'
 import type { Right } from '../../../core/wire/rights.ts'
 import type { IconName } from '../components/layout/icon.tsx'
 import { Outline } from '../components/layout/loading.tsx'
-import { type Late, lazily } from '../components/lazy/lazy-component.tsx'
+import { type LazyComponent, lazyComponent } from '../components/lazy/lazy-component.tsx'
 import { Page as Approvals } from './approvals/approvals-page.tsx'
-import type { LaterPath } from './lazy-pages.ts'
+import type { LazyPath } from './lazy-pages.ts'
 import { Page as Overview } from './overview/overview-page.tsx'
 
 export type PageEntry = {
@@ -14,7 +14,7 @@ export type PageEntry = {
   readonly icon: IconName
   /** Who has it sees the page. */
   readonly right: Right
-  readonly Page: ComponentType | Late<object>
+  readonly Page: ComponentType | LazyComponent<object>
 }
 
 /**
@@ -24,37 +24,55 @@ export type PageEntry = {
 export const PAGES: readonly PageEntry[] = [
   { path: 'overview', title: 'Overview', icon: 'overview', right: 'records/get', Page: Overview },
   { path: 'approvals', title: 'Approvals', icon: 'approvals', right: 'approvals/get', Page: Approvals },
-  { path: 'traffic', title: 'Traffic', icon: 'traffic', right: 'records/get', Page: later('traffic') },
-  { path: 'explain', title: 'Explain', icon: 'explain', right: 'explanations/get', Page: later('explain') },
-  { path: 'policies', title: 'Policies', icon: 'policies', right: 'policies/get', Page: later('policies') },
+  { path: 'traffic', title: 'Traffic', icon: 'traffic', right: 'records/get', Page: lazyPage('traffic') },
+  {
+    path: 'explain',
+    title: 'Explain',
+    icon: 'explain',
+    right: 'explanations/get',
+    Page: lazyPage('explain'),
+  },
+  {
+    path: 'policies',
+    title: 'Policies',
+    icon: 'policies',
+    right: 'policies/get',
+    Page: lazyPage('policies'),
+  },
   {
     path: 'permissions',
     title: 'Permissions',
     icon: 'permissions',
     right: 'explanations/get',
-    Page: later('permissions'),
+    Page: lazyPage('permissions'),
   },
   {
     path: 'connectors',
     title: 'Connectors',
     icon: 'connectors',
     right: 'connectors/get',
-    Page: later('connectors'),
+    Page: lazyPage('connectors'),
   },
-  { path: 'agents', title: 'Agents', icon: 'agents', right: 'agents/get', Page: later('agents') },
-  { path: 'people', title: 'People', icon: 'people', right: 'users/get', Page: later('people') },
-  { path: 'audit', title: 'Audit', icon: 'audit', right: 'auditevents/get', Page: later('audit') },
-  { path: 'settings', title: 'Settings', icon: 'settings', right: 'settings/get', Page: later('settings') },
-  { path: 'bundle', title: 'Export', icon: 'copy', right: 'configuration/export', Page: later('bundle') },
+  { path: 'agents', title: 'Agents', icon: 'agents', right: 'agents/get', Page: lazyPage('agents') },
+  { path: 'users', title: 'Users', icon: 'users', right: 'users/get', Page: lazyPage('users') },
+  { path: 'audit', title: 'Audit', icon: 'audit', right: 'auditevents/get', Page: lazyPage('audit') },
+  {
+    path: 'settings',
+    title: 'Settings',
+    icon: 'settings',
+    right: 'settings/get',
+    Page: lazyPage('settings'),
+  },
+  { path: 'bundle', title: 'Export', icon: 'copy', right: 'configuration/export', Page: lazyPage('bundle') },
   {
     path: 'get-started',
     title: 'Get started',
     icon: 'start',
     right: 'credentials/set',
-    Page: later('get-started'),
+    Page: lazyPage('get-started'),
   },
 ]
 
-function later(path: LaterPath): Late<object> {
-  return lazily(async () => (await import('./lazy-pages.ts')).LATER_PAGES[path], <Outline />)
+function lazyPage(path: LazyPath): LazyComponent<object> {
+  return lazyComponent(async () => (await import('./lazy-pages.ts')).LAZY_PAGES[path], <Outline />)
 }

@@ -1,7 +1,7 @@
 /** Where the reader is: a page and its state, both in the address (`#/traffic?decision=DENY`). */
-export type Place = { readonly page: string; readonly query: Readonly<Record<string, string>> }
+export type PageLocation = { readonly page: string; readonly query: Readonly<Record<string, string>> }
 
-export function parsePlace(hash: string): Place {
+export function parsePageLocation(hash: string): PageLocation {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?')
   return { page: path, query: Object.fromEntries(new URLSearchParams(search)) }
 }

@@ -1,26 +1,29 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
-import { hrefOf, type Place, parsePlace } from './page-location.ts'
+import { hrefOf, type PageLocation, parsePageLocation } from './page-location.ts'
 
 const MOVED = 'chaperone:moved'
 
-export function usePlace(): Place {
+export function usePageLocation(): PageLocation {
   const hash = useSyncExternalStore(subscribe, () => location.hash)
-  return useMemo(() => parsePlace(hash), [hash])
+  return useMemo(() => parsePageLocation(hash), [hash])
 }
 
 /** Goes to another place, with a step in the history of the browser. */
-export function go(page: string, query: Readonly<Record<string, string | null | undefined>> = {}): void {
+export function navigate(
+  page: string,
+  query: Readonly<Record<string, string | null | undefined>> = {},
+): void {
   location.hash = hrefOf(page, query)
 }
 
 /** Changes some of the page's state in place: no step back for every letter of a filter. Null removes one. */
 export function useQueryState(): readonly [
-  Place['query'],
+  PageLocation['query'],
   (changes: Readonly<Record<string, string | null>>) => void,
 ] {
-  const { query } = usePlace()
+  const { query } = usePageLocation()
   const change = useCallback((changes: Readonly<Record<string, string | null>>) => {
-    const now = parsePlace(location.hash)
+    const now = parsePageLocation(location.hash)
     history.replaceState(history.state, '', hrefOf(now.page, { ...now.query, ...changes }))
     dispatchEvent(new Event(MOVED))
   }, [])

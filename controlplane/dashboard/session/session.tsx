@@ -36,7 +36,7 @@ export function useSessionState(first: Promise<Me>): readonly [SessionState, () 
       },
     )
   }, [])
-  const ask = useCallback(() => hear(whoIsThere()), [hear])
+  const ask = useCallback(() => hear(fetchCurrentUser()), [hear])
   useEffect(() => {
     hear(first)
     return whenSignedOut((why) => setState(why === 'page_secret' ? NO_SECRET : SIGNED_OUT))
@@ -49,7 +49,7 @@ export function useSessionState(first: Promise<Me>): readonly [SessionState, () 
   return [state, ask]
 }
 
-export function whoIsThere(): Promise<Me> {
+export function fetchCurrentUser(): Promise<Me> {
   return call('GET /api/auth/me', {})
 }
 

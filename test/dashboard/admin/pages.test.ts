@@ -20,7 +20,7 @@ const PLACES = [
   ['permissions?agent=dev&with=peer&q=issue.get', 'differs'],
   ['connectors', 'Stored, sent as'],
   ['agents', 'What it may do'],
-  ['people', 'Owner: also makes'],
+  ['users', 'Owner: also makes'],
   ['audit', 'Action requested'],
   ['settings', 'Bot token of the team chat'],
   ['bundle', 'Download the bundle'],
@@ -139,7 +139,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
       'policies?policy=new',
       'connectors',
       'agents',
-      'people',
+      'users',
       'settings',
     ]
     for (const place of [...places, 'audit', 'bundle']) {

@@ -1,7 +1,7 @@
 import { useComputedColorScheme, VisuallyHidden } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import type uPlot from 'uplot'
-import { patientImport } from '../lazy/import-with-retry.ts'
+import { importWithRetry } from '../lazy/import-with-retry.ts'
 
 export type ChartSeries = {
   readonly label: string
@@ -22,7 +22,7 @@ type Props = {
 }
 
 const HEIGHT = 200
-const loadDrawing = () => patientImport(() => import('./time-chart-drawing.ts'))
+const loadDrawing = () => importWithRetry(() => import('./time-chart-drawing.ts'))
 
 /** A head start beside the question for what is drawn; whoever draws asks again. */
 export function preloadDrawing(): void {

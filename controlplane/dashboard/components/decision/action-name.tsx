@@ -10,13 +10,13 @@ export function ActionName({
 }) {
   if (type === null) return <span className="action-name action-none">no action</span>
   const dot = type.indexOf('.')
-  const [connector, deed] = dot === -1 ? ['', type] : [type.slice(0, dot + 1), type.slice(dot + 1)]
+  const [connector, name] = dot === -1 ? ['', type] : [type.slice(0, dot + 1), type.slice(dot + 1)]
   return (
     <span className={isLarge ? 'action-name action-large' : 'action-name'}>
       <span className="action-connector">
         <UntrustedText text={connector} />
       </span>
-      <UntrustedText text={deed} />
+      <UntrustedText text={name} />
     </span>
   )
 }

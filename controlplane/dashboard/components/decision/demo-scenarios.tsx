@@ -2,7 +2,7 @@ import { Button, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { DemoReply } from '../../api/shapes.ts'
-import { useDeed } from '../form/use-mutation.ts'
+import { useMutation } from '../form/use-mutation.ts'
 import { ErrorNote } from '../layout/error-note.tsx'
 import { DecisionBadge } from './decision-badge.tsx'
 
@@ -25,7 +25,7 @@ export function DemoScenarios() {
 
 function Scenario({ number, title, about }: (typeof SCENARIOS)[number]) {
   const [reply, setReply] = useState<DemoReply | null>(null)
-  const start = useDeed(async () => {
+  const start = useMutation(async () => {
     setReply(await call('POST /api/dashboard/demo-action', { body: { scenario: number } }))
   })
   return (

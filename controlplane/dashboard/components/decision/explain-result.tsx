@@ -1,6 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core'
 import type { ExplainReply } from '../../api/shapes.ts'
-import { DECIDED_BY } from '../../labels/decision-source-labels.ts'
+import { DECISION_SOURCE_LABELS } from '../../labels/decision-source-labels.ts'
 import { CopyText } from '../text/copy-text.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'
 import { ActionName } from './action-name.tsx'
@@ -8,7 +8,7 @@ import { DecisionBadge } from './decision-badge.tsx'
 import { RiskBadge } from './risk-badge.tsx'
 
 /** The verdict in front, then the same text that the command line prints. */
-export function ExplainAnswer({ reply }: { readonly reply: ExplainReply }) {
+export function ExplainResult({ reply }: { readonly reply: ExplainReply }) {
   const { decision, action } = reply
   return (
     <Stack gap="sm">
@@ -17,7 +17,7 @@ export function ExplainAnswer({ reply }: { readonly reply: ExplainReply }) {
         <ActionName type={action?.type ?? null} />
       </Group>
       <Text component="div">
-        Decided by {DECIDED_BY[decision.source]}: <UntrustedText text={decision.reason} canGrow />
+        Decided by {DECISION_SOURCE_LABELS[decision.source]}: <UntrustedText text={decision.reason} canGrow />
       </Text>
       {action === null ? null : <RiskBadge score={decision.riskScore} factors={decision.riskFactors} />}
       <CopyText label="explanation" text={reply.text} />

@@ -2,7 +2,7 @@ import { Button, type ButtonProps, Group, Modal, Stack, Text } from '@mantine/co
 import { useDisclosure } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { ErrorNote } from '../layout/error-note.tsx'
-import { useDeed } from './use-mutation.ts'
+import { useMutation } from './use-mutation.ts'
 
 type Props = ButtonProps & {
   /** On the button, and on the one that does it. */
@@ -17,12 +17,12 @@ type Props = ButtonProps & {
 /** Two steps for what cannot be taken back. */
 export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ...button }: Props) {
   const [isOpen, { open, close }] = useDisclosure(false)
-  const deed = useDeed(async () => {
+  const mutation = useMutation(async () => {
     await onConfirm()
     close()
   })
   const shut = () => {
-    deed.forget()
+    mutation.forget()
     close()
   }
   return (
@@ -45,12 +45,12 @@ export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ..
       >
         <Stack gap="md">
           <Text component="div">{children}</Text>
-          {deed.error === null ? null : <ErrorNote error={deed.error} />}
+          {mutation.error === null ? null : <ErrorNote error={mutation.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={shut} data-autofocus>
               Cancel
             </Button>
-            <Button className="danger" onClick={() => deed.run()} loading={deed.isBusy}>
+            <Button className="danger" onClick={() => mutation.run()} loading={mutation.isBusy}>
               {label}
             </Button>
           </Group>

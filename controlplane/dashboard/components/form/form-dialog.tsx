@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ErrorNote } from '../layout/error-note.tsx'
-import type { Deed } from './use-mutation.ts'
+import type { Mutation } from './use-mutation.ts'
 
 type Props = {
   readonly title: string
@@ -10,15 +10,24 @@ type Props = {
   /** On the button that sends it. */
   readonly label: string
   readonly isReady: boolean
-  readonly deed: Deed<[]>
+  readonly mutation: Mutation<[]>
   readonly size?: string
   readonly children: ReactNode
 }
 
 /** A form over the page: Enter sends it, Escape leaves it, its error stays beside it. */
-export function FormDialog({ title, isOpen, onClose, label, isReady, deed, size = 'md', children }: Props) {
+export function FormDialog({
+  title,
+  isOpen,
+  onClose,
+  label,
+  isReady,
+  mutation,
+  size = 'md',
+  children,
+}: Props) {
   const shut = () => {
-    deed.forget()
+    mutation.forget()
     onClose()
   }
   return (
@@ -33,17 +42,17 @@ export function FormDialog({ title, isOpen, onClose, label, isReady, deed, size 
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          if (isReady) deed.run()
+          if (isReady) mutation.run()
         }}
       >
         <Stack gap="md">
           {children}
-          {deed.error === null ? null : <ErrorNote error={deed.error} />}
+          {mutation.error === null ? null : <ErrorNote error={mutation.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={shut}>
               Cancel
             </Button>
-            <Button type="submit" disabled={!isReady} loading={deed.isBusy}>
+            <Button type="submit" disabled={!isReady} loading={mutation.isBusy}>
               {label}
             </Button>
           </Group>

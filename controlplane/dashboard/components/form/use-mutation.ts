@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react'
 import { type ApiError, asApiError } from '../../api/api-error.ts'
 
-export type Deed<A extends readonly unknown[]> = {
+export type Mutation<A extends readonly unknown[]> = {
   readonly run: (...args: A) => void
   readonly isBusy: boolean
   readonly error: ApiError | null
@@ -9,7 +9,7 @@ export type Deed<A extends readonly unknown[]> = {
 }
 
 /** Something a button does: once at a time, however slow the server, with its error beside it. */
-export function useDeed<A extends readonly unknown[]>(work: (...args: A) => Promise<void>): Deed<A> {
+export function useMutation<A extends readonly unknown[]>(work: (...args: A) => Promise<void>): Mutation<A> {
   const [isBusy, setIsBusy] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)
   const run = (...args: A) => {

@@ -1,9 +1,9 @@
-import { EmptyState } from '@mantine/core'
+import { EmptyState as MantineEmptyState } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 
-/** Nothing here yet: what would be here, and how it gets here. */
-export function TeachingEmpty(props: {
+/** States that a list is empty, and how its first entry is created. */
+export function EmptyState(props: {
   readonly icon: IconName
   readonly title: string
   readonly children: ReactNode
@@ -11,14 +11,14 @@ export function TeachingEmpty(props: {
 }) {
   const { icon, title, children, actions } = props
   return (
-    <EmptyState
-      className="teaching"
+    <MantineEmptyState
+      className="empty-state"
       icon={<Icon name={icon} size={28} />}
       title={title}
       description={children}
       withIndicatorBackground
     >
-      {actions === undefined ? null : <EmptyState.Actions>{actions}</EmptyState.Actions>}
-    </EmptyState>
+      {actions === undefined ? null : <MantineEmptyState.Actions>{actions}</MantineEmptyState.Actions>}
+    </MantineEmptyState>
   )
 }

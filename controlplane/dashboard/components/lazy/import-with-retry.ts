@@ -2,7 +2,7 @@ const ATTEMPTS = 3
 const PAUSE_MS = 400
 
 /** A chunk of the bundle, asked for again when the network was away for a moment. Rejects like the last attempt. */
-export async function patientImport<T>(load: () => Promise<T>): Promise<T> {
+export async function importWithRetry<T>(load: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await load()

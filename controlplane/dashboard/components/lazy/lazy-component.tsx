@@ -1,8 +1,8 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
-import { patientImport } from './import-with-retry.ts'
+import { importWithRetry } from './import-with-retry.ts'
 
 /** A component of another chunk. `preload` is only a head start: whoever shows it asks again and says what is wrong. */
-export type Late<P extends object> = ComponentType<P> & { readonly preload: () => void }
+export type LazyComponent<P extends object> = ComponentType<P> & { readonly preload: () => void }
 
 type State<P extends object> = { readonly Found: ComponentType<P> | null; readonly error: unknown }
 
@@ -10,16 +10,16 @@ type State<P extends object> = { readonly Found: ComponentType<P> | null; readon
  * Fetched when it is first shown; until then the given outline, or nothing. Not React's own `lazy`: what waits for
  * that is held back by 300 ms after its outline was shown, also when it has long been there.
  */
-export function lazily<P extends object>(
+export function lazyComponent<P extends object>(
   load: () => Promise<ComponentType<P>>,
   outline: ReactNode = null,
-): Late<P> {
+): LazyComponent<P> {
   let known: ComponentType<P> | null = null
   const fetched = async () => {
-    known ??= await patientImport(load)
+    known ??= await importWithRetry(load)
     return known
   }
-  function Lazily(props: P) {
+  function Lazy(props: P) {
     const [{ Found, error }, setState] = useState<State<P>>({ Found: known, error: null })
     useEffect(() => {
       let isGone = false
@@ -39,5 +39,5 @@ export function lazily<P extends object>(
   const preload = () => {
     fetched().catch(() => undefined)
   }
-  return Object.assign(Lazily, { preload })
+  return Object.assign(Lazy, { preload })
 }

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ApproverKey } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
@@ -58,7 +58,7 @@ export function ApproverKeysDialog({ onClose }: { readonly onClose: () => void }
 function NewKey({ onMade }: { readonly onMade: (key: string) => void }) {
   const [name, setName] = useState('')
   const [days, setDays] = useState<number | string>(DAYS.default)
-  const make = useDeed(async () => {
+  const make = useMutation(async () => {
     const named = name.trim() === '' ? {} : { name: name.trim() }
     const made = await call('POST /api/auth/keys', { body: { ...named, expires_in_days: Number(days) } })
     setName('')

@@ -2,7 +2,7 @@ import { PasswordInput, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 
 /** As the API wants it. */
 const LEAST_LENGTH = 12
@@ -11,7 +11,7 @@ const LEAST_LENGTH = 12
 export function PasswordDialog({ onClose }: { readonly onClose: () => void }) {
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
-  const change = useDeed(async () => {
+  const change = useMutation(async () => {
     await call('POST /api/auth/password', { body: { current_password: current, new_password: next } })
     onClose()
   })
@@ -22,7 +22,7 @@ export function PasswordDialog({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
       label="Change it"
       isReady={current !== '' && next.length >= LEAST_LENGTH}
-      deed={change}
+      mutation={change}
     >
       <Secret
         label="Current password"

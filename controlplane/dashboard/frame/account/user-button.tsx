@@ -1,10 +1,13 @@
 import { ActionIcon } from '@mantine/core'
 import { useState } from 'react'
 import { Icon } from '../../components/layout/icon.tsx'
-import { lazily } from '../../components/lazy/lazy-component.tsx'
+import { lazyComponent } from '../../components/lazy/lazy-component.tsx'
 import { useSession } from '../../session/session.tsx'
 
-const UserMenu = lazily(async () => (await import('../../dialogs.ts')).DIALOGS.UserMenu, <Button isWaiting />)
+const UserMenu = lazyComponent(
+  async () => (await import('../../dialogs.ts')).DIALOGS.UserMenu,
+  <Button isWaiting />,
+)
 
 /** Who is signed in. The menu, with everything that places it, comes with the first click. */
 export function UserButton() {

@@ -1,6 +1,6 @@
 import { ActionIcon, Menu, Text } from '@mantine/core'
 import { useState } from 'react'
-import { type Deed, useDeed } from '../../components/form/use-mutation.ts'
+import { type Mutation, useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { useSession } from '../../session/session.tsx'
@@ -10,7 +10,7 @@ import { PasswordDialog } from './password-dialog.tsx'
 /** The signed-in user, the dialogs for password and approver keys, and sign-out. Opens at once: it comes with the click that wants it. */
 export function UserMenu() {
   const { signOut } = useSession()
-  const leave = useDeed(signOut)
+  const leave = useMutation(signOut)
   const [dialog, setDialog] = useState<Dialog | null>(null)
   const close = () => setDialog(null)
   return (
@@ -23,7 +23,7 @@ export function UserMenu() {
 }
 
 type Dialog = 'password' | 'keys'
-type ChoicesProps = { readonly onOpen: (dialog: Dialog) => void; readonly leave: Deed<[]> }
+type ChoicesProps = { readonly onOpen: (dialog: Dialog) => void; readonly leave: Mutation<[]> }
 
 function Choices({ onOpen, leave }: ChoicesProps) {
   const { user, may } = useSession()

@@ -1,19 +1,19 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { ApiError } from '../../api/api-error.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
-import { scopeWords } from './scope.ts'
-import type { StopRequest } from './scope-form.tsx'
+import { scopeLabel } from './scope.ts'
+import type { KillSwitchRequest } from './scope-form.tsx'
 
 /** The second step: what it means, in plain words. */
-export function StopConfirm(props: {
-  readonly request: StopRequest
+export function ConfirmStep(props: {
+  readonly request: KillSwitchRequest
   readonly isBusy: boolean
   readonly error: ApiError | null
   readonly onBack: () => void
   readonly onStop: () => void
 }) {
   const { request, isBusy, error, onBack, onStop } = props
-  const what = scopeWords(request.scope)
+  const what = scopeLabel(request.scope)
   return (
     <Stack gap="md">
       <Text>

@@ -2,12 +2,15 @@ import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine
 import { useState } from 'react'
 import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
-import { scopeWords } from './scope.ts'
+import { scopeLabel } from './scope.ts'
 
 /** Lets stopped agents work again: which scopes, and why. */
-export function LiftDialog(props: { readonly entries: readonly KillEntry[]; readonly onClose: () => void }) {
+export function DeactivateDialog(props: {
+  readonly entries: readonly KillEntry[]
+  readonly onClose: () => void
+}) {
   const { entries, onClose } = props
   return (
     <Modal
@@ -17,12 +20,12 @@ export function LiftDialog(props: { readonly entries: readonly KillEntry[]; read
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
     >
-      <LiftForm entries={entries} onDone={onClose} />
+      <DeactivateForm entries={entries} onDone={onClose} />
     </Modal>
   )
 }
 
-function LiftForm({
+function DeactivateForm({
   entries,
   onDone,
 }: {
@@ -32,7 +35,7 @@ function LiftForm({
   const scopes = [...new Set(entries.map(({ scope }) => scope))]
   const [chosen, setChosen] = useState<string[]>(scopes)
   const [reason, setReason] = useState('')
-  const lift = useDeed(async () => {
+  const lift = useMutation(async () => {
     for (const scope of chosen) {
       const why = reason.trim() === '' ? {} : { reason: reason.trim() }
       await call('POST /api/dashboard/kill-switch', { body: { active: false, scope, ...why } })
@@ -44,7 +47,7 @@ function LiftForm({
       <Checkbox.Group label="What" value={chosen} onChange={setChosen}>
         <Stack gap="xs" mt={6}>
           {scopes.map((scope) => (
-            <Checkbox key={scope} value={scope} label={scopeWords(scope)} />
+            <Checkbox key={scope} value={scope} label={scopeLabel(scope)} />
           ))}
         </Stack>
       </Checkbox.Group>

@@ -4,13 +4,13 @@ import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { LiftDialog } from '../../lazy-dialogs.ts'
+import { DeactivateDialog } from '../../lazy-dialogs.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
-import { scopeWords } from './scope.ts'
+import { scopeLabel } from './scope.ts'
 
 /** A band over every page while anything is stopped, with the way back for those who may. */
-export function StopBanner() {
+export function KillSwitchBanner() {
   const { may } = useSession()
   const { data, reload } = useResource(
     'GET /api/dashboard/kill-switch',
@@ -22,12 +22,12 @@ export function StopBanner() {
   return (
     <>
       {entries.length === 0 ? null : (
-        <section className="stop-banner" aria-label="Stopped">
+        <section className="kill-switch-banner" aria-label="Stopped">
           <Group justify="space-between" align="flex-start" gap="sm">
             <div>
               {entries.map((entry) => (
                 <div key={`${entry.scope} ${entry.source}`}>
-                  <Icon name="stop" /> <strong>{scopeWords(entry.scope)} is stopped</strong> since{' '}
+                  <Icon name="stop" /> <strong>{scopeLabel(entry.scope)} is stopped</strong> since{' '}
                   <TimeText at={entry.since} /> ({entry.source}): <UntrustedText text={entry.reason} />
                 </div>
               ))}
@@ -41,7 +41,7 @@ export function StopBanner() {
         </section>
       )}
       {lifting.length === 0 ? null : (
-        <LiftDialog
+        <DeactivateDialog
           entries={lifting}
           onClose={() => {
             setLifting([])

@@ -2,20 +2,26 @@ import { Modal } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { KillReply } from '../../api/shapes.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
-import { StopConfirm } from './confirm-step.tsx'
-import { StopResult } from './result-step.tsx'
-import { StopForm, type StopRequest } from './scope-form.tsx'
+import { useMutation } from '../../components/form/use-mutation.ts'
+import { ConfirmStep } from './confirm-step.tsx'
+import { ResultStep } from './result-step.tsx'
+import { type KillSwitchRequest, ScopeForm } from './scope-form.tsx'
 
 type Step =
   | { readonly kind: 'form' }
-  | { readonly kind: 'confirm'; readonly request: StopRequest }
-  | { readonly kind: 'done'; readonly request: StopRequest; readonly reply: KillReply }
+  | { readonly kind: 'confirm'; readonly request: KillSwitchRequest }
+  | { readonly kind: 'done'; readonly request: KillSwitchRequest; readonly reply: KillReply }
 
 /** Two steps: what and why, then the deed; at the end how many gateways have stopped. */
-export function StopDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+export function KillSwitchDialog({
+  isOpen,
+  onClose,
+}: {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}) {
   const [step, setStep] = useState<Step>({ kind: 'form' })
-  const stop = useDeed(async (request: StopRequest) => {
+  const stop = useMutation(async (request: KillSwitchRequest) => {
     const body = { active: true, scope: request.scope, reason: request.reason }
     setStep({ kind: 'done', request, reply: await call('POST /api/dashboard/kill-switch', { body }) })
   })
@@ -33,9 +39,9 @@ export function StopDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
       centered
     >
       {step.kind === 'form' ? (
-        <StopForm onNext={(request) => setStep({ kind: 'confirm', request })} />
+        <ScopeForm onNext={(request) => setStep({ kind: 'confirm', request })} />
       ) : step.kind === 'confirm' ? (
-        <StopConfirm
+        <ConfirmStep
           request={step.request}
           isBusy={stop.isBusy}
           error={stop.error}
@@ -43,7 +49,7 @@ export function StopDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
           onStop={() => stop.run(step.request)}
         />
       ) : (
-        <StopResult reply={step.reply} scope={step.request.scope} onClose={close} />
+        <ResultStep reply={step.reply} scope={step.request.scope} onClose={close} />
       )}
     </Modal>
   )

@@ -1,10 +1,10 @@
 import { Alert, Button, Group, RingProgress, Stack, Text } from '@mantine/core'
 import type { KillReply } from '../../api/shapes.ts'
 import { Icon } from '../../components/layout/icon.tsx'
-import { scopeWords } from './scope.ts'
+import { scopeLabel } from './scope.ts'
 
 /** How many gateways said that they have stopped. */
-export function StopResult(props: {
+export function ResultStep(props: {
   readonly reply: KillReply
   readonly scope: string
   readonly onClose: () => void
@@ -32,7 +32,7 @@ export function StopResult(props: {
             {acked} of {total} {total === 1 ? 'gateway' : 'gateways'} stopped in {Math.round(ms)} ms
           </Text>
           <Text size="sm" c="dimmed">
-            {scopeWords(props.scope)} is stopped. New gateways learn it when they connect.
+            {scopeLabel(props.scope)} is stopped. New gateways learn it when they connect.
           </Text>
         </div>
       </Group>

@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { useResource } from '../../live/use-resource.ts'
 import { SCOPE_KINDS, type ScopeKind, scopeText } from './scope.ts'
 
-export type StopRequest = { readonly scope: string; readonly reason: string }
+export type KillSwitchRequest = { readonly scope: string; readonly reason: string }
 
 /** The first step: what stops, and why. */
-export function StopForm({ onNext }: { readonly onNext: (request: StopRequest) => void }) {
+export function ScopeForm({ onNext }: { readonly onNext: (request: KillSwitchRequest) => void }) {
   const [kind, setKind] = useState<ScopeKind>('all')
   const [name, setName] = useState('')
   const [reason, setReason] = useState('')

@@ -13,7 +13,7 @@ export function scopeText(kind: ScopeKind, name: string): string {
 }
 
 /** `agent:dev` -> `The agent dev`. */
-export function scopeWords(scope: string): string {
+export function scopeLabel(scope: string): string {
   if (scope === 'all') return 'Everything'
   const [kind, name] = scope.includes(':')
     ? [scope.split(':')[0], scope.slice(scope.indexOf(':') + 1)]

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Agent } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import type { FreshKey } from './agents-page.tsx'
 
@@ -12,10 +12,10 @@ type Props = {
   readonly onDone: () => void
 }
 
-export function AgentDeeds({ agent, onKey, onDone }: Props) {
+export function AgentRowActions({ agent, onKey, onDone }: Props) {
   const { agent_id, name, status } = agent
   const act = async (action: string) => call('PATCH /api/dashboard/agents', { body: { agent_id, action } })
-  const activate = useDeed(async () => {
+  const activate = useMutation(async () => {
     await act('activate')
     onDone()
   })

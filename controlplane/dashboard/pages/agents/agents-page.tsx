@@ -2,7 +2,7 @@ import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Agent } from '../../api/admin-shapes.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
@@ -15,7 +15,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
-import { AgentDeeds } from './agent-row-actions.tsx'
+import { AgentRowActions } from './agent-row-actions.tsx'
 import { NewAgent } from './new-agent.tsx'
 
 /** A key that was just made, and whose it is. */
@@ -58,10 +58,10 @@ export function Page() {
         <Loaded of={agents}>
           {({ agents: rows }) =>
             rows.length === 0 ? (
-              <TeachingEmpty icon="agents" title="No agent yet">
+              <EmptyState icon="agents" title="No agent yet">
                 An agent needs a name and a key of its own, so that what it does can be told apart, limited
                 and stopped. "New agent" makes both.
-              </TeachingEmpty>
+              </EmptyState>
             ) : (
               <RowTable
                 rows={rows}
@@ -88,7 +88,7 @@ export function Page() {
                 ]}
                 actions={
                   mayAct
-                    ? (agent) => <AgentDeeds agent={agent} onKey={onKey} onDone={agents.reload} />
+                    ? (agent) => <AgentRowActions agent={agent} onKey={onKey} onDone={agents.reload} />
                     : undefined
                 }
               />

@@ -2,7 +2,7 @@ import { Autocomplete, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { useResource } from '../../live/use-resource.ts'
 import type { FreshKey } from './agents-page.tsx'
 
@@ -22,7 +22,7 @@ export function NewAgent({ isOpen, onClose, onKey }: Props) {
   const [gateway, setGateway] = useState<string | null>(null)
   const gateways = overview.data?.gateways.map((each) => each.name) ?? []
   const chosen = gateway ?? gateways[0] ?? NO_GATEWAY
-  const create = useDeed(async () => {
+  const create = useMutation(async () => {
     const agent = name.trim()
     const body = { name: agent, runtime: runtime.trim(), environment: environment.trim() }
     const { api_key: key } = await call('POST /api/dashboard/agents', {
@@ -39,7 +39,7 @@ export function NewAgent({ isOpen, onClose, onKey }: Props) {
       onClose={onClose}
       label="Create"
       isReady={name.trim() !== '' && environment.trim() !== ''}
-      deed={create}
+      mutation={create}
     >
       <TextInput
         label="Name"

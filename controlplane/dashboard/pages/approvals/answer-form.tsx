@@ -3,13 +3,13 @@ import { useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import type { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
-import { AlwaysAllow } from './always-allow/always-allow-button.tsx'
-import { whyNotMine } from './answer-obstacle.ts'
+import { AlwaysAllowButton } from './always-allow/always-allow-button.tsx'
+import { answerObstacle } from './answer-obstacle.ts'
 
 type Props = {
   readonly card: ApprovalCard
@@ -24,14 +24,14 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   const groups = card.required_approver_groups
   const users = useResource('GET /api/dashboard/users', may('users/get') && groups.length > 0 ? {} : null)
   const [note, setNote] = useState('')
-  const answer = useDeed(async (approved: boolean) => {
+  const answer = useMutation(async (approved: boolean) => {
     const text = note.trim()
     const body = { id: card.id, approved, ...(text === '' ? {} : { note: text }) }
     const { status } = await call('POST /api/dashboard/proxy-approvals', { body })
     if (status === 'pending') onPartly()
     else onAnswered()
   })
-  const obstacle = whyNotMine(user, card, users.data?.users ?? null)
+  const obstacle = answerObstacle(user, card, users.data?.users ?? null)
   if (obstacle !== null) {
     return (
       <Text size="sm" c="dimmed" role="note">
@@ -71,7 +71,7 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
           Deny
         </Button>
       </Group>
-      {may('permissions/update') ? <AlwaysAllow card={card} /> : null}
+      {may('permissions/update') ? <AlwaysAllowButton card={card} /> : null}
     </Stack>
   )
 }

@@ -4,13 +4,13 @@ import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { answeredBy } from '../../components/decision/answered-by.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
-import { hasLeft } from './card/has-disconnected.ts'
+import { hasDisconnected } from './card/has-disconnected.ts'
 
 const STEP = 50
 
@@ -21,12 +21,12 @@ export function AnswerHistory({ wanted }: { readonly wanted: string | null }) {
   return (
     <Loaded of={all}>
       {({ approvals, total }) => {
-        const answered = approvals.filter((card) => card.status !== 'pending' || hasLeft(card))
+        const answered = approvals.filter((card) => card.status !== 'pending' || hasDisconnected(card))
         if (answered.length === 0) {
           return (
-            <TeachingEmpty icon="clock" title="No answers yet">
+            <EmptyState icon="clock" title="No answers yet">
               Every answer is kept here with its reason, and in the audit trail.
-            </TeachingEmpty>
+            </EmptyState>
           )
         }
         return (
@@ -79,7 +79,7 @@ function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly is
             {card.target === null ? null : <UntrustedText text={card.target} />}
           </Text>
           <Text size="sm" c="dimmed" component="div">
-            {hasLeft(card)
+            {hasDisconnected(card)
               ? 'The agent left'
               : card.responded_by === null
                 ? 'Nobody answered'

@@ -7,7 +7,7 @@ import { missingText } from './card/approver-sets.tsx'
  * names one of their groups; a set whose groups have no members is left to admins. `users` null: not known, the server
  * decides.
  */
-export function whyNotMine(
+export function answerObstacle(
   user: Me['user'],
   card: Pick<ApprovalCard, 'required_groups' | 'answers'>,
   users: UserList['users'] | null,

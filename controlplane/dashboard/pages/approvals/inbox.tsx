@@ -1,7 +1,7 @@
 import { Alert, Anchor, Stack } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
 import { PendingCard } from './card/pending-card.tsx'
@@ -28,10 +28,10 @@ export function Inbox({ pending, wanted, onAnswered }: Props) {
     return isGone ? (
       <GoneNote id={wanted} />
     ) : (
-      <TeachingEmpty icon="approvals" title="Nothing waits for you">
+      <EmptyState icon="approvals" title="Nothing waits for you">
         When a permission or a policy says "require approval", the agent's request stops and appears here at
         once. An unanswered one is refused when its time is over.
-      </TeachingEmpty>
+      </EmptyState>
     )
   }
   return (

@@ -15,12 +15,12 @@ type Props = {
 export function AuditFilters({ query, agents, onChange, onClear }: Props) {
   const isAny = Object.keys(query).some((name) => name !== 'action')
   const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
-  const [isOpen, { toggle }] = useDisclosure(Object.keys(query).some((name) => RARER.has(name)))
+  const [isOpen, { toggle }] = useDisclosure(Object.keys(query).some((name) => ADVANCED.has(name)))
   return (
     <section aria-label="Filters">
       <SimpleGrid cols={{ base: 1, xs: 2, lg: 5 }} spacing="sm">
         <Search value={query['q'] ?? ''} onChange={(q) => onChange({ q: q || null })} />
-        {isWide || isOpen ? <Rarer query={query} agents={agents} onChange={onChange} /> : null}
+        {isWide || isOpen ? <AdvancedFilters query={query} agents={agents} onChange={onChange} /> : null}
       </SimpleGrid>
       <Group gap="xs" mt={isAny || !isWide ? 'xs' : 0}>
         {isWide ? null : (
@@ -38,9 +38,9 @@ export function AuditFilters({ query, agents, onChange, onClear }: Props) {
   )
 }
 
-const RARER: ReadonlySet<string> = new Set(['event_type', 'agent_id', 'from', 'to'])
+const ADVANCED: ReadonlySet<string> = new Set(['event_type', 'agent_id', 'from', 'to'])
 
-function Rarer({ query, agents, onChange }: Omit<Props, 'onClear'>) {
+function AdvancedFilters({ query, agents, onChange }: Omit<Props, 'onClear'>) {
   return (
     <>
       <Select

@@ -2,7 +2,7 @@ import { Anchor, Button, Stack } from '@mantine/core'
 import { useMemo } from 'react'
 import type { AuditEntry } from '../../../../core/wire/governance.ts'
 import { addressOf } from '../../api/client.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
@@ -56,11 +56,11 @@ export function Page() {
         <Loaded of={newest}>
           {() =>
             older.events.length === 0 ? (
-              <TeachingEmpty icon="audit" title={isFiltered ? 'Nothing matches' : 'Nothing has happened yet'}>
+              <EmptyState icon="audit" title={isFiltered ? 'Nothing matches' : 'Nothing has happened yet'}>
                 {isFiltered
                   ? 'No event fits all of these filters. Take one away; requests that simply passed are in the traffic, not here.'
                   : 'Denied, held and approved actions, answers, sign-ins and every change of a rule appear here.'}
-              </TeachingEmpty>
+              </EmptyState>
             ) : (
               <RowTable
                 rows={older.events}

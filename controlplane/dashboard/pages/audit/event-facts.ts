@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../../core/wire/governance.ts'
-import { DENIAL_REASONS } from '../../labels/denial-labels.ts'
+import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 
 type Details = AuditEntry['details']
 
@@ -52,7 +52,7 @@ function textOf(name: string, details: Details): string {
   if (value === null || value === undefined) return ''
   if (name === 'approved') return value === true ? 'approved' : 'denied'
   if (name === 'change') return String(value).replaceAll(/[._]/g, ' ')
-  if (name === 'reason') return DENIAL_REASONS[String(value)] ?? String(value)
+  if (name === 'reason') return DENIAL_LABELS[String(value)] ?? String(value)
   if (Array.isArray(value))
     return value.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(' ')
   return typeof value === 'string' ? value : JSON.stringify(value)

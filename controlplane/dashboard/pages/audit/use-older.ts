@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import type { AuditEntry, AuditReply } from '../../../../core/wire/governance.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import type { AuditFilterQuery } from './audit-query.ts'
 
 type Older = { readonly key: string; readonly events: readonly AuditEntry[]; readonly cursor: string | null }
@@ -12,7 +12,7 @@ export function useOlder(filter: AuditFilterQuery, newest: AuditReply | null, li
   const [older, setOlder] = useState<Older | null>(null)
   useEffect(() => setOlder((before) => (before?.key === key ? before : null)), [key])
   const cursor = older === null ? (newest?.next_cursor ?? null) : older.cursor
-  const load = useDeed(async () => {
+  const load = useMutation(async () => {
     if (cursor === null) return
     const reply = await call('GET /api/dashboard/audit', { query: { ...filter, limit, cursor } })
     const before = older?.events ?? newest?.events ?? []

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ImportReply } from '../../api/admin-shapes.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'
@@ -16,12 +16,12 @@ type Bundle = { readonly agents: readonly unknown[]; readonly policies: readonly
 export function ImportBundle() {
   const [bundle, setBundle] = useState<Bundle | null>(null)
   const [reply, setReply] = useState<ImportReply | null>(null)
-  const read = useDeed(async (file: File | null) => {
+  const read = useMutation(async (file: File | null) => {
     setReply(null)
     setBundle(null)
     if (file !== null) setBundle(bundleOf(await file.text()))
   })
-  const send = useDeed(async () => {
+  const send = useMutation(async () => {
     setReply(await call('POST /api/dashboard/import', { body: bundle }))
     setBundle(null)
   })

@@ -8,12 +8,12 @@ import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { isPlaintext } from '../../components/form/is-plaintext.ts'
 import { PlaintextCredential } from '../../components/form/plaintext-credential.tsx'
 import { PrivateAddresses } from '../../components/form/private-addresses.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { useSession } from '../../session/session.tsx'
 
 type Props = { readonly row: Connector; readonly onDone: () => void }
 
-export function ConnectorDeeds({ row, onDone }: Props) {
+export function ConnectorRowActions({ row, onDone }: Props) {
   const { isYaml } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
   return (
@@ -45,7 +45,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
   const [isPrivate, setPrivate] = useState(row.allow_private_addresses)
   const [isPlaintextAllowed, setPlaintext] = useState(row.allow_plaintext_credential)
   const [gateway] = row.gateways
-  const save = useDeed(async () => {
+  const save = useMutation(async () => {
     await call('POST /api/dashboard/connectors', {
       body: {
         type: row.type,
@@ -72,7 +72,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
       onClose={onClose}
       label="Replace it"
       isReady={token.trim() !== ''}
-      deed={save}
+      mutation={save}
     >
       <PasswordInput
         label="Credential"

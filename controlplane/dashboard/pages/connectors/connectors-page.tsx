@@ -1,7 +1,7 @@
 import { Anchor, Box, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { Connector } from '../../api/admin-shapes.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
@@ -10,11 +10,11 @@ import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { YamlNote } from '../../components/manifest/manifest-edit.tsx'
 import { isReadOnly, SourceBadge } from '../../components/manifest/source-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { CONNECTOR_WORDS } from '../../labels/connector-labels.ts'
+import { CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
-import { ConnectorDeeds } from './connector-row-actions.tsx'
+import { ConnectorRowActions } from './connector-row-actions.tsx'
 import { NewConnector } from './new-connector.tsx'
 import { UnownedHosts } from './unowned-hosts.tsx'
 
@@ -41,10 +41,10 @@ export function Page() {
         <Loaded of={connectors}>
           {({ connectors: rows }) =>
             rows.length === 0 ? (
-              <TeachingEmpty icon="connectors" title="No connector yet">
+              <EmptyState icon="connectors" title="No connector yet">
                 Agents can reach only what a connector stands for. Add one with its credential and say what
                 may be done with it.
-              </TeachingEmpty>
+              </EmptyState>
             ) : (
               <RowTable
                 rows={rows}
@@ -69,7 +69,7 @@ export function Page() {
                             set by its manifest
                           </Text>
                         ) : (
-                          <ConnectorDeeds row={row} onDone={connectors.reload} />
+                          <ConnectorRowActions row={row} onDone={connectors.reload} />
                         )
                     : undefined
                 }
@@ -97,7 +97,7 @@ function Name({ row }: { readonly row: Connector }) {
         <UntrustedText text={row.name} />
       </Text>
       <Text size="sm" c="dimmed">
-        {CONNECTOR_WORDS[row.type]?.title ?? row.type}
+        {CONNECTOR_LABELS[row.type]?.title ?? row.type}
       </Text>
     </>
   )

@@ -2,8 +2,8 @@ import { Select, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
-import { CONNECTOR_WORDS } from '../../labels/connector-labels.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
+import { CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ConnectorForm } from '../get-started/connector-form.tsx'
 import { connectorProblem, EMPTY_DRAFT, newConnector, requestOf } from '../get-started/draft.ts'
@@ -19,7 +19,7 @@ export function NewConnector({ isOpen, onClose, onSaved }: Props) {
   const gateways = overview.data?.gateways.map(({ name }) => name) ?? []
   const chosen = gateway ?? gateways[0] ?? null
   const problem = connectorProblem(draft)
-  const save = useDeed(async () => {
+  const save = useMutation(async () => {
     const gatewayDraft = { ...EMPTY_DRAFT.gateway, name: chosen ?? '' }
     const { gateway: target, connectors } = requestOf({
       ...EMPTY_DRAFT,
@@ -38,13 +38,13 @@ export function NewConnector({ isOpen, onClose, onSaved }: Props) {
       onClose={onClose}
       label="Save"
       isReady={chosen !== null && problem === null}
-      deed={save}
+      mutation={save}
       size="xl"
     >
       <Select label="Gateway" data={gateways} value={chosen} onChange={setGateway} allowDeselect={false} />
       <Select
         label="Provider"
-        data={Object.entries(CONNECTOR_WORDS).map(([value, { title }]) => ({ value, label: title }))}
+        data={Object.entries(CONNECTOR_LABELS).map(([value, { title }]) => ({ value, label: title }))}
         value={draft.type}
         onChange={(type) => setDraft(newConnector(type ?? draft.type, 0))}
         allowDeselect={false}

@@ -5,7 +5,7 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
 import { AgentInput } from './agent-input.tsx'
-import { DryRunAnswer } from './dry-run-result.tsx'
+import { DryRunResult } from './dry-run-result.tsx'
 
 const EXAMPLE = JSON.stringify(
   {
@@ -19,7 +19,7 @@ const EXAMPLE = JSON.stringify(
 )
 
 /** An action spec, as an agent would submit it to the v1 API. */
-export function SpecQuestion() {
+export function ActionSpecForm() {
   const [query, change] = useQueryState()
   const [agent, setAgent] = useState(query['agent'] ?? '')
   const [text, setText] = useState(query['spec'] ?? EXAMPLE)
@@ -60,7 +60,7 @@ export function SpecQuestion() {
       </Paper>
       {isAsked ? (
         <Panel title="Answer">
-          <Loaded of={answer}>{(reply) => <DryRunAnswer reply={reply} />}</Loaded>
+          <Loaded of={answer}>{(reply) => <DryRunResult reply={reply} />}</Loaded>
         </Panel>
       ) : null}
     </>

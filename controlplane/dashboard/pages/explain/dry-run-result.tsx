@@ -6,7 +6,7 @@ import { FactList } from '../../components/layout/fact-list.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
 /** The decision, then every policy and rule that was looked at. */
-export function DryRunAnswer({ reply }: { readonly reply: DryRun }) {
+export function DryRunResult({ reply }: { readonly reply: DryRun }) {
   const { decision, trace } = reply
   return (
     <Stack gap="sm">

@@ -1,8 +1,8 @@
 import { SegmentedControl, Stack } from '@mantine/core'
 import { PageHead } from '../../components/layout/page-head.tsx'
 import { useQueryState } from '../../routing/use-page-location.ts'
-import { SpecQuestion } from './action-spec-form.tsx'
-import { RequestQuestion } from './request-form.tsx'
+import { ActionSpecForm } from './action-spec-form.tsx'
+import { RequestForm } from './request-form.tsx'
 
 /** "What would happen if?", answered with the very code that decides; nothing is sent. */
 export function Page() {
@@ -24,7 +24,7 @@ export function Page() {
           ]}
         />
       </PageHead>
-      <Stack gap="md">{isSpec ? <SpecQuestion /> : <RequestQuestion />}</Stack>
+      <Stack gap="md">{isSpec ? <ActionSpecForm /> : <RequestForm />}</Stack>
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ExplainAnswer } from '../../components/decision/explain-result.tsx'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { ExplainResult } from '../../components/decision/explain-result.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
@@ -11,7 +11,7 @@ import { AgentInput } from './agent-input.tsx'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 /** A method and an address, as an agent would send them. The question is part of the address of the page. */
-export function RequestQuestion() {
+export function RequestForm() {
   const [query, change] = useQueryState()
   const [method, setMethod] = useState(query['method'] ?? 'DELETE')
   const [url, setUrl] = useState(query['url'] ?? '')
@@ -54,13 +54,13 @@ export function RequestQuestion() {
       </Paper>
       {isAsked ? (
         <Panel title="Answer">
-          <Loaded of={answer}>{(reply) => <ExplainAnswer reply={reply} />}</Loaded>
+          <Loaded of={answer}>{(reply) => <ExplainResult reply={reply} />}</Loaded>
         </Panel>
       ) : (
-        <TeachingEmpty icon="explain" title="Ask before an agent does">
+        <EmptyState icon="explain" title="Ask before an agent does">
           The answer names the connector, the action, every rule that was looked at and the one that won. It
           is the same text as that of "chaperone explain", and the same verdict as the gateway's.
-        </TeachingEmpty>
+        </EmptyState>
       )}
     </>
   )

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { GatewayState } from '../../../../core/wire/dashboard.ts'
 import { call } from '../../api/client.ts'
 import type { ProbeReply } from '../../api/shapes.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
@@ -17,7 +17,7 @@ export function AddressTest({
 }) {
   const [reply, setReply] = useState<ProbeReply | null>(null)
   const gateway = gateways.find((each) => each.name === name)
-  const test = useDeed(async () => {
+  const test = useMutation(async () => {
     const url = `http://${gateway?.host ?? ''}:${gateway?.port ?? 0}`
     setReply(await call('GET /api/dashboard/test-gateway', { query: { url } }))
   })

@@ -16,7 +16,7 @@ import { isPlaintext } from '../../components/form/is-plaintext.ts'
 import { PlaintextCredential } from '../../components/form/plaintext-credential.tsx'
 import { PrivateAddresses } from '../../components/form/private-addresses.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
-import { CONNECTOR_WORDS, RULE_WORDS } from '../../labels/connector-labels.ts'
+import { ACCESS_RULE_LABELS, CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
 import { type ConnectorDraft, needsDomains } from './draft.ts'
 import { PatternList } from './pattern-list.tsx'
 
@@ -28,7 +28,7 @@ type Props = {
 }
 
 export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
-  const words = CONNECTOR_WORDS[draft.type]
+  const words = CONNECTOR_LABELS[draft.type]
   const hosts = kind?.domains ?? []
   return (
     <Fieldset legend={words?.title ?? draft.type} className="connector-draft">
@@ -93,7 +93,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
           onChange={(rule) => onChange({ ...draft, accessRule: rule as AccessRule })}
         >
           <SimpleGrid cols={{ base: 1, sm: 2 }} mt="xs" spacing="xs">
-            {RULE_WORDS.map(({ value, label, means }) => (
+            {ACCESS_RULE_LABELS.map(({ value, label, means }) => (
               <Radio key={value} value={value} label={label} description={means} />
             ))}
           </SimpleGrid>

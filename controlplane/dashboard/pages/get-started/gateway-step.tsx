@@ -2,7 +2,7 @@ import { Group, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/co
 import { useEffect } from 'react'
 import type { Level } from '../../api/shapes.ts'
 import { Loaded } from '../../components/layout/loading.tsx'
-import { LEVEL_WORDS } from '../../labels/level-labels.ts'
+import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { AddressTest } from './address-test.tsx'
 import type { Draft } from './draft.ts'
@@ -86,7 +86,7 @@ function NewGateway({ gateway, onChange }: Props) {
         onChange={(level) => onChange({ ...gateway, level: level as Level })}
       >
         <Stack gap="xs" mt="xs">
-          {Object.entries(LEVEL_WORDS).map(([level, { title, means }]) => (
+          {Object.entries(LEVEL_LABELS).map(([level, { title, means }]) => (
             <Radio key={level} value={level} label={title} description={means} />
           ))}
         </Stack>

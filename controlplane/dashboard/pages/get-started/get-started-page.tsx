@@ -2,7 +2,7 @@ import { Button, Group, Paper, Stepper } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { WizardReply } from '../../api/shapes.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
 import { YamlNote } from '../../components/manifest/manifest-edit.tsx'
@@ -23,7 +23,7 @@ export function Page() {
   const [step, setStep] = useState(0)
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
   const [reply, setReply] = useState<WizardReply | null>(null)
-  const make = useDeed(async () => {
+  const make = useMutation(async () => {
     setReply(await call('POST /api/dashboard/gateway', { body: requestOf(draft) }))
   })
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))

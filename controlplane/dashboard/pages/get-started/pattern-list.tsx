@@ -1,7 +1,7 @@
 import { ActionIcon, Autocomplete, Button, Group, Select, Stack, Text } from '@mantine/core'
 import type { RuleDecision } from '../../api/shapes.ts'
 import { Icon } from '../../components/layout/icon.tsx'
-import { DECISION_WORDS } from '../../labels/connector-labels.ts'
+import { RULE_DECISION_LABELS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { type PatternDraft, patternProblem } from './draft.ts'
 
@@ -35,7 +35,7 @@ export function PatternList({ type, patterns, onChange }: Props) {
           />
           <Select
             aria-label={`Decision ${index + 1}`}
-            data={[...DECISION_WORDS]}
+            data={[...RULE_DECISION_LABELS]}
             value={draft.decision}
             onChange={(decision) => change({ ...draft, decision: decision as RuleDecision })}
             allowDeselect={false}

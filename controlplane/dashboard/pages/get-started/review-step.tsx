@@ -1,13 +1,13 @@
 import { Stack, Text } from '@mantine/core'
 import { FactList } from '../../components/layout/fact-list.tsx'
-import { CONNECTOR_WORDS, RULE_WORDS } from '../../labels/connector-labels.ts'
-import { LEVEL_WORDS } from '../../labels/level-labels.ts'
+import { ACCESS_RULE_LABELS, CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
+import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { type ConnectorDraft, connectorProblem, type Draft } from './draft.ts'
 
 /** Everything that "Create" will do, in words. */
 export function ReviewStep({ draft }: { readonly draft: Draft }) {
   const { gateway, agent, connectors } = draft
-  const address = `${gateway.host}:${gateway.port}, ${LEVEL_WORDS[gateway.level].title.toLowerCase()}`
+  const address = `${gateway.host}:${gateway.port}, ${LEVEL_LABELS[gateway.level].title.toLowerCase()}`
   return (
     <Stack gap="md">
       <FactList
@@ -21,7 +21,7 @@ export function ReviewStep({ draft }: { readonly draft: Draft }) {
           ],
           ...connectors.map(
             (connector) =>
-              [CONNECTOR_WORDS[connector.type]?.title ?? connector.type, ruleOf(connector)] as const,
+              [CONNECTOR_LABELS[connector.type]?.title ?? connector.type, ruleOf(connector)] as const,
           ),
         ]}
       />
@@ -37,7 +37,8 @@ export function ReviewStep({ draft }: { readonly draft: Draft }) {
 function ruleOf(connector: ConnectorDraft): string {
   const problem = connectorProblem(connector)
   if (problem !== null) return problem
-  const rule = RULE_WORDS.find(({ value }) => value === connector.accessRule)?.label ?? connector.accessRule
+  const rule =
+    ACCESS_RULE_LABELS.find(({ value }) => value === connector.accessRule)?.label ?? connector.accessRule
   if (connector.accessRule !== 'custom') return rule
   return connector.patterns.map(({ pattern, decision }) => `${pattern}: ${decision}`).join('; ')
 }

@@ -1,6 +1,6 @@
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
@@ -14,9 +14,9 @@ export function AgentActivity({ agents }: { readonly agents: readonly Busy[] }) 
   return (
     <Panel title="Agents by activity">
       {agents.length === 0 ? (
-        <TeachingEmpty icon="agents" title="No agent was active">
+        <EmptyState icon="agents" title="No agent was active">
           Start one with: chaperone run -- COMMAND
-        </TeachingEmpty>
+        </EmptyState>
       ) : (
         <Stack gap={0} component="ul" className="plain-list">
           {agents.map((busy) => (

@@ -1,11 +1,11 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { DENIAL_REASONS } from '../../labels/denial-labels.ts'
+import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 type Denial = ActivityReply['denials'][number]
@@ -15,9 +15,9 @@ export function DenialList({ denials }: { readonly denials: readonly Denial[] })
   return (
     <Panel title="Loudest denials">
       {denials.length === 0 ? (
-        <TeachingEmpty icon="shield" title="Nothing was denied">
+        <EmptyState icon="shield" title="Nothing was denied">
           Refused requests appear here, the most frequent first, with the rule that refused them.
-        </TeachingEmpty>
+        </EmptyState>
       ) : (
         <Stack gap={0} component="ul" className="plain-list">
           {denials.map((denial) => (
@@ -46,7 +46,7 @@ function Line({ denial }: { readonly denial: Denial }) {
           <UntrustedText text={agent ?? 'unknown agent'} />
           {reason === null ? '' : ': '}
           {reason === null ? null : (
-            <UntrustedText text={DENIAL_REASONS[reason] ?? reason.replaceAll('_', ' ')} />
+            <UntrustedText text={DENIAL_LABELS[reason] ?? reason.replaceAll('_', ' ')} />
           )}
         </Text>
       </div>

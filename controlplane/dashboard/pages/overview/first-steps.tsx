@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core'
 import { DemoScenarios } from '../../components/decision/demo-scenarios.tsx'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -10,7 +10,7 @@ export function FirstSteps() {
   const { may } = useSession()
   return (
     <Panel title="First steps">
-      <TeachingEmpty
+      <EmptyState
         icon="start"
         title="No agent has called anything yet"
         actions={
@@ -25,7 +25,7 @@ export function FirstSteps() {
       >
         Every outbound call of an agent becomes a named action here: allowed, held for a person, or denied.
         Connect an agent, or look at three examples:
-      </TeachingEmpty>
+      </EmptyState>
       <DemoScenarios />
     </Panel>
   )

@@ -1,6 +1,6 @@
 import { Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { GatewayState } from '../../../../core/wire/dashboard.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
@@ -8,7 +8,7 @@ import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { SourceText } from '../../components/manifest/source-badge.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { LEVEL_WORDS } from '../../labels/level-labels.ts'
+import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { rulesOf, stateOf } from './gateway-state.ts'
 
 /** What each gateway really does now, whatever was configured. */
@@ -16,10 +16,10 @@ export function GatewayList({ gateways }: { readonly gateways: readonly GatewayS
   return (
     <Panel title="Gateways">
       {gateways.length === 0 ? (
-        <TeachingEmpty icon="shield" title="No gateway yet">
+        <EmptyState icon="shield" title="No gateway yet">
           A gateway stands between agents and the outside world. "Get started" makes one, or apply a Gateway
           manifest.
-        </TeachingEmpty>
+        </EmptyState>
       ) : (
         <SimpleGrid cols={{ base: 1, md: gateways.length === 1 ? 1 : 2 }}>
           {gateways.map((gateway) => (
@@ -32,7 +32,7 @@ export function GatewayList({ gateways }: { readonly gateways: readonly GatewayS
 }
 
 function GatewayCard({ gateway }: { readonly gateway: GatewayState }) {
-  const level = LEVEL_WORDS[gateway.level]
+  const level = LEVEL_LABELS[gateway.level]
   return (
     <Paper withBorder p="sm" className="inset">
       <Stack gap="xs">

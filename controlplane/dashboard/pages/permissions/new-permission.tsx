@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { RuleDecision } from '../../api/shapes.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
-import { CONNECTOR_WORDS, DECISION_WORDS } from '../../labels/connector-labels.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
+import { CONNECTOR_LABELS, RULE_DECISION_LABELS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }
@@ -23,7 +23,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
   const catalogue = useResource('GET /api/dashboard/catalogue/{type}', isOpen ? { params: { type } } : null)
   const gateways = overview.data?.gateways.map(({ name }) => name) ?? []
   const chosen = gateway ?? gateways[0] ?? null
-  const save = useDeed(async () => {
+  const save = useMutation(async () => {
     if (chosen === null) return
     const body = {
       gateway_name: chosen,
@@ -44,7 +44,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
       onClose={onClose}
       label="Save"
       isReady={pattern.trim() !== '' && chosen !== null}
-      deed={save}
+      mutation={save}
       size="lg"
     >
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
@@ -62,7 +62,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
         />
         <Select
           label="Connector"
-          data={Object.entries(CONNECTOR_WORDS).map(([value, { title }]) => ({ value, label: title }))}
+          data={Object.entries(CONNECTOR_LABELS).map(([value, { title }]) => ({ value, label: title }))}
           value={type}
           onChange={(value) => setType(value ?? type)}
           allowDeselect={false}
@@ -99,7 +99,7 @@ function WhatHappens(props: {
   return (
     <Radio.Group label="What happens" value={decision} onChange={(value) => onChange(value as RuleDecision)}>
       <SimpleGrid cols={{ base: 1, sm: 3 }} mt={6}>
-        {DECISION_WORDS.map(({ value, label }) => (
+        {RULE_DECISION_LABELS.map(({ value, label }) => (
           <Radio key={value} value={value} label={label} />
         ))}
       </SimpleGrid>

@@ -5,7 +5,7 @@ import type { Permission } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
@@ -45,10 +45,10 @@ export function PermissionRows() {
 
 function NothingAllowed() {
   return (
-    <TeachingEmpty icon="permissions" title="Nothing is allowed yet">
+    <EmptyState icon="permissions" title="Nothing is allowed yet">
       Without a permission every action at a gateway is denied. Add one for a name such as codehost.pr.get, or
       for a family such as codehost.issue.*.
-    </TeachingEmpty>
+    </EmptyState>
   )
 }
 

@@ -1,12 +1,12 @@
 import { MultiSelect, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import type { EffectiveReply } from '../../../../core/wire/governance.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
 import { YamlNote } from '../../components/manifest/manifest-edit.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { CONNECTOR_WORDS } from '../../labels/connector-labels.ts'
+import { CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { useQueryState } from '../../routing/use-page-location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -91,7 +91,7 @@ function Filters(props: {
       />
       <Select
         label="Connector"
-        data={Object.entries(CONNECTOR_WORDS).map(([value, { title }]) => ({ value, label: title }))}
+        data={Object.entries(CONNECTOR_LABELS).map(([value, { title }]) => ({ value, label: title }))}
         value={type}
         onChange={(next) => onChange({ type: next })}
         allowDeselect={false}
@@ -122,9 +122,9 @@ type Shown = { readonly reply: EffectiveReply; readonly query: Query }
 function Outcome({ reply, query }: Shown) {
   if (reply.agent !== null) return <Matrix reply={reply} query={query} agent={reply.agent} />
   return (
-    <TeachingEmpty icon="agents" title="No agent yet">
+    <EmptyState icon="agents" title="No agent yet">
       Once there is an agent, this shows what happens to each of its actions, and why.
-    </TeachingEmpty>
+    </EmptyState>
   )
 }
 
@@ -150,10 +150,10 @@ function Matrix({ reply, query, agent }: Shown & { readonly agent: string }) {
           : ''}
       </Text>
       {shown.length === 0 ? (
-        <TeachingEmpty icon="search" title="Nothing matches">
+        <EmptyState icon="search" title="Nothing matches">
           No action of this connector fits the search. What has no name is "unmapped" and falls under the
           wildcards.
-        </TeachingEmpty>
+        </EmptyState>
       ) : (
         <EffectiveList
           key={JSON.stringify([query, agent])}

@@ -1,6 +1,6 @@
 import { Alert, Group, Stack, Text } from '@mantine/core'
 import type { PolicyCheckReply, PolicyProblem } from '../../../../core/wire/governance.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Outline } from '../../components/layout/loading.tsx'
@@ -58,10 +58,10 @@ function Problems({ problems }: { readonly problems: readonly PolicyProblem[] })
 function Tests({ tests }: { readonly tests: PolicyCheckReply['tests'] }) {
   if (tests.length === 0) {
     return (
-      <TeachingEmpty icon="policies" title="It has no tests">
+      <EmptyState icon="policies" title="It has no tests">
         Say under "tests" what should come out for an action. They run with every change, and a text whose
         tests fail is never put in force.
-      </TeachingEmpty>
+      </EmptyState>
     )
   }
   return (

@@ -1,7 +1,7 @@
 import { Alert, Anchor, SimpleGrid, Stack } from '@mantine/core'
 import { useState } from 'react'
 import type { Policy } from '../../api/admin-shapes.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
@@ -12,7 +12,7 @@ import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import { draftOf, NEW_DRAFT, type PolicyDraft } from './draft.ts'
 import { PolicyFieldsForm } from './policy-fields-form.tsx'
-import { PolicySide } from './policy-tabs.tsx'
+import { PolicyTabs } from './policy-tabs.tsx'
 import { SaveBar } from './save-bar.tsx'
 import { TextEditor } from './text-editor.tsx'
 import { useCheck } from './use-check.ts'
@@ -35,12 +35,12 @@ function Gone() {
   return (
     <>
       <PageHead title="Policy" />
-      <TeachingEmpty icon="search" title="There is no such policy">
+      <EmptyState icon="search" title="There is no such policy">
         Somebody may have removed it.{' '}
         <Anchor underline="always" href={hrefOf('policies')}>
           All policies
         </Anchor>
-      </TeachingEmpty>
+      </EmptyState>
     </>
   )
 }
@@ -90,7 +90,7 @@ function Desk({ stored, onSaved }: DeskProps) {
               onChange={(policyYaml) => change({ policyYaml })}
             />
           </div>
-          <PolicySide
+          <PolicyTabs
             draft={draft}
             stored={stored}
             check={check}

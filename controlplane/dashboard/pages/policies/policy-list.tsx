@@ -1,8 +1,8 @@
 import { Anchor, Button, Group, Stack, Switch, Text } from '@mantine/core'
 import type { Policy } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { useMutation } from '../../components/form/use-mutation.ts'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
@@ -22,7 +22,7 @@ import { StateBadge, TestsBadge } from './policy-badges.tsx'
 export function PolicyList() {
   const { may } = useSession()
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
-  const toggle = useDeed(async (policy: Policy) => {
+  const toggle = useMutation(async (policy: Policy) => {
     await call('PATCH /api/dashboard/policies', {
       body: { policy_id: policy.id, enabled: !policy.enabled, expected_version: policy.version },
     })
@@ -134,9 +134,9 @@ function Toggle(props: { readonly policy: Policy; readonly isBusy: boolean; read
 
 function NoPolicies() {
   return (
-    <TeachingEmpty icon="policies" title="No policy yet">
+    <EmptyState icon="policies" title="No policy yet">
       Permissions alone decide now. A policy adds conditions: "merges into production wait for a release
       manager", "nothing over 500 leaves the payments account". Each brings its own tests.
-    </TeachingEmpty>
+    </EmptyState>
   )
 }

@@ -15,7 +15,7 @@ type Props = {
 }
 
 /** What is known about the text while it is written. */
-export function PolicySide({ draft, stored, check, onUse }: Props) {
+export function PolicyTabs({ draft, stored, check, onUse }: Props) {
   return (
     <Paper withBorder p="md" className="min-0">
       <Tabs defaultValue="check" keepMounted={false}>

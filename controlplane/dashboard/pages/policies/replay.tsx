@@ -4,7 +4,7 @@ import type { ReplayReply } from '../../../../core/wire/governance.ts'
 import { call } from '../../api/client.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
@@ -24,7 +24,7 @@ export function Replay({
   readonly policyId: string | null
 }) {
   const [answer, setAnswer] = useState<{ readonly to: PolicyDraft; readonly reply: ReplayReply } | null>(null)
-  const run = useDeed(async () => {
+  const run = useMutation(async () => {
     const { policyYaml, enabled, priority, mode } = draft
     const body = { policyYaml, enabled, priority, mode, limit: LIMIT }
     const reply = await call('POST /api/dashboard/policies/replay', {

@@ -2,9 +2,9 @@ import { Button, Group, Paper, Text } from '@mantine/core'
 import type { Policy } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
-import { go } from '../../routing/use-page-location.ts'
+import { navigate } from '../../routing/use-page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import { changesOf, draftOf, type PolicyDraft } from './draft.ts'
 import type { Check } from './use-check.ts'
@@ -25,10 +25,10 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
   const changes = base === null ? draft : changesOf(draftOf(base), draft)
   const obstacle = obstacleOf(draft, check, Object.keys(changes).length > 0)
   const isBehind = base !== null && stored !== null && stored.version !== base.version
-  const save = useDeed(async () => {
+  const save = useMutation(async () => {
     if (base === null) {
       const made = await call('POST /api/dashboard/policies', { body: { ...draft, name: draft.name.trim() } })
-      go('policies', { policy: made.policy_id })
+      navigate('policies', { policy: made.policy_id })
       return
     }
     const body = { policy_id: base.id, expected_version: base.version, ...changes }
@@ -58,7 +58,7 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
               title="Remove this policy"
               onConfirm={async () => {
                 await call('DELETE /api/dashboard/policies', { query: { policy_id: base.id } })
-                go('policies')
+                navigate('policies')
               }}
             >
               What it denied or held is then up to permissions and the other policies. Its versions go with

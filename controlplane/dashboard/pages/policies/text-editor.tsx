@@ -3,7 +3,7 @@ import type { PolicyProblem } from '../../../../core/wire/governance.ts'
 import { type ApiError, asApiError } from '../../api/api-error.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Outline } from '../../components/layout/loading.tsx'
-import { patientImport } from '../../components/lazy/import-with-retry.ts'
+import { importWithRetry } from '../../components/lazy/import-with-retry.ts'
 import type { Editor } from './editor-view.ts'
 
 type Props = {
@@ -28,7 +28,7 @@ export function TextEditor({ text, problems, isReadOnly, label, onChange }: Prop
     const element = box.current
     let made: Editor | null = null
     let isGone = false
-    patientImport(() => import('./editor-view.ts')).then(
+    importWithRetry(() => import('./editor-view.ts')).then(
       ({ createEditor }) => {
         if (isGone || element === null) return
         made = createEditor(element, { ...first.current, onChange: (next) => heard.current(next) })

@@ -2,8 +2,8 @@ import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { Notification } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { useMutation } from '../../components/form/use-mutation.ts'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
@@ -35,7 +35,7 @@ export function Notifications() {
     { query: { limit: LIMIT, ...(state === null ? {} : { state }) } },
     { everyMs: 10_000 },
   )
-  const retry = useDeed(async (event_id: string) => {
+  const retry = useMutation(async (event_id: string) => {
     await call('POST /api/dashboard/notifications', { body: { event_id, action: 'retry' } })
     sent.reload()
   })
@@ -60,10 +60,10 @@ export function Notifications() {
         <Loaded of={sent}>
           {({ notifications, total }) =>
             notifications.length === 0 ? (
-              <TeachingEmpty icon="quote" title="Nothing was sent">
+              <EmptyState icon="quote" title="Nothing was sent">
                 An action that carries a webhook_url is told its decision there, signed with the secret above;
                 with a team chat, approvals are asked for in its channel.
-              </TeachingEmpty>
+              </EmptyState>
             ) : (
               <>
                 <List rows={notifications} isBusy={retry.isBusy} onRetry={retry.run} />

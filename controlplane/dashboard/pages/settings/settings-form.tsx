@@ -1,7 +1,7 @@
 import { Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 
@@ -44,7 +44,7 @@ const FIELDS = [
 export function SettingsForm({ values, onSaved }: { readonly values: Values; readonly onSaved: () => void }) {
   const [changed, setChanged] = useState<Values>({})
   const count = Object.keys(changed).length
-  const save = useDeed(async () => {
+  const save = useMutation(async () => {
     await call('PUT /api/dashboard/settings', { body: { settings: changed } })
     setChanged({})
     onSaved()

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { CopyText } from '../../components/text/copy-text.tsx'
@@ -10,7 +10,7 @@ import { CopyText } from '../../components/text/copy-text.tsx'
 /** Receivers check signatures with it, so it can be looked at; nobody sees it who does not ask. */
 export function WebhookSecret() {
   const [secret, setSecret] = useState<string | null>(null)
-  const show = useDeed(async () => {
+  const show = useMutation(async () => {
     setSecret((await call('GET /api/dashboard/settings/webhook-secret', {})).webhook_secret)
   })
   return (

@@ -1,4 +1,4 @@
-export type WayIn = {
+export type AuthMode = {
   readonly title: string
   readonly hint: string
   readonly isNew: boolean
@@ -7,7 +7,7 @@ export type WayIn = {
 }
 
 /** The printed link (`/setup?token=…`) and an invitation (`/setup?invite=…`) register; anything else signs in. */
-export function wayIn(path: string, search: string): WayIn {
+export function authModeOf(path: string, search: string): AuthMode {
   if (path !== '/setup') return { title: 'Sign in', hint: '', isNew: false, tokens: {} }
   const link = new URLSearchParams(search)
   const [setup, invite] = [link.get('token'), link.get('invite')]

@@ -1,5 +1,5 @@
 import { Button, Stack, Text } from '@mantine/core'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { startProviderSignIn } from '../../session/provider-sign-in.ts'
 
@@ -10,7 +10,7 @@ export function ProviderButton(props: {
   readonly isAlone: boolean
 }) {
   const { name, setupToken, isAlone } = props
-  const leave = useDeed(() => startProviderSignIn(setupToken))
+  const leave = useMutation(() => startProviderSignIn(setupToken))
   return (
     <Stack gap="sm" mt="md">
       {leave.error === null ? null : <ErrorNote error={leave.error} />}

@@ -15,11 +15,11 @@ import { type FormEvent, useEffect, useState } from 'react'
 import type { ApiError } from '../../api/api-error.ts'
 import { call, type SignInReason } from '../../api/client.ts'
 import type { SignInOptions } from '../../api/shapes.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Outline } from '../../components/layout/loading.tsx'
-import { type WayIn, wayIn } from './auth-mode.ts'
+import { type AuthMode, authModeOf } from './auth-mode.ts'
 import { ProviderButton } from './provider-button.tsx'
 
 const NO_SECRET =
@@ -36,7 +36,7 @@ export function SignInPage({
   readonly finished: Promise<ApiError | null>
   readonly onSignedIn: () => void
 }) {
-  const [way] = useState(() => wayIn(location.pathname, location.search))
+  const [way] = useState(() => authModeOf(location.pathname, location.search))
   const options = useOptions()
   const failure = useOutcome(finished)
   const hint = why === 'page_secret' && !way.isNew ? NO_SECRET : way.hint
@@ -67,16 +67,20 @@ export function SignInPage({
             <ErrorNote error={failure} title="You are not signed in" />
           </Box>
         )}
-        {options === null ? <Outline /> : <Ways options={options} way={way} onSignedIn={onSignedIn} />}
+        {options === null ? (
+          <Outline />
+        ) : (
+          <SignInMethods options={options} way={way} onSignedIn={onSignedIn} />
+        )}
       </Paper>
     </Center>
   )
 }
 
 /** The identity provider first; an invitation is for an account with a password. */
-function Ways(props: {
+function SignInMethods(props: {
   readonly options: SignInOptions
-  readonly way: WayIn
+  readonly way: AuthMode
   readonly onSignedIn: () => void
 }) {
   const { options, way, onSignedIn } = props
@@ -91,8 +95,8 @@ function Ways(props: {
   )
 }
 
-function PasswordForm({ way, onSignedIn }: { readonly way: WayIn; readonly onSignedIn: () => void }) {
-  const enter = useDeed(async (fields: Fields) => {
+function PasswordForm({ way, onSignedIn }: { readonly way: AuthMode; readonly onSignedIn: () => void }) {
+  const enter = useMutation(async (fields: Fields) => {
     const login = { email: fields.email, password: fields.password }
     if (way.isNew) {
       await call('POST /api/auth/register', { body: { ...login, name: fields.name, ...way.tokens } })

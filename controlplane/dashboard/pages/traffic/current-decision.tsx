@@ -1,13 +1,13 @@
 import { Anchor, Text } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
-import { ExplainAnswer } from '../../components/decision/explain-result.tsx'
+import { ExplainResult } from '../../components/decision/explain-result.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 /** The same request against the rules of this moment: after a change of rules the answer may be another. */
-export function ExplainNow({ record }: { readonly record: TrafficRecord }) {
+export function CurrentDecision({ record }: { readonly record: TrafficRecord }) {
   const { method, host, path, agent, gateway } = record
   const isKnown = host !== null && agent !== null
   // A tunnel that was refused before anything was asked in it: what would a simple request have been told?
@@ -29,7 +29,7 @@ export function ExplainNow({ record }: { readonly record: TrafficRecord }) {
         {(reply) => (
           <>
             <VersionNote then={record.snapshot_version} now={reply.snapshot_version} />
-            <ExplainAnswer reply={reply} />
+            <ExplainResult reply={reply} />
           </>
         )}
       </Loaded>

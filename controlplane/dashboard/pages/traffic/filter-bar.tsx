@@ -45,14 +45,14 @@ export function FilterBar({ filters, onChange, onClear }: Props) {
         ) : null}
       </Group>
       <SimpleGrid cols={{ base: 1, xs: 2, lg: 6 }} spacing="sm">
-        <LateText
+        <DebouncedInput
           label="Search"
           icon
           placeholder="Action, host, path …"
           value={filters.q ?? ''}
           onChange={set('q')}
         />
-        {isWide || isOpen ? <Rarer filters={filters} set={set} /> : null}
+        {isWide || isOpen ? <AdvancedFilters filters={filters} set={set} /> : null}
       </SimpleGrid>
     </section>
   )
@@ -61,16 +61,21 @@ export function FilterBar({ filters, onChange, onClear }: Props) {
 type Setter = (name: keyof Filters) => (value: string) => void
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['q', 'decision'])
 
-function Rarer({ filters, set }: { readonly filters: Filters; readonly set: Setter }) {
+function AdvancedFilters({ filters, set }: { readonly filters: Filters; readonly set: Setter }) {
   const activity = useResource('GET /api/dashboard/activity', { query: { seconds: 86_400 } })
   const catalogue = useResource('GET /api/dashboard/catalogue', {})
   const names = activity.data?.agents.map(({ agent }) => agent) ?? []
   const types = catalogue.data?.connectors.map(({ type }) => type) ?? []
   return (
     <>
-      <LateText label="Agent" data={names} value={filters.agent ?? ''} onChange={set('agent')} />
-      <LateText label="Connector" data={types} value={filters.connector ?? ''} onChange={set('connector')} />
-      <LateText label="Action" value={filters.action_type ?? ''} onChange={set('action_type')} />
+      <DebouncedInput label="Agent" data={names} value={filters.agent ?? ''} onChange={set('agent')} />
+      <DebouncedInput
+        label="Connector"
+        data={types}
+        value={filters.connector ?? ''}
+        onChange={set('connector')}
+      />
+      <DebouncedInput label="Action" value={filters.action_type ?? ''} onChange={set('action_type')} />
       <TimeInput label="From" value={filters.from ?? ''} onChange={set('from')} />
       <TimeInput label="Until" value={filters.to ?? ''} onChange={set('to')} />
     </>
@@ -80,7 +85,7 @@ function Rarer({ filters, set }: { readonly filters: Filters; readonly set: Sett
 const PATIENCE_MS = 250
 
 /** Asks when the typing pauses, not at every letter. With `data` it suggests. */
-function LateText(props: {
+function DebouncedInput(props: {
   readonly label: string
   readonly value: string
   readonly onChange: (value: string) => void

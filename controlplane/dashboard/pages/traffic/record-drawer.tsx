@@ -2,10 +2,10 @@ import { Drawer, Stack } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { useResource } from '../../live/use-resource.ts'
-import { ExplainNow } from './current-decision.tsx'
+import { CurrentDecision } from './current-decision.tsx'
 import { RecordAction } from './record-action.tsx'
 import { RecordFacts } from './record-facts.tsx'
-import { WhyThen } from './recorded-decision.tsx'
+import { RecordedDecision } from './recorded-decision.tsx'
 import { RefusalFacts } from './refusal-facts.tsx'
 
 type Props = {
@@ -40,10 +40,10 @@ function Fetched({ id }: { readonly id: string }) {
 function Detail({ record }: { readonly record: TrafficRecord }) {
   return (
     <Stack gap="lg" pb="xl">
-      <WhyThen record={record} />
+      <RecordedDecision record={record} />
       {record.refusals ? <RefusalFacts refusals={record.refusals} /> : null}
       <RecordFacts record={record} />
-      {record.refusals ? null : <ExplainNow record={record} />}
+      {record.refusals ? null : <CurrentDecision record={record} />}
     </Stack>
   )
 }

@@ -6,15 +6,15 @@ import { RiskBadge } from '../../components/decision/risk-badge.tsx'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { DECIDED_BY } from '../../labels/decision-source-labels.ts'
-import { DENIAL_REASONS } from '../../labels/denial-labels.ts'
+import { DECISION_SOURCE_LABELS } from '../../labels/decision-source-labels.ts'
+import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 /** Where the decision's own words follow. */
 const SAID_BETTER: ReadonlySet<string> = new Set(['permission', 'policy'])
 
 /** What settled it at the time, as the gateway recorded it. */
-export function WhyThen({ record }: { readonly record: TrafficRecord }) {
+export function RecordedDecision({ record }: { readonly record: TrafficRecord }) {
   const { decision, note, would, reason, approval_id, snapshot_version, why } = record
   return (
     <Panel title="Decision">
@@ -28,7 +28,7 @@ export function WhyThen({ record }: { readonly record: TrafficRecord }) {
           )}
         </Group>
         {reason === null || (why && SAID_BETTER.has(reason)) ? null : (
-          <Text component="div">{DENIAL_REASONS[reason] ?? <UntrustedText text={reason} />}</Text>
+          <Text component="div">{DENIAL_LABELS[reason] ?? <UntrustedText text={reason} />}</Text>
         )}
         {why === null || why === undefined ? null : <Words why={why} />}
         <FactList
@@ -57,7 +57,7 @@ function Words({ why }: { readonly why: RecordWhy }) {
   return (
     <>
       <Text component="div">
-        Decided by {DECIDED_BY[why.source]}: <UntrustedText text={why.reason} />
+        Decided by {DECISION_SOURCE_LABELS[why.source]}: <UntrustedText text={why.reason} />
       </Text>
       <RiskBadge score={why.risk_score} factors={why.risk_factors} />
     </>

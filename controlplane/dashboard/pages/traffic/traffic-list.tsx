@@ -5,7 +5,7 @@ import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
-import { usePlace } from '../../routing/use-page-location.ts'
+import { usePageLocation } from '../../routing/use-page-location.ts'
 import { RecordAction } from './record-action.tsx'
 import { RefusalsText } from './refusal-facts.tsx'
 
@@ -126,7 +126,7 @@ function RecordLink({
   readonly record: TrafficRecord
   readonly onOpen: (id: string) => void
 }) {
-  const { query } = usePlace()
+  const { query } = usePageLocation()
   return (
     <Anchor
       href={hrefOf('traffic', { ...query, record: record.id })}

@@ -1,6 +1,6 @@
 import { Button, Stack } from '@mantine/core'
 import { useMemo } from 'react'
-import { TeachingEmpty } from '../../components/layout/empty-state.tsx'
+import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
@@ -76,15 +76,15 @@ export function Page() {
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <TeachingEmpty icon="search" title="Nothing matches">
+      <EmptyState icon="search" title="Nothing matches">
         No request of the last seven days fits all of these filters. Take one away, or look into the audit log
         for older decisions.
-      </TeachingEmpty>
+      </EmptyState>
     )
   }
   return (
-    <TeachingEmpty icon="traffic" title="No agent has called anything yet">
+    <EmptyState icon="traffic" title="No agent has called anything yet">
       Start one with "chaperone run -- COMMAND": its first request appears here by itself.
-    </TeachingEmpty>
+    </EmptyState>
   )
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { call } from '../../api/client.ts'
 import type { ReplyOf } from '../../api/operations.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { type Filters, trafficQuery } from './filters.ts'
 
 type Reply = ReplyOf<'GET /api/dashboard/traffic'>
@@ -18,7 +18,7 @@ export function useOlder(filters: Filters, newest: Reply | null, limit: number) 
   const [older, setOlder] = useState<Older | null>(null)
   useEffect(() => setOlder((before) => (before?.key === key ? before : null)), [key])
   const cursor = older === null ? (newest?.next_cursor ?? null) : older.cursor
-  const load = useDeed(async () => {
+  const load = useMutation(async () => {
     if (cursor === null) return
     const reply = await call('GET /api/dashboard/traffic', {
       query: { ...trafficQuery(filters, limit), cursor },

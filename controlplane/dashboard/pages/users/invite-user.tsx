@@ -2,8 +2,8 @@ import { Radio, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
-import { ROLE_WORDS } from '../../labels/role-labels.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
+import { ROLE_LABELS } from '../../labels/role-labels.ts'
 import type { Shown } from './users-page.tsx'
 
 type Props = {
@@ -12,10 +12,10 @@ type Props = {
   readonly onShown: (shown: Shown) => void
 }
 
-export function Invite({ isOpen, onClose, onShown }: Props) {
+export function InviteUser({ isOpen, onClose, onShown }: Props) {
   const [email, setEmail] = useState('')
   const [role, setRole] = useState('member')
-  const invite = useDeed(async () => {
+  const invite = useMutation(async () => {
     const to = email.trim()
     const { invite_link: secret } = await call('POST /api/dashboard/users', {
       body: { action: 'invite', email: to, role },
@@ -34,7 +34,7 @@ export function Invite({ isOpen, onClose, onShown }: Props) {
       onClose={onClose}
       label="Make the link"
       isReady={email.includes('@')}
-      deed={invite}
+      mutation={invite}
     >
       <TextInput
         type="email"
@@ -46,7 +46,7 @@ export function Invite({ isOpen, onClose, onShown }: Props) {
       />
       <Radio.Group label="Role" value={role} onChange={setRole}>
         <Stack gap="xs" mt={6}>
-          {ROLE_WORDS.map(({ value, label, means }) => (
+          {ROLE_LABELS.map(({ value, label, means }) => (
             <Radio key={value} value={value} label={label} description={means} />
           ))}
         </Stack>

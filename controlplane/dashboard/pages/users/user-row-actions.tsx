@@ -5,7 +5,7 @@ import type { User } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 
 type Props = {
@@ -13,11 +13,11 @@ type Props = {
   readonly onDone: () => void
 }
 
-export function PersonDeeds({ person, onDone }: Props) {
+export function UserRowActions({ person, onDone }: Props) {
   const { id: user_id, email, status } = person
   const [isOpen, { open, close }] = useDisclosure(false)
   const act = (action: string) => call('POST /api/dashboard/users', { body: { action, user_id } })
-  const activate = useDeed(async () => {
+  const activate = useMutation(async () => {
     await act('activate')
     onDone()
   })
@@ -64,13 +64,20 @@ function GroupsDialog(props: {
 }) {
   const { person, onClose, onDone } = props
   const [groups, setGroups] = useState<string[]>([...person.groups])
-  const save = useDeed(async () => {
+  const save = useMutation(async () => {
     await call('POST /api/dashboard/users', { body: { action: 'set_groups', user_id: person.id, groups } })
     onDone()
     onClose()
   })
   return (
-    <FormDialog title={`Groups of ${person.email}`} isOpen onClose={onClose} label="Save" isReady deed={save}>
+    <FormDialog
+      title={`Groups of ${person.email}`}
+      isOpen
+      onClose={onClose}
+      label="Save"
+      isReady
+      mutation={save}
+    >
       <TagsInput
         label="Groups"
         description="Enter adds one. Policies name them under approver_groups."

@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { User } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
-import { useDeed } from '../../components/form/use-mutation.ts'
+import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
@@ -12,11 +12,11 @@ import { RowTable } from '../../components/layout/row-table.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { SecretOnce } from '../../components/text/secret-once.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
-import { ROLE_WORDS } from '../../labels/role-labels.ts'
+import { ROLE_LABELS } from '../../labels/role-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
-import { Invite } from './invite-user.tsx'
-import { PersonDeeds } from './user-row-actions.tsx'
+import { InviteUser } from './invite-user.tsx'
+import { UserRowActions } from './user-row-actions.tsx'
 
 /** Shown once: a link to register with. */
 export type Shown = { readonly title: string; readonly about: string; readonly secret: string }
@@ -31,12 +31,12 @@ export function Page() {
   return (
     <>
       <PageHead
-        title="People"
+        title="Users"
         about="Roles say what somebody may do; groups say which approvals are theirs to answer."
       >
         {mayAct ? (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>
-            Invite somebody
+            InviteUser somebody
           </Button>
         ) : null}
       </PageHead>
@@ -62,16 +62,16 @@ export function Page() {
                 },
               ]}
               actions={
-                mayAct ? (person) => <PersonDeeds person={person} onDone={people.reload} /> : undefined
+                mayAct ? (person) => <UserRowActions person={person} onDone={people.reload} /> : undefined
               }
             />
           )}
         </Loaded>
         <Text size="sm" c="dimmed">
-          {ROLE_WORDS.map(({ label, means }) => `${label}: ${means}`).join(' ')}
+          {ROLE_LABELS.map(({ label, means }) => `${label}: ${means}`).join(' ')}
         </Text>
       </Stack>
-      {mayAct ? <Invite isOpen={isOpen} onClose={close} onShown={setShown} /> : null}
+      {mayAct ? <InviteUser isOpen={isOpen} onClose={close} onShown={setShown} /> : null}
     </>
   )
 }
@@ -92,7 +92,7 @@ function Name({ person, isSelf }: { readonly person: User; readonly isSelf: bool
 
 function Role({ person, onDone }: { readonly person: User; readonly onDone: () => void }) {
   const { may } = useSession()
-  const change = useDeed(async (role: string) => {
+  const change = useMutation(async (role: string) => {
     await call('POST /api/dashboard/users', { body: { action: 'change_role', user_id: person.id, role } })
     onDone()
   })
@@ -101,7 +101,7 @@ function Role({ person, onDone }: { readonly person: User; readonly onDone: () =
     <Stack gap={4}>
       <Select
         aria-label={`Role of ${person.email}`}
-        data={ROLE_WORDS.map(({ value, label }) => ({ value, label }))}
+        data={ROLE_LABELS.map(({ value, label }) => ({ value, label }))}
         value={person.role}
         onChange={(role) => (role === null ? undefined : change.run(role))}
         disabled={change.isBusy}

@@ -5,7 +5,7 @@ import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
 import { AlwaysAllowDialog } from '../../../lazy-dialogs.ts'
 
 /** "Allow this from now on": the permission is shown before anything is saved. */
-export function AlwaysAllow({ card }: { readonly card: ApprovalCard }) {
+export function AlwaysAllowButton({ card }: { readonly card: ApprovalCard }) {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)
   const show = () => {

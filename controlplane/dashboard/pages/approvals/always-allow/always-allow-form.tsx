@@ -2,7 +2,7 @@ import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
 import { call } from '../../../api/client.ts'
-import { useDeed } from '../../../components/form/use-mutation.ts'
+import { useMutation } from '../../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../../components/layout/error-note.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { CopyText } from '../../../components/text/copy-text.tsx'
@@ -25,7 +25,7 @@ export function AlwaysAllowForm({ card, onClose }: Props) {
   const [isSaved, setIsSaved] = useState(false)
   const gateway = agents.data?.agents.find(({ name }) => name === card.agent)?.gateway ?? null
   const proposal = gateway === null ? null : proposalFor(card, gateway, { reach, width })
-  const save = useDeed(async () => {
+  const save = useMutation(async () => {
     if (proposal === null) return
     await call('POST /api/dashboard/permissions', { body: proposal })
     setIsSaved(true)

@@ -3,9 +3,9 @@ import { Icon } from '../../../components/layout/icon.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 /** What the agent says for itself: quoted, never believed. */
-export function AgentWords({ text }: { readonly text: string }) {
+export function AgentStatement({ text }: { readonly text: string }) {
   return (
-    <figure className="agent-words">
+    <figure className="agent-statement">
       <figcaption>
         <Icon name="quote" size={16} />
         <Text size="sm" fw={600} component="span">

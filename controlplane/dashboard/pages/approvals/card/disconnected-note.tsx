@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core'
 import { Icon } from '../../../components/layout/icon.tsx'
 
 /** The request behind the card has gone away: an answer counts for the next attempt. */
-export function LeftNote() {
+export function DisconnectedNote() {
   return (
     <Alert
       variant="outline"

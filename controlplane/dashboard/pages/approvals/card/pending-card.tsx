@@ -8,10 +8,10 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 import { visibleLength } from '../../../components/text/visible-text.ts'
 import { usePast } from '../../../live/use-past.ts'
 import { AnswerForm } from '../answer-form.tsx'
-import { AgentWords } from './agent-statement.tsx'
-import { LeftNote } from './disconnected-note.tsx'
+import { AgentStatement } from './agent-statement.tsx'
+import { DisconnectedNote } from './disconnected-note.tsx'
 import { ExpiredNote } from './expired-note.tsx'
-import { hasLeft } from './has-disconnected.ts'
+import { hasDisconnected } from './has-disconnected.ts'
 import { HeaderList } from './header-list.tsx'
 import { ParameterList } from './parameter-list.tsx'
 import { RequestFacts } from './request-facts.tsx'
@@ -59,8 +59,10 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
           hasBody={card.body_sha256 !== null && card.unread_body === null}
         />
         {card.unread_body === null ? null : <UnreadBody body={card.unread_body} />}
-        {card.requested_by_agent_text === null ? null : <AgentWords text={card.requested_by_agent_text} />}
-        {isOver || !hasLeft(card) ? null : <LeftNote />}
+        {card.requested_by_agent_text === null ? null : (
+          <AgentStatement text={card.requested_by_agent_text} />
+        )}
+        {isOver || !hasDisconnected(card) ? null : <DisconnectedNote />}
         {isOver ? (
           <ExpiredNote agent={card.agent} onDismiss={onDismiss} />
         ) : (

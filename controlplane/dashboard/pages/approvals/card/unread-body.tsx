@@ -6,7 +6,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 /** States that nobody read the body, and quotes its beginning where the gateway gives one. */
 export function UnreadBody({ body }: { readonly body: Body }) {
   return (
-    <figure className="agent-words">
+    <figure className="agent-statement">
       <figcaption>
         <Icon name="quote" size={16} />
         <Text size="sm" fw={600} component="span">
