@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
 import type { ConfigVariable } from './config-variables.ts'
-import { isOnlyHere } from './http/auth/loopback-only.ts'
-import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
+import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
+import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 
 export type ControlPlaneConfig = {
   readonly host: string
@@ -224,7 +224,7 @@ function registration(env: Env, host: string): RegistrationMode {
   const chosen = choice(env, 'REGISTRATION', ['open', 'invite'])
   if (chosen !== null) return chosen as RegistrationMode
   const reached = { host, publicUrl: publicUrl(env), trustedProxies: trustedProxies(env) }
-  return isOnlyHere(reached) ? 'local' : 'invite'
+  return isLoopbackOnly(reached) ? 'local' : 'invite'
 }
 
 function isPasswordOn(env: Env, hasProvider: boolean): boolean {

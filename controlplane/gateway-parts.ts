@@ -1,31 +1,35 @@
 import type { Logger } from 'pino'
 import type { ControlPlaneConfig } from './config.ts'
-import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-ca.ts'
+import { createGatewayCa, type GatewayCa } from './crypto/gateway-ca.ts'
 import type { Keyring } from './crypto/keyring.ts'
-import type { Identify } from './http/auth/authenticate.ts'
-import type { BreakGlass } from './http/auth/owner-token.ts'
-import type { VouchFor } from './features/oidc/confirmation.ts'
+import type { Db } from './db/query.ts'
 import type { ClusterGroups } from './features/approvals/answers/answerable-sets.ts'
-import { createBreakGlass } from './features/authentication/break-glass.ts'
-import { readClientAuthorities } from './features/authentication/cluster/client-authority.ts'
-import { createClusterCallers } from './features/authentication/cluster/callers.ts'
-import { createClusterGroups } from './features/authentication/cluster/groups.ts'
 import { type ConfirmAnswer, createConfirmAnswer } from './features/approvals/answers/earlier-answers.ts'
-import { ACCOUNTS_ONLY, createGroupMembers, type GroupMembers } from './features/authentication/cluster/group-members.ts'
-import { createIdentities } from './features/authentication/service.ts'
+import { createBreakGlass } from './features/authentication/break-glass.ts'
+import { createClusterCallers } from './features/authentication/cluster/callers.ts'
+import { readClientAuthorities } from './features/authentication/cluster/client-authority.ts'
+import {
+  ACCOUNTS_ONLY,
+  createGroupMembers,
+  type GroupMembers,
+} from './features/authentication/cluster/group-members.ts'
+import { createClusterGroups } from './features/authentication/cluster/groups.ts'
 import { createKubeClient, type KubeClient } from './features/authentication/cluster/kube-client.ts'
 import { createOperatorIdentity } from './features/authentication/cluster/operator-identity.ts'
-import { createPodIdentities, type PodIdentities } from './features/pods/service.ts'
-import { withRecentCallers } from './features/authentication/recent-callers.ts'
 import { createReviewedTokens } from './features/authentication/cluster/reviewed-tokens.ts'
-import { startSessionPreload } from './features/sessions/preload.ts'
 import { createTokenReview } from './features/authentication/cluster/token-review.ts'
-import type { Db } from './db/query.ts'
+import { withRecentCallers } from './features/authentication/recent-callers.ts'
+import { createIdentities } from './features/authentication/service.ts'
+import type { VouchFor } from './features/oidc/confirmation.ts'
+import { createPodIdentities, type PodIdentities } from './features/pods/service.ts'
+import { startSessionPreload } from './features/sessions/preload.ts'
 import { listGroups } from './features/users/store.ts'
+import type { Identify } from './http/auth/authenticate.ts'
+import type { BreakGlass } from './http/auth/owner-token.ts'
 
 export type GatewayParts = AsyncDisposable & {
   readonly identify: Identify
-  readonly authority: GatewayAuthority
+  readonly authority: GatewayCa
   /** Null where there is no cluster to ask. */
   readonly pods: PodIdentities | null
   /** Approver groups of the cluster; undefined where there is no cluster to ask. */
@@ -63,7 +67,7 @@ export async function createGatewayParts(given: {
   const preload = await startSessionPreload(identify.preloadSessions, given.log)
   return {
     identify,
-    authority: createGatewayAuthority(given.keyring, given.nowMs),
+    authority: createGatewayCa(given.keyring, given.nowMs),
     pods,
     ...clusterParts({ ...given, kube }),
     ...groupParts(given.db, kube),

@@ -11,13 +11,13 @@ import { authorityName, type Issuer, rootCertificate, type Signer } from '../../
 import { pem } from '../../core/x509/der.ts'
 import type { Keyring } from './keyring.ts'
 
-export type DerivedAuthority = {
+export type DerivedCa = {
   /** The root, PEM. Made anew in each process, but always with the same name and key: any of them verifies all. */
   readonly caPem: string
   readonly issuer: Issuer
 }
 
-export type AuthorityPurpose = {
+export type CaPurpose = {
   /** What its key is derived for: another purpose is another key. */
   readonly purpose: string
   /** The beginning of its common name; the key's id follows. */
@@ -33,10 +33,10 @@ const ROOT_MS = 3_650 * 86_400_000
  * An authority whose key is derived from the master key: every replica has the same one, it rests nowhere, and it never
  * leaves the process.
  */
-export function createDerivedAuthority(
+export function createDerivedCa(
   keyring: Keyring,
-  { purpose, name, pathLength, nowMs }: AuthorityPurpose,
-): DerivedAuthority {
+  { purpose, name, pathLength, nowMs }: CaPurpose,
+): DerivedCa {
   const key = deriveKey(keyring, purpose)
   const spki = new Uint8Array(createPublicKey(key).export({ type: 'spki', format: 'der' }))
   const keyId = keyIdOf(spki)

@@ -4,7 +4,7 @@ import { intermediateCertificate } from '../../core/x509/certificate.ts'
 import { readCertificateRequest } from '../../core/x509/certificate-request.ts'
 import { pem } from '../../core/x509/der.ts'
 import { permittedNames } from '../../core/x509/name-constraints.ts'
-import { createDerivedAuthority, keyIdOf } from './derived-ca.ts'
+import { createDerivedCa, keyIdOf } from './derived-ca.ts'
 import type { Keyring } from './keyring.ts'
 
 export type Issued = {
@@ -14,7 +14,7 @@ export type Issued = {
   readonly notAfterMs: number
 }
 
-export type GatewayAuthority = {
+export type GatewayCa = {
   /** The root that governed pods trust: PEM. */
   readonly caPem: string
   /** Signs the key of a PKCS#10 request (PEM) for a day. Throws `validation` for any other text. */
@@ -38,8 +38,8 @@ const MAX_NAME = 64
  * The root of what governed pods are shown. Its key is derived from the master key: every replica has the same one,
  * it rests nowhere, and it never leaves this process. A sidecar makes a key of its own and has it signed.
  */
-export function createGatewayAuthority(keyring: Keyring, nowMs: number): GatewayAuthority {
-  const { caPem, issuer } = createDerivedAuthority(keyring, {
+export function createGatewayCa(keyring: Keyring, nowMs: number): GatewayCa {
+  const { caPem, issuer } = createDerivedCa(keyring, {
     purpose: 'gateway authority',
     name: 'Chaperone CA',
     pathLength: 1,

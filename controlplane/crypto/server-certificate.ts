@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { leafTemplate } from '../../core/x509/certificate.ts'
 import { pem } from '../../core/x509/der.ts'
-import { createDerivedAuthority, type DerivedAuthority } from './derived-ca.ts'
+import { createDerivedCa, type DerivedCa } from './derived-ca.ts'
 import type { Keyring } from './keyring.ts'
 
 /** What a server shows, PEM. */
@@ -12,8 +12,8 @@ const LEAF_MS = 7 * 86_400_000
 export const RENEW_AFTER_MS = (LEAF_MS * 2) / 3
 
 /** The authority of this installation's own addresses; whoever calls the control plane inside a cluster trusts it. */
-export function createServerAuthority(keyring: Keyring, nowMs: number): DerivedAuthority {
-  return createDerivedAuthority(keyring, {
+export function createServerCa(keyring: Keyring, nowMs: number): DerivedCa {
+  return createDerivedCa(keyring, {
     purpose: 'server authority',
     name: 'Chaperone control plane',
     pathLength: 0,
@@ -23,7 +23,7 @@ export function createServerAuthority(keyring: Keyring, nowMs: number): DerivedA
 
 /** A certificate for these names, for a week, with a key that nothing but this process ever has. */
 export function issueServerCertificate(
-  { issuer }: DerivedAuthority,
+  { issuer }: DerivedCa,
   hosts: readonly [string, ...string[]],
   nowMs: number,
 ): ServerCertificate {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { TlsConfig } from '../config.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import {
-  createServerAuthority,
+  createServerCa,
   issueServerCertificate,
   RENEW_AFTER_MS,
   type ServerCertificate,
@@ -76,7 +76,7 @@ function certificates(config: TlsConfig, keyring: Keyring): () => Promise<Server
       key: await readPem(config.keyFile, 'TLS_KEY_FILE'),
     })
   }
-  const authority = createServerAuthority(keyring, Date.now())
+  const authority = createServerCa(keyring, Date.now())
   return async () => issueServerCertificate(authority, config.hosts, Date.now())
 }
 

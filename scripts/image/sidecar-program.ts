@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
-import { oneByte } from '../../controlplane/cli/programs/escape-non-ascii.ts'
+import { escapeNonAscii } from '../../controlplane/cli/programs/escape-non-ascii.ts'
 import { DEFAULT_PROXY_COMMAND } from '../../core/inject/options.ts'
 
 /**
@@ -24,7 +24,7 @@ export function assembleSidecarProgram(root: string, bin: string): void {
     logLevel: 'warning',
     write: false,
   })
-  writeFileSync(program, oneByte(outputFiles.map(({ text }) => text).join('')), 'latin1')
+  writeFileSync(program, escapeNonAscii(outputFiles.map(({ text }) => text).join('')), 'latin1')
   const boot = join(bin, 'sidecar.cjs')
   copyFileSync(join(root, 'images/sidecar.cjs'), boot)
   makeCache(boot, join(bin, 'sidecar-program.cache'))

@@ -22,10 +22,10 @@ export function runAsOther({ outside, data, hidden, command, ...options }: Other
   const file = join(outside.dir, 'run.mjs')
   writeFileSync(
     file,
-    `import { runCaptured, runInside } from '${moduleUrl('capture/run-captured.ts')}'
+    `import { runCaptured, runNamespaceProcess } from '${moduleUrl('capture/run-captured.ts')}'
     import { dataFolder } from '${moduleUrl('state/data-folder.ts')}'
     const command = ${JSON.stringify(command)}
-    const inside = await runInside(command, process.env)
+    const inside = await runNamespaceProcess(command, process.env)
     const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), hidden: ['${hidden}'], command }
     process.exitCode = inside ?? (await runCaptured({ ...own, env: (dir) => ({ ...process.env, SSL_CERT_FILE: dir + '/capture.nft' }), ownEnv: process.env }))`,
   )

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decode, encode } from 'dns-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { assertCanCapture } from '../../controlplane/cli/capture/namespace.ts'
-import { withSocketFamilies } from '../../controlplane/cli/capture/seccomp-filter.ts'
+import { assertCaptureSupported } from '../../controlplane/cli/capture/namespace.ts'
+import { seccompCommand } from '../../controlplane/cli/capture/seccomp-filter.ts'
 import { HandOver } from '../../core/capture/connection-preamble.ts'
 import { eventually } from '../support/eventually.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
@@ -192,10 +192,10 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
   const handed: HandOver[] = []
   const server = await stubGateway(join(folder, 'capture.sock'), { handed, dnsDelayMs })
   const script = `
-    import { runCaptured, runInside } from '${new URL('../../controlplane/cli/capture/run-captured.ts', import.meta.url).href}'
+    import { runCaptured, runNamespaceProcess } from '${new URL('../../controlplane/cli/capture/run-captured.ts', import.meta.url).href}'
     import { dataFolder } from '${new URL('../../controlplane/cli/state/data-folder.ts', import.meta.url).href}'
     const command = ['sh', '-c', ${JSON.stringify(shell)}]
-    const inside = await runInside(command, process.env)
+    const inside = await runNamespaceProcess(command, process.env)
     process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), hidden: [], command, env: () => process.env, ownEnv: process.env }))`
   const file = join(dir, 'run.mjs')
   writeFileSync(file, script)
@@ -207,9 +207,11 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
 
 describe('a machine that cannot capture', () => {
   test('is told what to install', () => {
-    expect(() => assertCanCapture({ PATH: '/nowhere' }, 'darwin')).toThrow('only Linux')
-    expect(() => withSocketFamilies('s390x')).toThrow('system calls of s390x')
-    expect(() => assertCanCapture({ PATH: '/nowhere' }, 'linux')).toThrow(/unshare.*Install .*util-linux/)
+    expect(() => assertCaptureSupported({ PATH: '/nowhere' }, 'darwin')).toThrow('only Linux')
+    expect(() => seccompCommand('s390x')).toThrow('system calls of s390x')
+    expect(() => assertCaptureSupported({ PATH: '/nowhere' }, 'linux')).toThrow(
+      /unshare.*Install .*util-linux/,
+    )
   })
 })
 

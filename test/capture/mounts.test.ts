@@ -4,15 +4,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { coveredPaths } from '../../controlplane/cli/capture/isolation.ts'
+import { maskedPaths } from '../../controlplane/cli/capture/isolation.ts'
 import {
-  aliasesOf,
-  hasCover,
-  otherProcessTables,
-  otherQueues,
-  otherTerminals,
+  hasMask,
+  mountAliases,
+  mqueueMounts,
+  otherDevptsMounts,
+  otherProcMounts,
   parseMounts,
-  unixSockets,
+  unixSocketPaths,
 } from '../../controlplane/cli/capture/mounts.ts'
 
 const mounts = parseMounts(
@@ -42,20 +42,20 @@ describe('the paths at which a folder is seen', () => {
     ['/var/data', ['/var/data']],
     ['/home', ['/home', '/mnt/disk/@home']],
   ])('%s', (path, paths) => {
-    expect([...aliasesOf(path, mounts)].sort()).toEqual([...paths].sort())
+    expect([...mountAliases(path, mounts)].sort()).toEqual([...paths].sort())
   })
 })
 
 test('process tables beside that of /proc', () => {
-  expect(otherProcessTables(mounts)).toEqual(['/jail/proc'])
+  expect(otherProcMounts(mounts)).toEqual(['/jail/proc'])
 })
 
 test('message queues of the IPC namespace of the machine', () => {
-  expect(otherQueues(mounts)).toEqual(['/dev/mqueue'])
+  expect(mqueueMounts(mounts)).toEqual(['/dev/mqueue'])
 })
 
 test('terminals beside those of /dev/pts', () => {
-  expect(otherTerminals(mounts)).toEqual(['/jail/dev/pts', '/dev/console'])
+  expect(otherDevptsMounts(mounts)).toEqual(['/jail/dev/pts', '/dev/console'])
 })
 
 test.each([
@@ -69,7 +69,7 @@ test.each([
     false,
   ],
 ])('shows a captured command by %s: %#', (_what, line, isCovered) => {
-  expect(hasCover([...mounts, ...parseMounts(line)])).toBe(isCovered)
+  expect(hasMask([...mounts, ...parseMounts(line)])).toBe(isCovered)
 })
 
 test('sockets with a path, each once, without those of the abstract namespace', () => {
@@ -81,7 +81,7 @@ test('sockets with a path, each once, without those of the abstract namespace', 
     '0000000000000000: 00000002 00000000 00010000 0001 01 20004 @abstract',
     '0000000000000000: 00000003 00000000 00000000 0001 03 20005',
   ].join('\n')
-  expect(unixSockets(text)).toEqual(['/run/user/1000/bus', '/tmp/with blank/a.sock'])
+  expect(unixSocketPaths(text)).toEqual(['/run/user/1000/bus', '/tmp/with blank/a.sock'])
 })
 
 /** Binds it relative to its folder, as a daemon may; the table of sockets has no path for it then. */
@@ -97,8 +97,8 @@ test('a socket that the table of sockets has no path of', () => {
   symlinkSync(dir, join(dir, 'loop'))
   execFileSync('/usr/bin/python3', ['-c', DAEMON, deep])
   const socket = join(deep, 'daemon.sock')
-  expect(unixSockets(readFileSync('/proc/net/unix', 'utf8'))).not.toContain(socket)
-  expect(coveredPaths([], [dir, join(dir, 'absent')])).toContain(socket)
+  expect(unixSocketPaths(readFileSync('/proc/net/unix', 'utf8'))).not.toContain(socket)
+  expect(maskedPaths([], [dir, join(dir, 'absent')])).toContain(socket)
   rmSync(dir, { recursive: true })
 })
 
@@ -116,7 +116,7 @@ sys.stdin.read()`
   try {
     await once(daemon.stdout, 'data')
     const names = ['daemon.sock', 'deep/other.sock', 'with blank.sock']
-    expect(coveredPaths([], [])).toEqual(expect.arrayContaining(names.map((name) => join(dir, name))))
+    expect(maskedPaths([], [])).toEqual(expect.arrayContaining(names.map((name) => join(dir, name))))
   } finally {
     daemon.stdin.end()
     await once(daemon, 'exit')

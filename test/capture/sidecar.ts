@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createGatewayAuthority } from '../../controlplane/crypto/gateway-ca.ts'
+import { createGatewayCa } from '../../controlplane/crypto/gateway-ca.ts'
 import { createKeyring } from '../../controlplane/crypto/keyring.ts'
 import { POD_PORTS } from '../../core/capture/pod-contract.ts'
 import { FakeControlPlane, TOKEN } from '../sidecar/control/fake-control-plane.ts'
@@ -68,7 +68,7 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   const fake = await FakeControlPlane.start({ tls: ca.issue(network.host.v4) })
   const controlPlaneCa = join(dir, 'control-plane.crt')
   writeFileSync(controlPlaneCa, ca.cert)
-  const authority = createGatewayAuthority(createKeyring(randomBytes(32)), Date.now())
+  const authority = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
   const hosts = () => options.hosts?.() ?? [HOST]
   if (options.isSigned ?? true)
     fake.sign = (request) =>

@@ -8,15 +8,15 @@ import { join } from 'node:path'
 import { createServer, type Server } from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createGatewayAuthority } from '../../controlplane/crypto/gateway-ca.ts'
+import { createGatewayCa } from '../../controlplane/crypto/gateway-ca.ts'
 import { createKeyring } from '../../controlplane/crypto/keyring.ts'
-import { issueAuthority } from '../../sidecar/tls/issued-authority.ts'
+import { issueAuthority } from '../../sidecar/tls/issued-ca.ts'
 import { hasCommand } from '../support/has-command.ts'
 
 /** Unmodified TLS clients against leaves below intermediates with Name Constraints. */
 const run = promisify(execFile)
 const CLIENTS = new URL('./tls/', import.meta.url).pathname
-const authority = createGatewayAuthority(createKeyring(randomBytes(32)), Date.now())
+const authority = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
 const many = Array.from({ length: 500 }, (_, at) => `service-${at}.team-${at % 7}.example.com`)
 
 /** Hosts that the intermediate is issued for; hosts that clients accept below it; hosts that they refuse. */

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { tryLine } from '../../controlplane/cli/up/try-command.ts'
+import { tryCommand } from '../../controlplane/cli/up/try-command.ts'
 import { seedCluster } from '../support/cluster-template.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
@@ -111,7 +111,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
 
   it('refuses the line to paste with the reason, without a packet leaving the machine', async () => {
     const { ready } = shared
-    const line = tryLine(ready.agents[0]?.proxy_url ?? '', ready.ca_file)
+    const line = tryCommand(ready.agents[0]?.proxy_url ?? '', ready.ca_file)
     const { stdout } = await run('sh', ['-c', line])
     expect(JSON.parse(stdout)).toMatchObject({
       action_type: 'codehost.repo.delete',
@@ -167,7 +167,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     const { ready } = shared
     const on = await cli('kill', 'on', '--reason', 'testing the switch')
     expect(on).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of 1 stopped in \d+ ms/) })
-    const { stdout } = await run('sh', ['-c', tryLine(ready.agents[0]?.proxy_url ?? '', ready.ca_file)])
+    const { stdout } = await run('sh', ['-c', tryCommand(ready.agents[0]?.proxy_url ?? '', ready.ca_file)])
     expect(JSON.parse(stdout).error).toBe('Kill switch active: testing the switch')
     expect((await cli('kill', 'off')).code).toBe(0)
     expect((await cli('kill', 'status')).stdout).toContain('Nothing is stopped')
@@ -302,7 +302,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
       await delay(50)
     }
     expect(each.stderr()).toMatch(/The gateway ended by SIGKILL/)
-    const line = tryLine(each.ready.agents[0]?.proxy_url ?? '', each.ready.ca_file)
+    const line = tryCommand(each.ready.agents[0]?.proxy_url ?? '', each.ready.ca_file)
     await expect
       .poll(async () => (await run('sh', ['-c', line])).stdout, { timeout: 15_000 })
       .toContain('codehost.repo.delete')

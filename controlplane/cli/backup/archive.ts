@@ -27,13 +27,13 @@ const Line = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('sequence'), sequence: z.object({ name: z.string(), value: z.string() }) }),
   z.object({ kind: z.literal('end') }),
 ])
-export type ArchiveLine = z.infer<typeof Line>
-export type ArchiveHeader = Extract<ArchiveLine, { kind: 'header' }>
+export type ArchiveEntry = z.infer<typeof Line>
+export type ArchiveHeader = Extract<ArchiveEntry, { kind: 'header' }>
 
 /** Writes the file (mode 0600) whole or not at all. Throws when there is one already. */
 export async function writeArchive(
   file: string,
-  fill: (write: (line: ArchiveLine) => Promise<void>) => Promise<void>,
+  fill: (write: (line: ArchiveEntry) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   if (existsSync(file))
     throw new ChaperoneError('conflict', { detail: `${file} exists already: name another file.` })
@@ -44,7 +44,7 @@ export async function writeArchive(
   const written = finished(out)
   // Whoever waits below hears of it; meanwhile it must not end the process.
   written.catch(() => undefined)
-  const write = async (line: ArchiveLine): Promise<void> => {
+  const write = async (line: ArchiveEntry): Promise<void> => {
     if (zip.write(`${JSON.stringify(line)}\n`)) return
     await Promise.race([new Promise((resolve) => zip.once('drain', resolve)), written])
   }
@@ -62,7 +62,7 @@ export async function writeArchive(
 }
 
 /** The lines of a backup. Throws when it is none, or cut short. */
-export async function* readArchive(file: string): AsyncGenerator<ArchiveLine> {
+export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry> {
   let isWhole = false
   try {
     for await (const text of unzipped(file)) {

@@ -5,12 +5,12 @@ import { dump, schemaOf } from '../../db/dump.ts'
 import type { Db } from '../../db/query.ts'
 import { VERSION } from '../../version.ts'
 import { usageError } from '../arguments.ts'
-import { type ArchiveLine, writeArchive } from './archive.ts'
-import { withDatabase } from './database.ts'
-import { keptFiles, masterKeyLine } from './installation-files.ts'
-import { installationKey, type NamedKey } from './master-key.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 import type { DataFolder } from '../state/data-folder.ts'
+import { type ArchiveEntry, writeArchive } from './archive.ts'
+import { withDatabase } from './database.ts'
+import { installationFiles, masterKeyEntry } from './installation-files.ts'
+import { installationKey, type NamedKey } from './master-key.ts'
 
 export const backup: Command = {
   name: 'backup',
@@ -85,11 +85,11 @@ async function writeBackup(db: Db, { folder, file, key, included }: Plan): Promi
     const header = { kind: 'header', format: 'chaperone-backup', version: 2 } as const
     const about = { master_key_id: key.id, includes_master_key: included !== null }
     await write({ ...header, ...about, program: VERSION, created_at: new Date().toISOString(), schema })
-    for (const line of keptFiles(folder)) await write(line)
-    if (included !== null) await write(masterKeyLine(included))
+    for (const line of installationFiles(folder)) await write(line)
+    if (included !== null) await write(masterKeyEntry(included))
     await dump(db, async (part) => {
       if (part.kind === 'rows') rows += part.count
-      await write(part as ArchiveLine)
+      await write(part as ArchiveEntry)
     })
   })
   return rows

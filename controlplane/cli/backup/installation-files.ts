@@ -2,16 +2,16 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { DataFolder } from '../state/data-folder.ts'
-import type { ArchiveLine } from './archive.ts'
+import type { ArchiveEntry } from './archive.ts'
 import type { NamedKey } from './master-key.ts'
 
-type FileLine = Extract<ArchiveLine, { kind: 'file' }>
+type FileLine = Extract<ArchiveEntry, { kind: 'file' }>
 
 /** In the data folder. */
 export const MASTER_KEY_PATH = 'keys/master.key'
 
-/** Tokens, certificates and their keys, the agents' ports and the manifests. The master key is `masterKeyLine`. */
-export function* keptFiles(folder: DataFolder): Generator<FileLine> {
+/** Tokens, certificates and their keys, the agents' ports and the manifests. The master key is `masterKeyEntry`. */
+export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   const single = [folder.caCert, folder.caBundle, folder.adminToken, folder.gatewayToken]
   const ports = join(folder.gateway, 'ports.json')
   const files = [...single, ports, ...filesBelow(folder.keys), ...filesBelow(folder.manifests)]
@@ -27,13 +27,13 @@ export function* keptFiles(folder: DataFolder): Generator<FileLine> {
 }
 
 /** The master key as a kept file, wherever this installation reads it from. */
-export function masterKeyLine({ bytes }: NamedKey): FileLine {
+export function masterKeyEntry({ bytes }: NamedKey): FileLine {
   const text = `${bytes.toString('base64')}\n`
   return { kind: 'file', path: MASTER_KEY_PATH, mode: 0o600, base64: Buffer.from(text).toString('base64') }
 }
 
 /** Writes one of them; a path that leads out of the folder is refused. */
-export function writeKeptFile(folder: DataFolder, { path, mode, base64 }: FileLine): void {
+export function restoreFile(folder: DataFolder, { path, mode, base64 }: FileLine): void {
   const file = resolve(folder.root, path)
   if (!file.startsWith(folder.root + sep)) {
     throw new ChaperoneError('conflict', {

@@ -5,13 +5,13 @@ import { emptyTable, loadRows, loadSequence, schemaOf } from '../../db/dump.ts'
 import { knownSchemas, migrate } from '../../db/migrate.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { usageError } from '../arguments.ts'
-import { type ArchiveHeader, type ArchiveLine, readArchive } from './archive.ts'
-import { withDatabase, withStartedDatabase } from './database.ts'
-import { MASTER_KEY_PATH, masterKeyLine, writeKeptFile } from './installation-files.ts'
-import { environmentKey, fileKey, type NamedKey } from './master-key.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { type DataFolder, prepareDataFolder } from '../state/data-folder.ts'
 import { lockFolder } from '../state/folder-lock.ts'
+import { type ArchiveEntry, type ArchiveHeader, readArchive } from './archive.ts'
+import { withDatabase, withStartedDatabase } from './database.ts'
+import { MASTER_KEY_PATH, masterKeyEntry, restoreFile } from './installation-files.ts'
+import { environmentKey, fileKey, type NamedKey } from './master-key.ts'
 
 export const restore: Command = {
   name: 'restore',
@@ -117,9 +117,9 @@ async function writeFiles(
   env: NodeJS.ProcessEnv,
   { file, header, key }: Backup,
 ): Promise<void> {
-  if (key !== null) writeKeptFile(folder, masterKeyLine(key))
+  if (key !== null) restoreFile(folder, masterKeyEntry(key))
   for await (const line of readArchive(file)) {
-    if (line.kind === 'file' && (key === null || line.path !== MASTER_KEY_PATH)) writeKeptFile(folder, line)
+    if (line.kind === 'file' && (key === null || line.path !== MASTER_KEY_PATH)) restoreFile(folder, line)
   }
   // The header may claim more than the file holds.
   if (environmentKey(env) === null) refuseOtherKey(file, header, fileKey(folder.masterKey, 'The backup'))
@@ -150,11 +150,11 @@ async function loadDatabase(db: Db, { file, header }: Backup): Promise<number> {
 }
 
 function createLoader(q: Query) {
-  let table: Extract<ArchiveLine, { kind: 'table' }>['table'] | undefined
+  let table: Extract<ArchiveEntry, { kind: 'table' }>['table'] | undefined
   let rows = 0
   return {
     rows: () => rows,
-    async take(line: ArchiveLine): Promise<void> {
+    async take(line: ArchiveEntry): Promise<void> {
       if (line.kind === 'sequence') await loadSequence(q, line.sequence)
       if (line.kind === 'table') {
         table = line.table

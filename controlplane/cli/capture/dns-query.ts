@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** How long a captured command waits for a name. The resolver of the command waits as long for one attempt. */
-export const QUERY_SECONDS = 10
+export const QUERY_TIMEOUT_S = 10
 
 const RETRY_MS = 100
 const HEADER_BYTES = 12
@@ -11,7 +11,7 @@ const HEADER_BYTES = 12
  * Asks the gateway one query on a stream of its own, and again while the gateway is not there or ends the stream: it
  * may be starting. Resolves with SERVFAIL after `timeoutMs`, with no bytes for a query that is none.
  */
-export async function askGateway(dial: () => Socket, query: Buffer, timeoutMs: number): Promise<Buffer> {
+export async function forwardQuery(dial: () => Socket, query: Buffer, timeoutMs: number): Promise<Buffer> {
   if (query.length < HEADER_BYTES) return Buffer.alloc(0)
   const signal = AbortSignal.timeout(timeoutMs)
   while (!signal.aborted) {

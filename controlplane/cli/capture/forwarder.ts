@@ -1,12 +1,12 @@
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { createDestinations } from '../../../core/capture/destinations.ts'
 import { type HandOver, handOverLine } from '../../../core/capture/connection-preamble.ts'
+import { createDestinations } from '../../../core/capture/destinations.ts'
 import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
 import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
-import { askGateway, QUERY_SECONDS } from './dns-query.ts'
-import { joinSockets, type LocalPort, serveLocalPorts } from './local-ports.ts'
+import { forwardQuery, QUERY_TIMEOUT_S } from './dns-query.ts'
+import { type LocalPort, pipeSockets, serveLocalPorts } from './local-ports.ts'
 
 export type ForwarderInput = {
   readonly agent: string
@@ -61,7 +61,7 @@ function openStreams(input: ForwarderInput, { kind, port, host }: Place): Promis
     client.on('error', () => client.destroy())
     client.pause()
     destinationOf(kind, client).then(
-      (destination) => joinSockets(client, openGateway(input, { kind, destination })),
+      (destination) => pipeSockets(client, openGateway(input, { kind, destination })),
       () => client.destroy(),
     )
   })
@@ -102,7 +102,7 @@ async function openDatagrams(
     if (open.count >= MAX_QUERIES) return
     open.count++
     const dial = () => openGateway(input, { kind: 'dns', destination: null })
-    void askGateway(dial, query, QUERY_SECONDS * 1_000).then((answer) => {
+    void forwardQuery(dial, query, QUERY_TIMEOUT_S * 1_000).then((answer) => {
       open.count--
       if (answer.length > 0) reply(socket, answer, from)
     })

@@ -2,17 +2,17 @@ import { closeSync, type Dirent, lstatSync, readdirSync, readFileSync, readlinkS
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import {
-  aliasesOf,
-  COVER,
-  otherProcessTables,
-  otherQueues,
-  otherTerminals,
+  MASK_SOURCE,
+  mountAliases,
+  mqueueMounts,
+  otherDevptsMounts,
+  otherProcMounts,
   parseMounts,
-  relativeSockets,
-  unixSockets,
+  relativeSocketPaths,
+  unixSocketPaths,
 } from './mounts.ts'
 import { NAMESPACE_FAILED, type NamespaceCommand } from './namespace.ts'
-import { withSocketFamilies } from './seccomp-filter.ts'
+import { seccompCommand } from './seccomp-filter.ts'
 
 export type IsolationInput = {
   readonly uid: number
@@ -48,7 +48,7 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
     String(covers.length),
     ...covers,
     ...drop,
-    ...withSocketFamilies(),
+    ...seccompCommand(),
     ...command,
   ]
   return {
@@ -70,14 +70,14 @@ cwd=$1; trust=$2; count=$3; shift 3
 mount -t proc proc /proc || fail "the kernel does not allow a /proc of its own here (some containers do not)"
 mount --bind "$trust" "$trust" && mount -o remount,bind,ro,nosuid,nodev "$trust" || fail "$trust cannot be made read-only"
 while [ "$count" -gt 0 ]; do
-  if [ -d "$1" ]; then error=$(mount -t tmpfs -o ro,size=4k,mode=000 ${COVER} "$1" 2>&1)
+  if [ -d "$1" ]; then error=$(mount -t tmpfs -o ro,size=4k,mode=000 ${MASK_SOURCE} "$1" 2>&1)
   elif [ -e "$1" ]; then error=$(mount --bind /dev/null "$1" 2>&1); fi || [ ! -e "$1" ] || fail "$1 cannot be covered: $error"
   shift; count=$((count - 1))
 done
-if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 ${COVER} /dev/shm || fail "/dev/shm cannot be replaced"; fi
+if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 ${MASK_SOURCE} /dev/shm || fail "/dev/shm cannot be replaced"; fi
 if [ -d /dev/pts ]; then
-  mount -t devpts -o newinstance,ptmxmode=0666,mode=620 ${COVER} /dev/pts 2>/dev/null ||
-    mount -t tmpfs -o ro,size=4k,mode=000 ${COVER} /dev/pts || fail "/dev/pts cannot be replaced"
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=620 ${MASK_SOURCE} /dev/pts 2>/dev/null ||
+    mount -t tmpfs -o ro,size=4k,mode=000 ${MASK_SOURCE} /dev/pts || fail "/dev/pts cannot be replaced"
   if [ -c /dev/pts/ptmx ] && [ -c /dev/ptmx ] && [ ! -L /dev/ptmx ]; then mount --bind /dev/pts/ptmx /dev/ptmx || fail "/dev/ptmx cannot be replaced"; fi
 fi
 for device in /dev/console /dev/tty[0-9]* /dev/ttyS* /dev/vcs* /dev/input/* /dev/uinput /dev/uhid; do
@@ -104,24 +104,24 @@ const MAX_ENTRIES = 100_000
 const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
 /** Every path at which the folders can be reached, other process tables, terminals, message queues, and the Unix sockets of this machine. */
-export function coveredPaths(
+export function maskedPaths(
   folders: readonly string[],
   socketFolders: readonly string[] = SOCKET_FOLDERS,
 ): readonly string[] {
   const mounts = parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
-  const aliases = folders.flatMap((folder) => aliasesOf(folder, mounts))
+  const aliases = folders.flatMap((folder) => mountAliases(folder, mounts))
   const { remote = [], local = [] } = Object.groupBy(mounts, ({ type }) =>
     REMOTE.test(type) ? 'remote' : 'local',
   )
   const table = readFileSync('/proc/net/unix', 'utf8')
   const left = new Set(remote.map(({ point }) => point))
   const sockets = [
-    ...unixSockets(table),
-    ...socketsIn(workingFolders(left), relativeSockets(table)),
+    ...unixSocketPaths(table),
+    ...socketsIn(workingFolders(left), relativeSocketPaths(table)),
     ...local.map(({ point }) => point).filter(isSocket),
     ...socketsBelow(socketFolders, left),
   ]
-  const others = [...otherProcessTables(mounts), ...otherTerminals(mounts), ...otherQueues(mounts)]
+  const others = [...otherProcMounts(mounts), ...otherDevptsMounts(mounts), ...mqueueMounts(mounts)]
   return [...new Set([...aliases, ...others, ...sockets])]
 }
 
@@ -190,7 +190,7 @@ function isSocket(path: string): boolean {
 }
 
 /** Throws `conflict` when the working directory would be covered. */
-export function assertOutside(cwd: string, folders: readonly string[]): void {
+export function assertNotMasked(cwd: string, folders: readonly string[]): void {
   const covering = folders.find((folder) => cwd === folder || cwd.startsWith(`${folder}/`))
   if (covering === undefined) return
   throw new ChaperoneError('conflict', {
@@ -201,7 +201,7 @@ export function assertOutside(cwd: string, folders: readonly string[]): void {
 const CLOSE_ON_EXEC = 0o2000000
 
 /** Closes what a parent left open: a descriptor of a file in a covered folder reads it still. Node's own are closed on exec. */
-export function closeInherited(): void {
+export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {
     const descriptor = Number(name)
     if (descriptor > 2 && isInherited(descriptor)) closeSync(descriptor)

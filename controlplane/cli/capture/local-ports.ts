@@ -45,7 +45,7 @@ type Place = { readonly path: string } | { readonly host: string; readonly port:
 function relay(place: Place, dial: () => Socket): Promise<Server> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     client.on('error', () => client.destroy())
-    joinSockets(client, dial())
+    pipeSockets(client, dial())
   })
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -54,7 +54,7 @@ function relay(place: Place, dial: () => Socket): Promise<Server> {
 }
 
 /** Passes bytes both ways; each end is closed when the other one is. */
-export function joinSockets(client: Socket, server: Socket): void {
+export function pipeSockets(client: Socket, server: Socket): void {
   server.on('error', () => server.destroy())
   client.on('close', () => server.destroy())
   server.on('close', () => client.destroySoon())

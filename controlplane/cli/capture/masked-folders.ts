@@ -1,14 +1,14 @@
 import { userInfo } from 'node:os'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { stateHome } from '../state/state-home.ts'
 import { installationFolders } from '../client/installation-key.ts'
+import { stateHome } from '../state/state-home.ts'
 import { trustedFolders } from '../state/trusted-folders.ts'
 
 /**
  * Returns the user's state folders and the data folders of every installation that they know. Creates the state folders:
  * one that is created later, by a sign-in for instance, could not be covered.
  */
-export function hiddenFolders(env: NodeJS.ProcessEnv): readonly string[] {
+export function maskedFolders(env: NodeJS.ProcessEnv): readonly string[] {
   const { HOME } = env
   const others = [{ HOME }, { HOME: userInfo().homedir }].flatMap(foldersOfOther)
   return [...new Set([...foldersOf(env), ...others])]

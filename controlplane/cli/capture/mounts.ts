@@ -22,7 +22,7 @@ export function parseMounts(text: string): readonly Mount[] {
 }
 
 /** Returns every path at which the mounts may show the folder, itself first: bind mounts, and file systems mounted twice. */
-export function aliasesOf(path: string, mounts: readonly Mount[]): readonly string[] {
+export function mountAliases(path: string, mounts: readonly Mount[]): readonly string[] {
   const own = mounts
     .filter(({ point }) => isWithin(path, point))
     .reduce<Mount | null>(
@@ -38,14 +38,14 @@ export function aliasesOf(path: string, mounts: readonly Mount[]): readonly stri
 }
 
 /** Mounts of other process tables than that of `/proc`: each shows the root folder of every process. */
-export function otherProcessTables(mounts: readonly Mount[]): readonly string[] {
+export function otherProcMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts
     .filter(({ type, point }) => type === 'proc' && point !== '/proc' && !isWithin(point, '/proc'))
     .map(({ point }) => point)
 }
 
 /** Mounts of terminals beside `/dev/pts`. `/dev/ptmx` alone opens only new ones. */
-export function otherTerminals(mounts: readonly Mount[]): readonly string[] {
+export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
   const own = ['/dev/pts', '/dev/ptmx']
   return mounts
     .filter(({ type, point }) => type === 'devpts' && !own.includes(point))
@@ -53,26 +53,26 @@ export function otherTerminals(mounts: readonly Mount[]): readonly string[] {
 }
 
 /** Mounts of POSIX message queues: each shows those of the IPC namespace in which it was mounted. */
-export function otherQueues(mounts: readonly Mount[]): readonly string[] {
+export function mqueueMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts.filter(({ type }) => type === 'mqueue').map(({ point }) => point)
 }
 
 /** What the covers of a captured command are called in the table of mounts. */
-export const COVER = 'chaperone'
+export const MASK_SOURCE = 'chaperone'
 
 /** Reports whether a folder is covered, as the data folder of a captured command is. */
-export function hasCover(mounts: readonly Mount[]): boolean {
-  return mounts.some(({ type, source }) => type === 'tmpfs' && source === COVER)
+export function hasMask(mounts: readonly Mount[]): boolean {
+  return mounts.some(({ type, source }) => type === 'tmpfs' && source === MASK_SOURCE)
 }
 
 /** Returns the paths of the sockets in /proc/net/unix. Sockets of the abstract namespace belong to a network namespace. */
-export function unixSockets(text: string): readonly string[] {
+export function unixSocketPaths(text: string): readonly string[] {
   const paths = text.split('\n').flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s(\/.*)$/i.exec(line)?.[1] ?? [])
   return [...new Set(paths)]
 }
 
 /** Returns the paths in /proc/net/unix that were given relative to a folder; a name that begins with `@` may be one. */
-export function relativeSockets(text: string): readonly string[] {
+export function relativeSocketPaths(text: string): readonly string[] {
   const lines = text.split('\n').slice(1)
   const paths = lines.flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s([^/].*)$/i.exec(line)?.[1] ?? [])
   return [...new Set(paths)]

@@ -29,7 +29,10 @@ export function toolPath(env: NodeJS.ProcessEnv): string {
 }
 
 /** Throws with what to install, or where else to go. */
-export function assertCanCapture(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): void {
+export function assertCaptureSupported(
+  env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
+): void {
   if (platform !== 'linux') {
     throw conflict(
       'Capture is made of network namespaces, which only Linux has. Without --capture the command is governed by its proxy variables.',

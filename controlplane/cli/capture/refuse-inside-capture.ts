@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { hasCover, parseMounts } from './mounts.ts'
+import { hasMask, parseMounts } from './mounts.ts'
 
 /** The device of the network namespace that `chaperone run --capture` makes. */
 const DEVICE = 'chaperone0'
@@ -21,7 +21,7 @@ export function refuseInsideCapture(command: string): void {
 function isCovered(): boolean {
   if (process.platform !== 'linux') return false
   try {
-    return hasCover(parseMounts(readFileSync('/proc/self/mountinfo', 'utf8')))
+    return hasMask(parseMounts(readFileSync('/proc/self/mountinfo', 'utf8')))
   } catch (error) {
     if (error instanceof Error && 'code' in error) return true
     throw error

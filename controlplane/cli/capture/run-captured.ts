@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { captureRules } from '../../../core/capture/rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { signalChildren, spawnCommand } from '../run/spawn-command.ts'
 import type { DataFolder } from '../state/data-folder.ts'
-import { passThrough, toChildren } from '../run/spawn-command.ts'
-import { QUERY_SECONDS } from './dns-query.ts'
+import { QUERY_TIMEOUT_S } from './dns-query.ts'
 import { startForwarder } from './forwarder.ts'
-import { assertOutside, closeInherited, coveredPaths, isolationCommand } from './isolation.ts'
+import { assertNotMasked, closeInheritedDescriptors, isolationCommand, maskedPaths } from './isolation.ts'
 import { openLocalPorts } from './local-ports.ts'
-import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
-import { withSocketFamilies } from './seccomp-filter.ts'
+import { assertCaptureSupported, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
+import { seccompCommand } from './seccomp-filter.ts'
 
 /** Says to our own program which part inside the namespaces it is; the command never sees it. */
 const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'
@@ -57,17 +57,17 @@ export type CapturedRun = {
  */
 export async function runCaptured(run: CapturedRun): Promise<number> {
   const { agent, key, folder, command, ownEnv } = run
-  assertCanCapture(ownEnv)
+  assertCaptureSupported(ownEnv)
   // Throws before anything is made.
-  withSocketFamilies()
+  seccompCommand()
   const socket = folder.captureSocket
   if (!existsSync(socket)) throw noSocket(socket)
   const hidden = [folder.root, ...run.hidden]
     .filter((path) => existsSync(path))
     .map((path) => realpathSync(path))
   const cwd = process.cwd()
-  const covers = coveredPaths(hidden)
-  assertOutside(cwd, covers)
+  const covers = maskedPaths(hidden)
+  assertNotMasked(cwd, covers)
   const trustDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-trust-')))
   const insideDir = mkdtempSync(join(realpathSync(folder.gateway), 'chaperone-inside-'))
   const local = await openLocalPorts(folder.gateway, run.localPorts ?? [])
@@ -84,9 +84,9 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
       localPorts: [...local.ports],
     }
     writeFileSync(file, JSON.stringify(forwarder), { mode: 0o600 })
-    closeInherited()
+    closeInheritedDescriptors()
     const { program, args } = namespaceCommand({ uid, ...files, command: ownCommand(command) })
-    return await passThrough(program, args, {
+    return await spawnCommand(program, args, {
       ...env,
       PATH: toolPath(ownEnv),
       [INSIDE_VARIABLE]: JSON.stringify(inside),
@@ -98,14 +98,17 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
 }
 
 /** The parts inside: null when this process is none of them. Resolves with the command's exit code. */
-export async function runInside(command: readonly string[], env: NodeJS.ProcessEnv): Promise<number | null> {
+export async function runNamespaceProcess(
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number | null> {
   const text = env[INSIDE_VARIABLE]
   if (text === undefined) return null
   const inside = Inside.parse(JSON.parse(text))
   const { [INSIDE_VARIABLE]: _own, ...rest } = env
   if (inside.part === 'init') {
     const [program = '', ...args] = command
-    return passThrough(program, args, { ...rest, PATH: inside.path })
+    return spawnCommand(program, args, { ...rest, PATH: inside.path })
   }
   const given = takeForwarder(inside.file)
   const { agent, key, socket, path, localPorts } = given
@@ -114,7 +117,7 @@ export async function runInside(command: readonly string[], env: NodeJS.ProcessE
   const { program, args } = isolationCommand({ ...given, command: ownCommand(command) })
   const ownEnv = { ...rest, [INSIDE_VARIABLE]: JSON.stringify(init) }
   // unshare ignores signals while its child runs.
-  const code = await passThrough(program, args, ownEnv, { deliver: toChildren })
+  const code = await spawnCommand(program, args, ownEnv, { deliver: signalChildren })
   forwarder.close()
   return code
 }
@@ -134,7 +137,7 @@ function writeNetworkFiles(dir: string) {
   const rulesFile = join(dir, 'capture.nft')
   const resolvFile = join(dir, 'resolv.conf')
   writeFileSync(rulesFile, captureRules({ proxyUid: 'nobody' }))
-  writeFileSync(resolvFile, `nameserver ${NAMESERVER}\noptions timeout:${QUERY_SECONDS} attempts:2\n`)
+  writeFileSync(resolvFile, `nameserver ${NAMESERVER}\noptions timeout:${QUERY_TIMEOUT_S} attempts:2\n`)
   return { rulesFile, resolvFile }
 }
 

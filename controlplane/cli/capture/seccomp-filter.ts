@@ -44,7 +44,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
  * The beginning of a command line that can make sockets of no other family, neither itself nor in its children, and then
  * becomes what follows. Throws `conflict` on a machine whose system calls are not listed here.
  */
-export function withSocketFamilies(architecture: string = process.arch): readonly string[] {
+export function seccompCommand(architecture: string = process.arch): readonly string[] {
   const machine = MACHINES[architecture]
   if (machine === undefined) {
     throw new ChaperoneError('conflict', {

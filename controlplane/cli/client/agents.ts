@@ -9,7 +9,7 @@ export const DEFAULT_AGENT = 'dev'
 export type LocalAgent = { readonly name: string; readonly proxy_url: string }
 
 /** The address of a proxy for texts, which terminals and logs keep. */
-export function withoutKey(proxyUrl: string): string {
+export function proxyOrigin(proxyUrl: string): string {
   return new URL(proxyUrl).origin
 }
 
@@ -74,7 +74,7 @@ export async function registeredAgents(gateway: ApiClient): Promise<LocalAgent[]
 }
 
 /** Waits until the local gateway decides by all that is stored now; false when it does not within the time. */
-export async function untilApplied(
+export async function waitUntilApplied(
   api: ApiClient,
   gatewayName = 'default/local',
   timeoutMs = 15_000,

@@ -6,9 +6,9 @@ import { HEADERS } from '../../../core/wire/limits.ts'
 import type { Invocation } from '../command.ts'
 import { type DataFolder, dataFolder, type RunFile, readRunFile } from '../state/data-folder.ts'
 import { lockHolder } from '../state/folder-lock.ts'
+import { realFolderPath } from '../state/folder-ownership.ts'
 import { installationFolders, requireInstallationKey } from './installation-key.ts'
-import { realFolder } from '../state/folder-ownership.ts'
-import { type Prove, serverProof } from './server-proof.ts'
+import { createServerProof, type Prove } from './server-proof.ts'
 
 export type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
 
@@ -58,13 +58,13 @@ export function createClient(
     prove,
     send,
     async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-      return refuseUnsuccessful(what, { method, path }, await send(method, path, body))
+      return requireSuccess(what, { method, path }, await send(method, path, body))
     },
     async text(path) {
       await prove()
       const response = await reach(url + path, what, { ...bounded('GET'), headers: { ...header } }, sendAs)
       const text = await response.text()
-      refuseUnsuccessful(what, { method: 'GET', path }, { status: response.status, body: asObject(text) })
+      requireSuccess(what, { method: 'GET', path }, { status: response.status, body: asObject(text) })
       return text
     },
   }
@@ -97,7 +97,7 @@ function createCertificateSend(connect: ClientCertificate): Send {
 }
 
 /** The body of a 2xx. Throws what the server said otherwise. */
-export function refuseUnsuccessful<T>(
+export function requireSuccess<T>(
   what: string,
   { method, path }: { readonly method: string; readonly path: string },
   answer: Answer,
@@ -110,7 +110,7 @@ export function refuseUnsuccessful<T>(
 export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: string): Promise<T | null> {
   const answer = await api.send('GET', path)
   if (answer.status === 403) return null
-  return refuseUnsuccessful<T>('control plane', { method: 'GET', path }, answer)
+  return requireSuccess<T>('control plane', { method: 'GET', path }, answer)
 }
 
 const TIMEOUT_MS = 15_000
@@ -144,13 +144,13 @@ function givenCredential(env: Place['env']): Credential {
 }
 
 /** What a session is kept by: of an installation on this machine its folder, because ports change owners. */
-export function sessionPlace({ env, ...place }: Place): string {
+export function sessionStoreKey({ env, ...place }: Place): string {
   const { CHAPERONE_URL: url } = env
-  return url ? confidential(url) : realFolder(place.folder.root)
+  return url ? confidential(url) : realFolderPath(place.folder.root)
 }
 
 function proofOf({ env, folder }: Place, prover: Prover, url: string): Prove {
-  return serverProof(url, prover, () => requireInstallationKey(env, folder.root))
+  return createServerProof(url, prover, () => requireInstallationKey(env, folder.root))
 }
 
 function confidential(url: string): string {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { InstallationKey } from '../../../core/wire/installation-proof.ts'
 import { sha256 } from '../../crypto/tokens.ts'
+import { realFolderPath } from '../state/folder-ownership.ts'
 import { readStateJson, removeStateFile, stateHome, writeStateFile } from '../state/state-home.ts'
-import { realFolder } from '../state/folder-ownership.ts'
 
 /**
  * Returns the file with the key of the installation in this data folder, created when it is missing. Removes the keys of
@@ -14,7 +14,7 @@ import { realFolder } from '../state/folder-ownership.ts'
 export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): string {
   removeOrphans(env)
   if (installationKey(env, root) === undefined) {
-    const made: InstallationKey = { folder: realFolder(root), key: randomBytes(32).toString('base64url') }
+    const made: InstallationKey = { folder: realFolderPath(root), key: randomBytes(32).toString('base64url') }
     writeStateFile(env, fileOf(root), `${JSON.stringify(made)}\n`)
   }
   return join(stateHome(env), fileOf(root))
@@ -23,7 +23,7 @@ export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): str
 /** Returns the key of the installation in this data folder; undefined when this user has not started it. */
 export function installationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey | undefined {
   const key = keyIn(env, fileOf(root))
-  return key?.folder === realFolder(root) ? key : undefined
+  return key?.folder === realFolderPath(root) ? key : undefined
 }
 
 /** Throws `conflict` when this user has not started the installation in this data folder. */
@@ -49,7 +49,7 @@ export function removeInstallationKey(env: NodeJS.ProcessEnv, root: string): voi
 const KEY_FILE = /^installation-[0-9a-f]{32}\.json$/
 
 function fileOf(root: string): string {
-  return `installation-${sha256(realFolder(root)).toString('hex').slice(0, 32)}.json`
+  return `installation-${sha256(realFolderPath(root)).toString('hex').slice(0, 32)}.json`
 }
 
 function removeOrphans(env: NodeJS.ProcessEnv): void {

@@ -18,7 +18,7 @@ const Answer = z.looseObject({ proof: z.string() })
  *
  * @param keyOf Throws when there is no key: then nothing is sent at all.
  */
-export function serverProof(url: string, prover: Prover, keyOf: () => InstallationKey): Prove {
+export function createServerProof(url: string, prover: Prover, keyOf: () => InstallationKey): Prove {
   let proved: Promise<void> | undefined
   return async (get) => {
     proved ??= challenge(url, prover, keyOf(), get)

@@ -1,21 +1,21 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { type ApiClient, controlPlane, refuseUnsuccessful, sessionPlace } from './client.ts'
 import type { Invocation } from '../command.ts'
-import { keepSession, keptSession } from '../sign-in/stored-sessions.ts'
+import { storedSession, storeSession } from '../sign-in/stored-sessions.ts'
+import { type ApiClient, controlPlane, requireSuccess, sessionStoreKey } from './client.ts'
 
 /**
  * The control plane as the user who signed in with `chaperone login`, else with the token of the command line. Throws
  * `conflict` when the session has ended.
  */
 export function userClient(invocation: Pick<Invocation, 'folder' | 'env'>): ApiClient {
-  const place = sessionPlace(invocation)
-  const session = keptSession(invocation.env, place)
+  const place = sessionStoreKey(invocation)
+  const session = storedSession(invocation.env, place)
   if (session === undefined) return controlPlane(invocation)
   const client = controlPlane(invocation, { cookie: `svc_session=${session.id}` })
   const send: ApiClient['send'] = async (method, path, body) => {
     const answer = await client.send(method, path, body)
     if (answer.status !== 401) return answer
-    keepSession(invocation.env, place, null)
+    storeSession(invocation.env, place, null)
     throw new ChaperoneError('conflict', {
       detail: `The session of ${session.email} has ended. Sign in again: chaperone login`,
     })
@@ -24,6 +24,6 @@ export function userClient(invocation: Pick<Invocation, 'folder' | 'env'>): ApiC
     ...client,
     send,
     call: async (method, path, body) =>
-      refuseUnsuccessful('control plane', { method, path }, await send(method, path, body)),
+      requireSuccess('control plane', { method, path }, await send(method, path, body)),
   }
 }

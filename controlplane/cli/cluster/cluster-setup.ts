@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { kubeApiOf } from '../../config.ts'
 import { createKeyring } from '../../crypto/keyring.ts'
 import { parseMasterKey } from '../../crypto/secret-files.ts'
-import { createServerAuthority } from '../../crypto/server-certificate.ts'
+import { createServerCa } from '../../crypto/server-certificate.ts'
 import { randomToken } from '../../crypto/tokens.ts'
 import { type Command, EXIT, type Invocation, text } from '../command.ts'
 import { type KubeApi, withKubeApi } from './kube-api.ts'
@@ -104,7 +104,7 @@ async function publishAuthority(
   },
 ): Promise<void> {
   const { namespace, name, masterKey, publicUrl } = given
-  const { caPem } = createServerAuthority(createKeyring(masterKey), Date.now())
+  const { caPem } = createServerCa(createKeyring(masterKey), Date.now())
   await api.call(
     'PATCH',
     `/api/v1/namespaces/${namespace}/configmaps/${name}?fieldManager=chaperone-setup&force=true`,

@@ -1,5 +1,5 @@
 import { type Check, ok, problem, warning } from '../doctor/check.ts'
-import type { DoctoredPod, PodFacts } from './pod-facts.ts'
+import type { DiagnosedPod, PodFacts } from './pod-facts.ts'
 
 const RULES = 'chaperone-rules'
 const PROXY = 'chaperone-proxy'
@@ -46,7 +46,7 @@ function layerCheck(isCaptured: boolean): Check {
 }
 
 /** What the injector found in the pod's own words. */
-function setuidChecks({ metadata }: DoctoredPod): readonly Check[] {
+function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
   if (found === undefined) return []
   const mend = 'set runAsUser in its securityContext, and never give the capabilities back'
@@ -85,7 +85,7 @@ function sidecarChecks({ pod, sidecarImage }: PodFacts, isCaptured: boolean): re
   ]
 }
 
-type Status = DoctoredPod['status']
+type Status = DiagnosedPod['status']
 
 function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   const exitCode = initContainerStatuses.find(({ name }) => name === RULES)?.state.terminated?.exitCode

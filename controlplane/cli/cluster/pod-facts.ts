@@ -11,7 +11,7 @@ const Container = z.looseObject({ name: z.string(), image: z.string().default(''
 const Texts = z.record(z.string(), z.string()).default({})
 
 /** What is read of a pod. */
-export const DoctoredPod = z.looseObject({
+export const DiagnosedPod = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: Texts, labels: Texts }),
   spec: z.looseObject({
     containers: z.array(Container),
@@ -24,7 +24,7 @@ export const DoctoredPod = z.looseObject({
     })
     .default({ phase: 'Unknown', initContainerStatuses: [] }),
 })
-export type DoctoredPod = z.infer<typeof DoctoredPod>
+export type DiagnosedPod = z.infer<typeof DiagnosedPod>
 
 const Condition = z.looseObject({
   type: z.string(),
@@ -32,7 +32,7 @@ const Condition = z.looseObject({
   reason: z.string().default(''),
   message: z.string().default(''),
 })
-export const DoctoredGateway = z.looseObject({
+export const DiagnosedGateway = z.looseObject({
   spec: z
     .looseObject({ interception: z.string().default('transparent') })
     .default({ interception: 'transparent' }),
@@ -41,10 +41,10 @@ export const DoctoredGateway = z.looseObject({
 
 /** Everything that a pod's examination goes by. */
 export type PodFacts = {
-  readonly pod: DoctoredPod
+  readonly pod: DiagnosedPod
   /** `namespace/name`; null when the pod names none. */
   readonly gatewayName: string | null
-  readonly gateway: z.infer<typeof DoctoredGateway> | null
+  readonly gateway: z.infer<typeof DiagnosedGateway> | null
   /** What the operator injects now; null when it cannot be read. */
   readonly sidecarImage: string | null
   /** Container -> which of the programs that we know are there; null where it cannot be looked into. */
@@ -68,7 +68,7 @@ export async function podFacts(
 ): Promise<PodFacts | null> {
   const found = await kubectl.object<unknown>('pod', name, ...namespace)
   if (found === null) return null
-  const pod = DoctoredPod.parse(found)
+  const pod = DiagnosedPod.parse(found)
   const gatewayName = gatewayOf(pod)
   const [place = '', short = ''] = gatewayName?.split('/') ?? []
   const [gateway, sidecarImage, programs] = await Promise.all([
@@ -79,13 +79,13 @@ export async function podFacts(
   return {
     pod,
     gatewayName,
-    gateway: gateway === null ? null : DoctoredGateway.parse(gateway),
+    gateway: gateway === null ? null : DiagnosedGateway.parse(gateway),
     sidecarImage,
     programs,
   }
 }
 
-function gatewayOf({ metadata }: DoctoredPod): string | null {
+function gatewayOf({ metadata }: DiagnosedPod): string | null {
   const named = metadata.annotations['chaperone.dev/gateway'] ?? ''
   if (named === '') return null
   return named.includes('/') ? named : `${metadata.namespace}/${named}`
@@ -100,7 +100,7 @@ async function imageOf(kubectl: Kubectl, system: string): Promise<string | null>
   return image === '' ? null : image
 }
 
-async function programsOf(kubectl: Kubectl, { metadata, spec }: DoctoredPod): Promise<PodFacts['programs']> {
+async function programsOf(kubectl: Kubectl, { metadata, spec }: DiagnosedPod): Promise<PodFacts['programs']> {
   const look = `for p in ${KNOWN_PROGRAMS.join(' ')}; do command -v $p >/dev/null 2>&1 && echo $p; done; true`
   const found = spec.containers.map(async ({ name }) => {
     const place = ['-n', metadata.namespace, '-c', name]

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { Cards, PENDING_PATH } from './approvals.ts'
+import { proxyOrigin, registeredAgents } from '../client/agents.ts'
 import { type ApiClient, controlPlane, localGateway, readIfAllowed } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 import { readRunFile } from '../state/data-folder.ts'
 import { lockHolder } from '../state/folder-lock.ts'
+import { Cards, PENDING_PATH } from './approvals.ts'
 import { manifestFindings } from './get.ts'
-import { registeredAgents, withoutKey } from '../client/agents.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
@@ -112,7 +112,7 @@ function lines(report: Report): string[] {
   return [
     `control plane  ${report.health} at ${report.base_url}${report.pid === null ? '' : ` (pid ${report.pid})`}`,
     gateway === null ? 'gateway        none (Mode B)' : `gateway        ${gatewayText(gateway)}`,
-    `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${withoutKey(proxy_url)}`).join(', ') || 'none registered'}`,
+    `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${proxyOrigin(proxy_url)}`).join(', ') || 'none registered'}`,
     `kill switch    ${stopped.join(', ') || 'nothing is stopped'}`,
     `approvals      ${pendingText(report.pending_approvals)}`,
     ...manifestLines(report),

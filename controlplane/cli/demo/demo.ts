@@ -1,18 +1,18 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { agentEnvironment } from '../run/agent-environment.ts'
 import { type ApiClient, createClient } from '../client/client.ts'
-import { type Command, EXIT, flag, type Invocation } from '../command.ts'
-import { commandName } from '../terminal/command-name.ts'
-import { type DataFolder, dataFolder, prepareDataFolder } from '../state/data-folder.ts'
-import { demoManifests } from './manifests.ts'
-import { type StandIn, startStandIn } from './mock-code-host.ts'
-import { tellStory } from './scenario.ts'
-import { type Installation, startInstallation } from '../up/installation.ts'
 import { removeInstallationKey } from '../client/installation-key.ts'
+import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 import { trafficLines } from '../commands/traffic.ts'
+import { agentEnvironment } from '../run/agent-environment.ts'
+import { type DataFolder, dataFolder, prepareDataFolder } from '../state/data-folder.ts'
+import { commandName } from '../terminal/command-name.ts'
+import { type Installation, startInstallation } from '../up/installation.ts'
 import { shellQuote } from '../up/try-command.ts'
+import { demoManifests } from './manifests.ts'
+import { type MockCodeHost, startMockCodeHost } from './mock-code-host.ts'
+import { runScenario } from './scenario.ts'
 
 export const demo: Command = {
   name: 'demo',
@@ -39,7 +39,7 @@ async function run(invocation: Invocation): Promise<number> {
   // Every one of them: npm passes on a Ctrl-C that the terminal has sent here already.
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
-  const standIn = await startStandIn()
+  const standIn = await startMockCodeHost()
   let installation: Installation | undefined
   try {
     terminal.print('Starting control plane, gateway and database in a temporary folder ...')
@@ -64,7 +64,7 @@ async function run(invocation: Invocation): Promise<number> {
 async function start(
   { env, terminal }: Invocation,
   folder: DataFolder,
-  standIn: StandIn,
+  standIn: MockCodeHost,
   signal: AbortSignal,
 ): Promise<Installation> {
   prepareDataFolder(folder)
@@ -88,7 +88,7 @@ async function start(
 async function play(
   invocation: Invocation,
   { facts }: Installation,
-  standIn: StandIn,
+  standIn: MockCodeHost,
   folder: DataFolder,
 ): Promise<void> {
   const { terminal, env } = invocation
@@ -102,7 +102,7 @@ async function play(
     // A key of the caller's has no business here.
     env: { ...env, GITHUB_TOKEN: '' },
   })
-  await tellStory({
+  await runScenario({
     api,
     standIn,
     agentEnv,

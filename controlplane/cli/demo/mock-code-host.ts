@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
 export type Seen = { readonly method: string; readonly path: string; readonly authorization: string | null }
-export type StandIn = {
+export type MockCodeHost = {
   readonly url: string
   /** Every change that arrived, oldest first; not the reads, with which the gateway fixes what a person approves. */
   readonly seen: readonly Seen[]
@@ -30,7 +30,7 @@ const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: num
 ]
 
 /** Answers the demo's requests as the code host would, and remembers what reached it. */
-export async function startStandIn(): Promise<StandIn> {
+export async function startMockCodeHost(): Promise<MockCodeHost> {
   const seen: Seen[] = []
   const server = createServer((request, response) => answer(request, response, seen))
   server.listen(0, '127.0.0.1')

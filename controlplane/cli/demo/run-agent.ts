@@ -5,10 +5,10 @@ import { NODE_OPTIONS } from '../programs/node-options.ts'
 import { programFile } from '../programs/program-files.ts'
 
 const Line = z.object({ status: z.number().int(), body: z.record(z.string(), z.unknown()).nullable() })
-export type AgentAnswer = z.infer<typeof Line>
+export type AgentResponse = z.infer<typeof Line>
 
 /** Runs one step of the agent as a process of its own, in the given environment. */
-export function runAgent(step: 'issue' | 'merge' | 'branch', env: NodeJS.ProcessEnv): Promise<AgentAnswer> {
+export function runAgent(step: 'issue' | 'merge' | 'branch', env: NodeJS.ProcessEnv): Promise<AgentResponse> {
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,

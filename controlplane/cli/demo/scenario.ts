@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
-import { cardLines, pendingApprovals, respond } from '../commands/approvals.ts'
 import type { ApiClient } from '../client/client.ts'
-import { askYesNo } from './yes-no-prompt.ts'
+import { cardLines, pendingApprovals, respond } from '../commands/approvals.ts'
 import { DEMO_CREDENTIAL } from './manifests.ts'
-import { type AgentAnswer, runAgent } from './run-agent.ts'
-import type { StandIn } from './mock-code-host.ts'
+import type { MockCodeHost } from './mock-code-host.ts'
+import { type AgentResponse, runAgent } from './run-agent.ts'
+import { promptYesNo } from './yes-no-prompt.ts'
 
 export type Stage = {
   readonly api: ApiClient
-  readonly standIn: StandIn
+  readonly standIn: MockCodeHost
   readonly agentEnv: NodeJS.ProcessEnv
   /** Approve without asking. */
   readonly isYes: boolean
@@ -22,7 +22,7 @@ export type Stage = {
 }
 
 /** The whole story; every claim is checked, and a claim that does not hold is an error. */
-export async function tellStory(stage: Stage): Promise<void> {
+export async function runScenario(stage: Stage): Promise<void> {
   await allowed(stage)
   await held(stage)
   await denied(stage)
@@ -72,7 +72,7 @@ async function decide(
     return true
   }
   say(`   Answer in the dashboard: ${approvalLink}`)
-  if (isInteractive) return await askYesNo('   or here: let it merge? [y/n] ', signal)
+  if (isInteractive) return await promptYesNo('   or here: let it merge? [y/n] ', signal)
   say(`   or from another terminal: ${approveCommand} ${id}`)
   return null
 }
@@ -114,7 +114,7 @@ async function firstPending(api: ApiClient, ended: AbortSignal): Promise<Approva
   }
 }
 
-function claim(holds: boolean, what: string, answer?: AgentAnswer): void {
+function claim(holds: boolean, what: string, answer?: AgentResponse): void {
   if (holds) return
   const got =
     answer === undefined ? '' : ` The agent was answered ${answer.status} ${JSON.stringify(answer.body)}.`

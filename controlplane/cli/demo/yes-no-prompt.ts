@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 
 /** A yes or no from the terminal; null when the signal comes first (answered elsewhere). */
-export async function askYesNo(question: string, signal: AbortSignal): Promise<boolean | null> {
+export async function promptYesNo(question: string, signal: AbortSignal): Promise<boolean | null> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     let answer: string

@@ -9,9 +9,9 @@ import { policyWarnings } from '../../../core/decision/policies/policy-warnings.
 import { ChaperoneError } from '../../../core/errors.ts'
 import { IN_FORCE_TEXT, InForce } from '../../../core/wire/operator.ts'
 import { usageError } from '../arguments.ts'
+import { waitUntilApplied } from '../client/agents.ts'
 import { type ApiClient, controlPlane, running } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, list } from '../command.ts'
-import { untilApplied } from '../client/agents.ts'
 import {
   type Checked,
   checkManifest,
@@ -101,7 +101,7 @@ async function run(invocation: Invocation): Promise<number> {
   }
   for (const file of files) put(file, manifests)
   const found = await verdicts(api, wanted)
-  const isInForce = gateway_url === null || (await untilApplied(api))
+  const isInForce = gateway_url === null || (await waitUntilApplied(api))
   if (!isInForce) terminal.warn('The gateway does not decide by it yet: chaperone status')
   return report(invocation, found)
 }

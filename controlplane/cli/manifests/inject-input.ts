@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { LineCounter } from 'yaml'
 import { ZodError } from 'zod'
-import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { InjectGateway } from '../../../core/inject/options.ts'
 import { podOf, type WorkloadPod } from '../../../core/inject/workload.ts'
@@ -11,7 +11,7 @@ import { usageError } from '../arguments.ts'
 import { type Invocation, text } from '../command.ts'
 import { checkManifest, readManifestFiles } from './manifest-files.ts'
 
-export type GivenGateways = {
+export type GatewaySource = {
   readonly gateways: readonly InjectGateway[]
   /** For pods that name no Gateway themselves. */
   readonly preset: string | undefined
@@ -20,7 +20,7 @@ export type GivenGateways = {
 }
 
 /** From `--gateway`: a file that is there, else a name. */
-export function namedGateways(invocation: Invocation, namespace: string): GivenGateways {
+export function gatewaysFromOption(invocation: Invocation, namespace: string): GatewaySource {
   const given = text(invocation, 'gateway')
   if (given === undefined) return { gateways: [], preset: undefined }
   if (existsSync(resolve(invocation.cwd, given))) return fromFile(invocation, given, namespace)
@@ -31,12 +31,12 @@ export function namedGateways(invocation: Invocation, namespace: string): GivenG
 }
 
 /** The Gateway that a name alone stands for: everything as by default, and open to whoever asks. */
-export function assumedGateway(namespace: string, name: string, by: string): InjectGateway {
+export function gatewayWithDefaults(namespace: string, name: string, by: string): InjectGateway {
   const allowedNamespaces = { agents: { from: 'Selector', names: [by] } }
   return { namespace, name, spec: GatewaySpec.parse({ allowedNamespaces }) }
 }
 
-function fromFile(invocation: Invocation, name: string, namespace: string): GivenGateways {
+function fromFile(invocation: Invocation, name: string, namespace: string): GatewaySource {
   const gateways = readManifestFiles([name], invocation.cwd).flatMap((file) => {
     const { problems } = checkManifest(file)
     if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })

@@ -12,7 +12,13 @@ import type { WorkloadPod } from '../../../core/inject/workload.ts'
 import { VERSION } from '../../version.ts'
 import { usageError } from '../arguments.ts'
 import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
-import { assumedGateway, type GivenGateways, gatewaysIn, namedGateways, podsIn } from './inject-input.ts'
+import {
+  type GatewaySource,
+  gatewaysFromOption,
+  gatewaysIn,
+  gatewayWithDefaults,
+  podsIn,
+} from './inject-input.ts'
 import { readManifestFiles } from './manifest-files.ts'
 
 export const inject: Command = {
@@ -63,7 +69,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (pods.length === 0)
     throw new ChaperoneError('conflict', { detail: 'No pod and no workload in these files.' })
   const namespace = text(invocation, 'namespace') ?? 'default'
-  const given = namedGateways(invocation, namespace)
+  const given = gatewaysFromOption(invocation, namespace)
   const gateways = [...given.gateways, ...files.flatMap((file) => gatewaysIn(file.text, namespace))]
   const results = pods.map((each) => injectOne(invocation, each, { ...given, namespace, gateways }))
   for (const { warnings } of results) for (const line of warnings) terminal.warn(line)
@@ -79,7 +85,7 @@ async function run(invocation: Invocation): Promise<number> {
   return results.some(({ isRefused }) => isRefused) ? EXIT.refused : EXIT.ok
 }
 
-type Found = GivenGateways & { readonly namespace: string }
+type Found = GatewaySource & { readonly namespace: string }
 type Result = { readonly pod: Pod | null; readonly isRefused: boolean; readonly warnings: readonly string[] }
 
 function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Result {
@@ -92,7 +98,7 @@ function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Res
     {
       gatewayOf: (within, name) =>
         gateways.find((one) => one.namespace === within && one.name === name) ??
-        (found.assumed === name ? assumedGateway(within, name, namespace) : undefined),
+        (found.assumed === name ? gatewayWithDefaults(within, name, namespace) : undefined),
       gatewaysIn: (within) => gateways.filter((one) => one.namespace === within),
     },
   )

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { explainOutput } from './error-hints.ts'
+import { describeFailureOutput } from './error-hints.ts'
 
 /** The application's role: owns its database and nothing else, so that rights bind it. Nobody else may log in. */
 export const ROLE = 'chaperone'
@@ -105,6 +105,6 @@ function runProgram(
 
 function failure(program: string, output: string): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `The embedded PostgreSQL could not be set up (${program}):\n  ${explainOutput(output)}`,
+    detail: `The embedded PostgreSQL could not be set up (${program}):\n  ${describeFailureOutput(output)}`,
   })
 }

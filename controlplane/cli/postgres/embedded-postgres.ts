@@ -5,19 +5,12 @@ import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { freePort } from './free-port.ts'
 import { type Account, postgresAccount } from './account.ts'
 import { type Binaries, installedBinaries, reachableBinaries } from './binaries.ts'
-import {
-  ensureCluster,
-  FOLDER_FD,
-  folderName,
-  programOptions,
-  ROLE,
-  resetPassword,
-} from './cluster.ts'
-import { explainOutput, isPortTaken } from './error-hints.ts'
-import { clearLeftover, isReady } from './stale-server.ts'
+import { ensureCluster, FOLDER_FD, folderName, programOptions, ROLE, resetPassword } from './cluster.ts'
+import { describeFailureOutput, isPortTaken } from './error-hints.ts'
+import { freePort } from './free-port.ts'
+import { isReady, stopStaleServer } from './stale-server.ts'
 
 export type EmbeddedPostgresOptions = {
   /** The cluster's folder; made on first start. The caller must hold a lock that covers it. */
@@ -78,7 +71,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const account = postgresAccount(options.dir)
   const binaries = reachableBinaries(options.binaries ?? installedBinaries(), account)
-  await clearLeftover(options.dir)
+  await stopStaleServer(options.dir)
   const { created } = ensureCluster(options.dir, options.password.value, { binaries, account })
   if (!created && options.password.isNew)
     resetPassword(options.dir, options.password.value, { binaries, account })
@@ -90,7 +83,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const isRetryable = !options.port && isPortTaken(started.output) && attempt < 5
     if (!isRetryable) {
       throw new ChaperoneError('conflict', {
-        detail: `The embedded PostgreSQL did not start:\n  ${explainOutput(started.output)}\n  Whole log: ${options.logFile}`,
+        detail: `The embedded PostgreSQL did not start:\n  ${describeFailureOutput(started.output)}\n  Whole log: ${options.logFile}`,
       })
     }
   }

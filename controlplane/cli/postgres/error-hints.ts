@@ -21,7 +21,7 @@ const HINTS: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /** The lines of an output that matter, and a hint when the cause is a known one. */
-export function explainOutput(output: string): string {
+export function describeFailureOutput(output: string): string {
   const lines = output
     .split('\n')
     .map((line) => line.trimEnd())

@@ -10,7 +10,7 @@ const POLL_MS = 20
  * Deals with what an earlier run left: a server of this folder that still runs is shut down, the pid file of one
  * that is gone is removed (its number may belong to somebody else by now). The caller holds the folder's lock.
  */
-export async function clearLeftover(
+export async function stopStaleServer(
   dir: string,
   timeoutMs = 10_000,
 ): Promise<'none' | 'removed' | 'stopped'> {

@@ -14,7 +14,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BuildOptions, Plugin } from 'esbuild'
 import * as z from 'zod'
-import { oneByte } from './escape-non-ascii.ts'
+import { escapeNonAscii } from './escape-non-ascii.ts'
 
 export type BundledProgram = 'controlplane' | 'operator' | 'sidecar'
 
@@ -118,7 +118,10 @@ async function make(root: string, source: Source): Promise<string> {
     outdir,
     write: false,
   })
-  const files = outputFiles.map(({ path, text }) => ({ name: relative(outdir, path), text: oneByte(text) }))
+  const files = outputFiles.map(({ path, text }) => ({
+    name: relative(outdir, path),
+    text: escapeNonAscii(text),
+  }))
   const key = sha256(files.map(({ text }) => text).join('')).slice(0, 16)
   put(join(folder, key, place), files)
   const made: Made = {

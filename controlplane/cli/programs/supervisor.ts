@@ -2,17 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 export type Restartable = { readonly exited: Promise<unknown>; stop(graceMs: number): Promise<void> }
 
-export type KeptAlive<R extends Restartable> = {
+export type Supervised<R extends Restartable> = {
   current(): R
   stop(graceMs: number): Promise<void>
 }
 
-export type KeepAliveOptions<R extends Restartable> = {
+export type SupervisorOptions<R extends Restartable> = {
   readonly first: R
   readonly start: (signal: AbortSignal) => Promise<R>
-  readonly onDeath: (exit: Awaited<R['exited']>, retryMs: number) => void
+  readonly onExit: (exit: Awaited<R['exited']>, retryMs: number) => void
   readonly onFailure: (error: unknown, retryMs: number) => void
-  readonly onBack: (running: R) => void
+  readonly onRestarted: (running: R) => void
   readonly backoffMs?: readonly [first: number, most: number]
 }
 
@@ -20,7 +20,7 @@ export type KeepAliveOptions<R extends Restartable> = {
 const HEALTHY_MS = 30_000
 
 type State<R extends Restartable> = {
-  readonly options: KeepAliveOptions<R>
+  readonly options: SupervisorOptions<R>
   readonly stopping: AbortController
   /** Waits in ms: the next one and the longest. */
   readonly mostMs: number
@@ -29,7 +29,7 @@ type State<R extends Restartable> = {
 }
 
 /** Starts a process again when it dies, waiting longer each time, until it is stopped. */
-export function keepAlive<R extends Restartable>(options: KeepAliveOptions<R>): KeptAlive<R> {
+export function supervise<R extends Restartable>(options: SupervisorOptions<R>): Supervised<R> {
   const [firstMs, mostMs] = options.backoffMs ?? [500, 30_000]
   const stopping = new AbortController()
   const state: State<R> = { options, stopping, mostMs, backoffMs: firstMs, current: options.first }
@@ -53,7 +53,7 @@ async function watch<R extends Restartable>(state: State<R>, firstMs: number): P
     if (state.stopping.signal.aborted) return
     if (performance.now() - since > HEALTHY_MS) state.backoffMs = firstMs
     let waitMs: number | null = nextWait(state)
-    state.options.onDeath(exit, waitMs)
+    state.options.onExit(exit, waitMs)
     while (waitMs !== null) waitMs = await revive(state, waitMs)
   }
 }
@@ -65,7 +65,7 @@ async function revive<R extends Restartable>(state: State<R>, waitMs: number): P
   if (stopping.signal.aborted) return null
   try {
     state.current = await options.start(stopping.signal)
-    options.onBack(state.current)
+    options.onRestarted(state.current)
     return null
   } catch (error) {
     if (stopping.signal.aborted) return null

@@ -10,7 +10,7 @@ const SHELL = /^(ba|da|k|z|a)?sh$/
  * The name of the program that runs a command: `node` for a script of Node, `python3` for one of Python, else the name
  * of the command's own file. Null for a command that is not found.
  */
-export function runtimeOf(command: string, env: NodeJS.ProcessEnv): string | null {
+export function commandRuntime(command: string, env: NodeJS.ProcessEnv): string | null {
   const file = fileOf(command, env)
   if (file === null) return null
   const interpreter = interpreterIn(firstLine(file))

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { AgentProgram } from './agent-programs.ts'
-import type { DirectConnection } from './direct-connections.ts'
 import { ungovernedOf } from '../doctor/clients.ts'
-import { runtimeOf } from './command-runtime.ts'
 import { shellQuote } from '../up/try-command.ts'
+import type { AgentProgram } from './agent-programs.ts'
+import { commandRuntime } from './command-runtime.ts'
+import type { DirectConnection } from './direct-connections.ts'
 
 /** Beside the bundled program, or in the checkout. */
 const STARTER_FOLDERS = ['./starters/', '../../../starters/'].map((path) =>
@@ -14,7 +14,7 @@ const STARTER_FOLDERS = ['./starters/', '../../../starters/'].map((path) =>
 
 /** The line before a command starts without capture: what of it the gateway does not see. */
 export function limitNotice(command: string, env: NodeJS.ProcessEnv): string {
-  const runtime = runtimeOf(command, env)
+  const runtime = commandRuntime(command, env)
   const ungoverned = runtime === null ? null : ungovernedOf(runtime, env)
   const known = ungoverned ? ` Not governed with ${runtime}: ${ungoverned}.` : ''
   return `chaperone: governs what uses the proxy variables.${known} A program that looks for a way around finds one: --capture holds it (chaperone doctor lists the limits).`

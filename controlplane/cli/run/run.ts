@@ -4,22 +4,22 @@ import { fileURLToPath } from 'node:url'
 import { TRUST_FILES } from '../../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { javaTrustStoreOf } from '../../../core/x509/java-trust-store.ts'
-import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
-import { agentProgramOf } from './agent-programs.ts'
 import { usageError } from '../arguments.ts'
 import { allowedPorts } from '../capture/allowed-ports.ts'
-import { hiddenFolders } from '../capture/masked-folders.ts'
-import { runCaptured, runInside } from '../capture/run-captured.ts'
+import { maskedFolders } from '../capture/masked-folders.ts'
+import { runCaptured, runNamespaceProcess } from '../capture/run-captured.ts'
+import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, waitUntilApplied } from '../client/agents.ts'
 import { type ApiClient, controlPlane, localGateway, running } from '../client/client.ts'
+import { createOwnerLink } from '../client/owner-link-client.ts'
 import { type Command, flag, type Invocation, isNamed, list, text } from '../command.ts'
-import { commandName } from '../terminal/command-name.ts'
 import { type RunFile, writePrivate } from '../state/data-folder.ts'
-import { type Watch, watchDirectConnections } from './direct-connections.ts'
-import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from '../client/agents.ts'
+import { commandName } from '../terminal/command-name.ts'
 import { dataOption } from '../up/next-steps.ts'
-import { newOwnerLink } from '../client/owner-link-client.ts'
-import { passThrough } from './spawn-command.ts'
+import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
+import { agentProgramOf } from './agent-programs.ts'
+import { type Watch, watchDirectConnections } from './direct-connections.ts'
 import { bypassNotice, limitNotice, starterNotice } from './run-notices.ts'
+import { spawnCommand } from './spawn-command.ts'
 
 const NODE_PRELOAD = fileURLToPath(new URL('./node-preload/preload.cjs', import.meta.url))
 
@@ -69,7 +69,7 @@ async function start(invocation: Invocation): Promise<number> {
   if (stray !== undefined)
     throw usageError(run, `${stray} stands before --: what is started, and its own words, go behind it.`)
   const { env, terminal } = invocation
-  const inside = await runInside(invocation.rest, env)
+  const inside = await runNamespaceProcess(invocation.rest, env)
   if (inside !== null) return inside
   const { folder } = invocation
   const localPorts = allowedPorts(list(invocation, 'allow-local'), { folder, env })
@@ -80,7 +80,7 @@ async function start(invocation: Invocation): Promise<number> {
   await assertUsable(await listAgents(api), name)
   await printOwnerLink(api, invocation)
   const agent = await registerAgent(localGateway(invocation), name)
-  if (!(await untilApplied(api, 'default/local', 5_000))) {
+  if (!(await waitUntilApplied(api, 'default/local', 5_000))) {
     terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
   }
   const facts = running(folder)
@@ -94,7 +94,7 @@ async function start(invocation: Invocation): Promise<number> {
   return await runCaptured({
     ...{ agent: name, key: keyIn(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
     localPorts,
-    hidden: [...hiddenFolders(env), facts.manifests],
+    hidden: [...maskedFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })
 }
@@ -120,7 +120,7 @@ async function runWatched(
   const onStart = (pid: number) => {
     watch = watchDirectConnections(pid, (connection) => tell(bypassNotice(connection)))
   }
-  const code = await passThrough(command, args, env, { onStart })
+  const code = await spawnCommand(command, args, env, { onStart })
   watch?.close()
   for (const line of later) warn(line)
   return code
@@ -147,7 +147,7 @@ function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFil
 /** Before the first agent starts: it could otherwise register as the owner and approve its own requests. */
 async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<void> {
   const { terminal, cwd, folder } = invocation
-  const link = await newOwnerLink(api, { isRequired: true })
+  const link = await createOwnerLink(api, { isRequired: true })
   if (link === null) return
   // The link to a terminal only: logs keep what a program prints.
   const how = process.stderr.isTTY

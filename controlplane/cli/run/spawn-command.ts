@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 
-export type PassThroughOptions = {
+export type SpawnCommandOptions = {
   /** Delivers a signal to the command. */
   readonly deliver?: (child: ChildProcess, signal: NodeJS.Signals) => void
   /** Called with the process id of the command once it runs. */
@@ -10,11 +10,11 @@ export type PassThroughOptions = {
 }
 
 /** The command's exit code; 128 + n when a signal ended it, 127 when it was not found, 126 when it cannot be run. */
-export function passThrough(
+export function spawnCommand(
   command: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { deliver = (child, signal) => void child.kill(signal), onStart }: PassThroughOptions = {},
+  { deliver = (child, signal) => void child.kill(signal), onStart }: SpawnCommandOptions = {},
 ): Promise<number> {
   return new Promise((resolve) => {
     // Handlers run in a later turn, when the command is there; put up after it, they would miss a signal that comes at once.
@@ -40,7 +40,7 @@ export function passThrough(
 }
 
 /** Delivers a signal to the children of a child that ignores signals itself (Linux). Without children, ends it. */
-export function toChildren(child: ChildProcess, signal: NodeJS.Signals): void {
+export function signalChildren(child: ChildProcess, signal: NodeJS.Signals): void {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === child.pid)
   for (const pid of children) process.kill(Number(pid), signal)
   if (children.length === 0) child.kill('SIGKILL')

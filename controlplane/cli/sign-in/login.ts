@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { controlPlane, sessionPlace } from '../client/client.ts'
+import { controlPlane, sessionStoreKey } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
-import { keepSession } from './stored-sessions.ts'
+import { identityProvider, oidcLogin } from './oidc-login.ts'
 import { passwordLogin } from './password-login.ts'
-import { identityProvider, providerLogin } from './oidc-login.ts'
-import { cookieOf, type SignInAnswer } from './sign-in-request.ts'
+import { cookieOf, type SignInResponse } from './sign-in-request.ts'
+import { storeSession } from './stored-sessions.ts'
 
 const Reply = z.looseObject({ user: z.looseObject({ email: z.string(), role: z.string() }) })
 
@@ -34,13 +34,11 @@ async function run(invocation: Invocation): Promise<number> {
   await prove()
   const email = text(invocation, 'email')
   const name = email === undefined ? await identityProvider(url) : null
-  const place = sessionPlace(invocation)
+  const place = sessionStoreKey(invocation)
   const answer =
-    name === null
-      ? await passwordLogin(url, { env, place, email })
-      : await providerLogin(url, { name, terminal })
+    name === null ? await passwordLogin(url, { env, place, email }) : await oidcLogin(url, { name, terminal })
   const { id, user } = sessionOf(url, answer)
-  keepSession(env, place, { id, email: user.email })
+  storeSession(env, place, { id, email: user.email })
   const facts = { email: user.email, role: user.role, url }
   terminal.print(
     flag(invocation, 'json') ? JSON.stringify(facts) : `Signed in as ${user.email} (${user.role}) at ${url}.`,
@@ -48,7 +46,7 @@ async function run(invocation: Invocation): Promise<number> {
   return EXIT.ok
 }
 
-function sessionOf(url: string, answer: SignInAnswer) {
+function sessionOf(url: string, answer: SignInResponse) {
   const id = cookieOf(answer, /^svc_session=([\w-]+)$/)?.[1]
   if (id !== undefined) return { id, user: Reply.parse(answer.body).user }
   throw new ChaperoneError('conflict', { detail: `${url} began no session` })

@@ -1,7 +1,7 @@
-import { controlPlane, sessionPlace } from '../client/client.ts'
-import { type Command, EXIT, type Invocation } from '../command.ts'
-import { keepSession, keptSession } from './stored-sessions.ts'
+import { controlPlane, sessionStoreKey } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
+import { type Command, EXIT, type Invocation } from '../command.ts'
+import { storedSession, storeSession } from './stored-sessions.ts'
 
 export const logout: Command = {
   name: 'logout',
@@ -15,8 +15,8 @@ export const logout: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { env, terminal } = invocation
   const { url } = controlPlane(invocation)
-  const place = sessionPlace(invocation)
-  const session = keptSession(env, place)
+  const place = sessionStoreKey(invocation)
+  const session = storedSession(env, place)
   if (session === undefined) {
     terminal.print(`Nobody is signed in at ${url}.`)
     return EXIT.ok
@@ -25,7 +25,7 @@ async function run(invocation: Invocation): Promise<number> {
     await userClient(invocation).call('POST', '/api/auth/logout', {})
   } finally {
     // Removed in any case: the session may have ended already.
-    keepSession(env, place, null)
+    storeSession(env, place, null)
   }
   terminal.print(`Signed ${session.email} out at ${url}.`)
   return EXIT.ok

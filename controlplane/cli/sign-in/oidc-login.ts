@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Terminal } from '../command.ts'
-import { refuse, type SignInAnswer, signInRequest } from './sign-in-request.ts'
+import { refuse, type SignInResponse, signInRequest } from './sign-in-request.ts'
 
 const Options = z.looseObject({
   identity_provider: z.looseObject({ name: z.string() }).nullable().default(null),
@@ -25,10 +25,10 @@ export async function identityProvider(url: string): Promise<string | null> {
  * Signs in through the identity provider: the user opens an address in a browser of this machine, which comes back to a
  * port on loopback with a code. Only this process has the secret that the code is exchanged with.
  */
-export async function providerLogin(
+export async function oidcLogin(
   url: string,
   { name, terminal }: { readonly name: string; readonly terminal: Terminal },
-): Promise<SignInAnswer> {
+): Promise<SignInResponse> {
   const secret = randomBytes(32).toString('base64url')
   const challenge = createHash('sha256').update(secret).digest('base64url')
   const server = createServer()
@@ -59,11 +59,11 @@ async function listen(server: Server): Promise<number> {
 type Waiting = { readonly url: string; readonly secret: string; readonly port: number }
 
 /** Other programs and pages of this machine can call the port: a code that is not of this sign-in changes nothing. */
-async function untilExchanged(server: Server, waiting: Waiting): Promise<SignInAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<SignInAnswer>()
+async function untilExchanged(server: Server, waiting: Waiting): Promise<SignInResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<SignInResponse>()
   const timer = setTimeout(() => reject(tooLate()), PATIENCE_MS)
   server.on('request', (request, reply) => {
-    const respond = (answer: SignInAnswer | null): void => {
+    const respond = (answer: SignInResponse | null): void => {
       reply.once('close', () => answer && resolve(answer))
       reply.writeHead(answer ? 200 : 400, HEADERS).end(answer ? DONE : REFUSED)
     }
@@ -79,7 +79,7 @@ const REFUSED = 'This is no answer to the sign-in at the terminal.\n'
 async function exchange(
   request: IncomingMessage,
   { url, secret, port }: Waiting,
-): Promise<SignInAnswer | null> {
+): Promise<SignInResponse | null> {
   const code = codeOf(request, port)
   if (code === null) return null
   const answer = await signInRequest(url, 'POST /api/auth/oidc/exchange', { body: { code, secret } })

@@ -1,6 +1,6 @@
 import { controlPlane } from '../client/client.ts'
-import { type Command, EXIT, flag } from '../command.ts'
 import { createOwnerLink } from '../client/owner-link-client.ts'
+import { type Command, EXIT, flag } from '../command.ts'
 
 export const ownerLink: Command = {
   name: 'owner-link',
@@ -17,8 +17,7 @@ export const ownerLink: Command = {
     if (flag(invocation, 'json')) terminal.print(JSON.stringify({ owner_link: link }))
     else
       terminal.print(
-        link ??
-          'This installation has an owner. An owner invites others on the page Users of the dashboard.',
+        link ?? 'This installation has an owner. An owner invites others on the page Users of the dashboard.',
       )
     return link === null ? EXIT.refused : EXIT.ok
   },

@@ -1,6 +1,6 @@
-import { keepDevice, keptDevice } from './stored-device-proofs.ts'
 import { openPrompt } from '../terminal/prompt.ts'
-import { cookieOf, refuse, type SignInAnswer, signInRequest } from './sign-in-request.ts'
+import { cookieOf, refuse, type SignInResponse, signInRequest } from './sign-in-request.ts'
+import { storeDeviceProof, storedDeviceProof } from './stored-device-proofs.ts'
 
 /** Signs in by e-mail address and password, which are read from the terminal. Keeps the device proof for the next time. */
 export async function passwordLogin(
@@ -10,15 +10,15 @@ export async function passwordLogin(
     readonly place: string
     readonly email: string | undefined
   },
-): Promise<SignInAnswer> {
+): Promise<SignInResponse> {
   const { env, place } = given
   const { email, password } = await credentials(given.email)
   const answer = await signInRequest(url, 'POST /api/auth/login', {
     body: { email, password },
-    cookie: keptDevice(env, place, email),
+    cookie: storedDeviceProof(env, place, email),
   })
   const [device] = cookieOf(refuse(url, answer), /^svc_device_[0-9a-f]{16}=[\w.-]+$/) ?? []
-  if (device !== undefined) keepDevice(env, place, { email, cookie: device })
+  if (device !== undefined) storeDeviceProof(env, place, { email, cookie: device })
   return answer
 }
 

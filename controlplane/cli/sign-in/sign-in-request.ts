@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
-export type SignInAnswer = {
+export type SignInResponse = {
   readonly status: number
   readonly body: unknown
   /** `name=value` of each cookie that it sets. */
@@ -12,7 +12,7 @@ export async function signInRequest(
   url: string,
   operation: `${'GET' | 'POST'} /api/auth/${string}`,
   { body, cookie }: { readonly body?: object; readonly cookie?: string | undefined } = {},
-): Promise<SignInAnswer> {
+): Promise<SignInResponse> {
   const [method = '', path = ''] = operation.split(' ')
   const answer = await reach(url, path, {
     method,
@@ -29,12 +29,12 @@ export async function signInRequest(
 }
 
 /** The match of the first cookie whose `name=value` this pattern describes. */
-export function cookieOf({ cookies }: SignInAnswer, pattern: RegExp): RegExpExecArray | undefined {
+export function cookieOf({ cookies }: SignInResponse, pattern: RegExp): RegExpExecArray | undefined {
   return cookies.map((pair) => pattern.exec(pair)).find((match) => match !== null)
 }
 
 /** Throws what the server said when it refused. */
-export function refuse(url: string, answer: SignInAnswer): SignInAnswer {
+export function refuse(url: string, answer: SignInResponse): SignInResponse {
   if (answer.status >= 200 && answer.status < 300) return answer
   const { message, error } = answer.body as { message?: unknown; error?: unknown }
   const why = [message, error].find((text) => typeof text === 'string') ?? `status ${answer.status}`

@@ -6,11 +6,11 @@ const FILE = 'devices.json'
 const Devices = z.record(z.string(), z.record(z.string(), z.string()))
 
 /** Returns the cookie that keeps the sign-ins of this terminal apart from those of strangers. */
-export function keptDevice(env: NodeJS.ProcessEnv, place: string, email: string): string | undefined {
+export function storedDeviceProof(env: NodeJS.ProcessEnv, place: string, email: string): string | undefined {
   return read(env)[place]?.[email.toLowerCase()]
 }
 
-export function keepDevice(
+export function storeDeviceProof(
   env: NodeJS.ProcessEnv,
   place: string,
   { email, cookie }: { readonly email: string; readonly cookie: string },

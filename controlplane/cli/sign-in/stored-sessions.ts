@@ -3,16 +3,16 @@ import { readStateJson, writeStateFile } from '../state/state-home.ts'
 
 /** The user's sessions, by the folder of their installation or by CHAPERONE_URL; in the home, where a data folder does not lead to them. */
 const FILE = 'sessions.json'
-const KeptSession = z.object({ id: z.string(), email: z.string() })
-const Sessions = z.record(z.string(), KeptSession)
-export type KeptSession = z.infer<typeof KeptSession>
+const StoredSession = z.object({ id: z.string(), email: z.string() })
+const Sessions = z.record(z.string(), StoredSession)
+export type StoredSession = z.infer<typeof StoredSession>
 
-export function keptSession(env: NodeJS.ProcessEnv, place: string): KeptSession | undefined {
+export function storedSession(env: NodeJS.ProcessEnv, place: string): StoredSession | undefined {
   return read(env)[place]
 }
 
 /** Keeps the session of one control plane; null removes it. */
-export function keepSession(env: NodeJS.ProcessEnv, place: string, session: KeptSession | null): void {
+export function storeSession(env: NodeJS.ProcessEnv, place: string, session: StoredSession | null): void {
   const { [place]: _replaced, ...others } = read(env)
   const sessions = session === null ? others : { ...others, [place]: session }
   writeStateFile(env, FILE, `${JSON.stringify(sessions, null, 2)}\n`)

@@ -15,8 +15,8 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { assertOwnedFolder, realFolderPath } from './folder-ownership.ts'
 import { statePath } from './state-home.ts'
-import { assertOwnFolder, realFolder } from './folder-ownership.ts'
 import { trustedFolders } from './trusted-folders.ts'
 
 /** Every path of a data folder, absolute. */
@@ -80,12 +80,12 @@ export function findDataFolder(search: Search): DataFolder {
   const folder = dataFolder(
     namedFolder(search) ?? trustedFolder(search) ?? join(statePath(search.env), 'data'),
   )
-  assertOwnData(folder)
+  assertOwnedDataFolder(folder)
   return folder
 }
 
 /** Throws `conflict` when another user owns or may change the folder or what commands believe in it. */
-export function assertOwnData(folder: DataFolder): void {
+export function assertOwnedDataFolder(folder: DataFolder): void {
   const { root, keys, run, lock, adminToken, gatewayToken, gateway, manifests, logs, caCert, caBundle } =
     folder
   const secrets = [
@@ -95,7 +95,7 @@ export function assertOwnData(folder: DataFolder): void {
     folder.operatorToken,
     folder.postgresPassword,
   ]
-  assertOwnFolder(root, [
+  assertOwnedFolder(root, [
     keys,
     run,
     lock,
@@ -134,7 +134,7 @@ function foldersUpward(cwd: string): readonly string[] {
   const found: string[] = []
   for (let dir = cwd; ; dir = dirname(dir)) {
     const inside = join(dir, FOLDER_NAME)
-    if (existsSync(inside)) found.push(realFolder(inside))
+    if (existsSync(inside)) found.push(realFolderPath(inside))
     if (dirname(dir) === dir) return found
   }
 }

@@ -11,7 +11,7 @@ const STICKY = 0o1000
  *
  * @param files Paths relative to the folder, or absolute.
  */
-export function assertOwnFolder(root: string, files: readonly string[]): void {
+export function assertOwnedFolder(root: string, files: readonly string[]): void {
   const uid = process.getuid?.()
   if (uid === undefined) return
   const existing = nearestExisting(resolve(root))
@@ -75,6 +75,6 @@ function refusal(detail: string): ChaperoneError {
 }
 
 /** The real path of a folder that exists, or the path itself. */
-export function realFolder(dir: string): string {
+export function realFolderPath(dir: string): string {
   return statSync(dir, { throwIfNoEntry: false }) === undefined ? join(resolve(dir)) : realpathSync(dir)
 }

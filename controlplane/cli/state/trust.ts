@@ -3,8 +3,8 @@ import { basename, join, resolve } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { usageError } from '../arguments.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
-import { assertOwnData, dataFolder, FOLDER_NAME } from './data-folder.ts'
-import { realFolder } from './folder-ownership.ts'
+import { assertOwnedDataFolder, dataFolder, FOLDER_NAME } from './data-folder.ts'
+import { realFolderPath } from './folder-ownership.ts'
 import { setTrustedFolders, trustedFolders } from './trusted-folders.ts'
 
 export const trust: Command = {
@@ -53,7 +53,7 @@ function list(invocation: Invocation, given: string | undefined): number {
 /** A working tree stands for the data folder in it. */
 function folderOf(dir: string): string {
   const inside = join(dir, FOLDER_NAME)
-  return realFolder(existsSync(inside) ? inside : dir)
+  return realFolderPath(existsSync(inside) ? inside : dir)
 }
 
 function add(env: NodeJS.ProcessEnv, folder: string, trusted: readonly string[]): void {
@@ -68,7 +68,7 @@ function add(env: NodeJS.ProcessEnv, folder: string, trusted: readonly string[])
       detail: `${root} is no data folder, and there is no ${FOLDER_NAME} in it. Name the data folder, or the working tree that it is in.`,
     })
   }
-  assertOwnData(dataFolder(folder))
+  assertOwnedDataFolder(dataFolder(folder))
   setTrustedFolders(env, [...trusted, folder])
 }
 

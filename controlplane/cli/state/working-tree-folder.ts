@@ -1,15 +1,15 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { assertOwnData, type DataFolder, dataFolder, FOLDER_NAME } from './data-folder.ts'
-import { realFolder } from './folder-ownership.ts'
+import { assertOwnedDataFolder, type DataFolder, dataFolder, FOLDER_NAME } from './data-folder.ts'
+import { realFolderPath } from './folder-ownership.ts'
 import { setTrustedFolders, trustedFolders } from './trusted-folders.ts'
 
 /**
  * The data folder of a working tree, for a start from there: trusted once it is made. Throws `conflict` for one that was
  * there before and is not trusted: whoever made the working tree could have put it there.
  */
-export function folderOfTree({
+export function workingTreeFolder({
   env,
   cwd,
 }: {
@@ -20,13 +20,13 @@ export function folderOfTree({
   const trusted = trustedFolders(env)
   if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) {
     mkdirSync(dir, { mode: 0o755 })
-    setTrustedFolders(env, [...trusted, realFolder(dir)])
-  } else if (!trusted.includes(realFolder(dir))) {
+    setTrustedFolders(env, [...trusted, realFolderPath(dir)])
+  } else if (!trusted.includes(realFolderPath(dir))) {
     throw new ChaperoneError('conflict', {
       detail: `${dir} was here before the first start and is not trusted. If it is yours: chaperone trust ${dir}. Otherwise remove it.`,
     })
   }
-  const folder = dataFolder(realFolder(dir))
-  assertOwnData(folder)
+  const folder = dataFolder(realFolderPath(dir))
+  assertOwnedDataFolder(folder)
   return folder
 }

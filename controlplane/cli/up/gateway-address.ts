@@ -9,7 +9,7 @@ const Gateways = z.object({
 const HOST = '127.0.0.1'
 
 /** Lets the dashboard show where the local gateway really listens. */
-export async function recordAddress(api: ApiClient, port: number): Promise<void> {
+export async function recordGatewayAddress(api: ApiClient, port: number): Promise<void> {
   const { gateways } = Gateways.parse(await api.call('GET', '/api/dashboard/gateway'))
   const local = gateways.find(({ name }) => name === 'default/local')
   if (local === undefined || (local.host === HOST && local.port === port)) return

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { base62 } from '../../../core/ids.ts'
 import { type DataFolder, ensureSecret } from '../state/data-folder.ts'
 
-export type InstallationKeys = {
+export type InstallationSecrets = {
   readonly adminToken: string
   readonly gatewayToken: string
   readonly postgresPassword: { readonly value: string; readonly isNew: boolean }
 }
 
 /** Makes what is missing, every file 0600. A folder that lost its master key says so at start, in the control plane. */
-export function ensureKeys(folder: DataFolder): InstallationKeys {
+export function ensureKeys(folder: DataFolder): InstallationSecrets {
   ensureSecret(folder.masterKey, () => randomBytes(32).toString('base64'))
   for (const file of [folder.enrolToken, folder.operatorToken]) ensureSecret(file, randomToken)
   return {

@@ -1,11 +1,4 @@
 import { rmSync } from 'node:fs'
-import { choosePort } from './choose-port.ts'
-import { type ApiClient, createClient } from '../client/client.ts'
-import { type DataFolder, prepareDataFolder, type RunFile, writePrivate } from '../state/data-folder.ts'
-import { type FolderLock, lockFolder } from '../state/folder-lock.ts'
-import { recordAddress } from './gateway-address.ts'
-import { ensureInstallationKey } from '../client/installation-key.ts'
-import { ensureKeys, type InstallationKeys } from './installation-secrets.ts'
 import {
   DEFAULT_AGENT,
   ensureDefaultAgent,
@@ -13,11 +6,18 @@ import {
   listAgents,
   registerAgent,
   registeredAgents,
-  untilApplied,
+  waitUntilApplied,
 } from '../client/agents.ts'
-import { newOwnerLink } from '../client/owner-link-client.ts'
-import { type Processes, startProcesses } from './processes.ts'
+import { type ApiClient, createClient } from '../client/client.ts'
+import { ensureInstallationKey } from '../client/installation-key.ts'
+import { createOwnerLink } from '../client/owner-link-client.ts'
 import { type Addresses, baseUrl, dashboardUrl } from '../programs/program-environment.ts'
+import { type DataFolder, prepareDataFolder, type RunFile, writePrivate } from '../state/data-folder.ts'
+import { type FolderLock, lockFolder } from '../state/folder-lock.ts'
+import { choosePort } from './choose-port.ts'
+import { recordGatewayAddress } from './gateway-address.ts'
+import { ensureKeys, type InstallationSecrets } from './installation-secrets.ts'
+import { type Processes, startProcesses } from './processes.ts'
 import { startOnPorts } from './retry-ports.ts'
 import { ensureManifests } from './starter-manifests.ts'
 
@@ -122,10 +122,10 @@ function writeRunFile(folder: DataFolder, addresses: Addresses, withGateway: boo
   return run
 }
 
-async function settle(run: RunFile, keys: InstallationKeys, warn: (line: string) => void): Promise<Facts> {
+async function settle(run: RunFile, keys: InstallationSecrets, warn: (line: string) => void): Promise<Facts> {
   const api = createClient(run.base_url, keys.adminToken, 'control plane')
   const [owner, agents] = await Promise.all([
-    newOwnerLink(api),
+    createOwnerLink(api),
     run.gateway_url === null ? [] : openAgentPorts(api, run, { keys, warn }),
   ])
   const { base_url, gateway_url, ca_file, ca_bundle_file } = run
@@ -135,15 +135,15 @@ async function settle(run: RunFile, keys: InstallationKeys, warn: (line: string)
 async function openAgentPorts(
   api: ApiClient,
   run: RunFile,
-  { keys, warn }: { readonly keys: InstallationKeys; readonly warn: (line: string) => void },
+  { keys, warn }: { readonly keys: InstallationSecrets; readonly warn: (line: string) => void },
 ): Promise<LocalAgent[]> {
   const gateway = createClient(run.gateway_url ?? '', keys.gatewayToken, 'gateway')
-  await Promise.all([ensureDefaultAgent(api), recordAddress(api, run.gateway_port ?? 0)])
+  await Promise.all([ensureDefaultAgent(api), recordGatewayAddress(api, run.gateway_port ?? 0)])
   const isUsable = (await listAgents(api)).some(
     ({ name, status }) => name === DEFAULT_AGENT && status === 'active',
   )
   if (isUsable) await registerAgent(gateway, DEFAULT_AGENT)
-  if (!(await untilApplied(api)))
+  if (!(await waitUntilApplied(api)))
     warn('The gateway has not taken over the newest configuration yet: chaperone status')
   return await registeredAgents(gateway)
 }

@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { failureReason } from '../../../core/failure-reason.ts'
 import { GATEWAY_FLAGS } from '../../../core/gateway-flags.ts'
-import { describeExit, type ProgramSpec, type RunningProgram, startProgram } from '../programs/child-process.ts'
-import type { DataFolder } from '../state/data-folder.ts'
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts'
-import type { InstallationKeys } from './installation-secrets.ts'
-import { type KeptAlive, keepAlive, type Restartable } from '../programs/supervisor.ts'
+import {
+  describeExit,
+  type ProgramSpec,
+  type RunningProgram,
+  startProgram,
+} from '../programs/child-process.ts'
 import { type BundledProgram, programBundle } from '../programs/program-bundle.ts'
 import {
   type Addresses,
@@ -14,11 +16,14 @@ import {
   operatorEnvironment,
 } from '../programs/program-environment.ts'
 import { programFile, shippedFile } from '../programs/program-files.ts'
+import { type Restartable, type Supervised, supervise } from '../programs/supervisor.ts'
+import type { DataFolder } from '../state/data-folder.ts'
+import type { InstallationSecrets } from './installation-secrets.ts'
 
 export type ProcessesOptions = {
   readonly folder: DataFolder
   readonly addresses: Addresses
-  readonly keys: InstallationKeys
+  readonly keys: InstallationSecrets
   readonly env: NodeJS.ProcessEnv
   readonly warn: (line: string) => void
 }
@@ -28,7 +33,7 @@ export type Processes = {
   stop(): Promise<void>
 }
 
-type Kept = Pick<KeptAlive<Restartable>, 'stop'>
+type Kept = Pick<Supervised<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
 
 /** Longest waits in ms before a process is killed; together below the five seconds that a stop may take. */
@@ -93,7 +98,7 @@ async function startPostgres({ folder, keys, warn }: ProcessesOptions, running: 
       port,
     })
   const first = await start(0)
-  running.postgres = keepAlive({
+  running.postgres = supervise({
     first,
     // The control plane knows this port: it has to be the same again.
     start: () => start(first.port),
@@ -111,7 +116,7 @@ async function startKept(
   const spec = await specOf(name, options)
   signal.throwIfAborted()
   const first = await startProgram(spec, signal)
-  running[name] = keepAlive({
+  running[name] = supervise({
     first,
     // The file may be another one by then: a bundle is made of the sources as they are.
     start: async (stopping) => startProgram(await specOf(name, options), stopping),
@@ -157,13 +162,13 @@ async function fileOf(program: BundledProgram, { env, warn }: ProcessesOptions):
 function announcements(title: string, logFile: string, warn: (line: string) => void) {
   const seconds = (ms: number) => `${ms / 1000} s`
   return {
-    onDeath: (exit: Parameters<typeof describeExit>[0], retryMs: number) =>
+    onExit: (exit: Parameters<typeof describeExit>[0], retryMs: number) =>
       warn(
         `The ${title} ended ${describeExit(exit)}; it is started again in ${seconds(retryMs)}. Log: ${logFile}`,
       ),
     onFailure: (error: unknown, retryMs: number) =>
       warn(`${failureReason(error)}\nNext try in ${seconds(retryMs)}.`),
-    onBack: () => warn(`The ${title} is back.`),
+    onRestarted: () => warn(`The ${title} is back.`),
   }
 }
 

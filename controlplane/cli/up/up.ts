@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { portOption, usageError } from '../arguments.ts'
+import { proxyOrigin } from '../client/agents.ts'
 import { type Command, EXIT, flag, type Invocation, isNamed, text } from '../command.ts'
+import { workingTreeFolder } from '../state/working-tree-folder.ts'
 import { commandName } from '../terminal/command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
-import { withoutKey } from '../client/agents.ts'
 import { dataOption, nextSteps } from './next-steps.ts'
 import { stopSignals } from './stop-signals.ts'
-import { folderOfTree } from '../state/working-tree-folder.ts'
-import { tryLine } from './try-command.ts'
+import { tryCommand } from './try-command.ts'
 
 export const up: Command = {
   name: 'up',
@@ -86,7 +86,7 @@ async function startUnlessStopped(
 function upOptions(invocation: Invocation): InstallationOptions {
   const { env, cwd, terminal } = invocation
   const folder =
-    flag(invocation, 'here') && !isNamed(invocation) ? folderOfTree({ env, cwd }) : invocation.folder
+    flag(invocation, 'here') && !isNamed(invocation) ? workingTreeFolder({ env, cwd }) : invocation.folder
   const manifests = text(invocation, 'manifests')
   return {
     folder,
@@ -117,7 +117,7 @@ function welcome(
     '',
     `  Dashboard        ${facts.base_url}`,
     ...becomeOwner(facts, invocation.cwd, named),
-    ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${withoutKey(proxy_url)}`),
+    ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${proxyOrigin(proxy_url)}`),
     `  Manifests        ${manifests}${starterWritten ? ' (starter set written)' : ''}`,
     `  Data and logs    ${folder.root}`,
     ...(agent === undefined
@@ -141,7 +141,7 @@ function firstSteps(facts: Facts, agent: Facts['agents'][number], next: readonly
   return [
     '',
     '  Try it: an agent deletes a repository, and is told why it may not.',
-    `    ${tryLine(agent.proxy_url, facts.ca_file)}`,
+    `    ${tryCommand(agent.proxy_url, facts.ca_file)}`,
     '',
     '  Next, in another terminal:',
     ...next.map((line) => `    ${line}`),

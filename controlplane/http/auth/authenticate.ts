@@ -3,14 +3,14 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { isLoopback } from '../../../core/loopback.ts'
 import { isRight, type Right } from '../../../core/wire/rights.ts'
 import { matchesHash } from '../../crypto/tokens.ts'
-import { authenticateGateway, type IdentifyGateway, isForUs } from './gateway-auth.ts'
-import { type CertificateSubject, certificateSubject } from './client-certificate.ts'
 import { refuseForeignOrigin } from '../origin.ts'
+import type { Principal, Route, RouteAuth } from '../route.ts'
+import { type CertificateSubject, certificateSubject } from './client-certificate.ts'
+import { authenticateGateway, hasOurAudience, type IdentifyGateway } from './gateway-auth.ts'
 import { type OwnerTokenDeps, ownerTokenRestriction } from './owner-token.ts'
 import { pageSecretOf } from './page-secret.ts'
 import { refuseRestricted, restrictionOf } from './restriction.ts'
 import { requireRight } from './rights.ts'
-import type { Principal, Route, RouteAuth } from '../route.ts'
 import { sessionCookies } from './session-cookie.ts'
 
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
@@ -124,7 +124,7 @@ async function operator(
   if (matchesHash(token, operatorTokenHash)) return { kind: 'operator' }
   const { operatorToken = null } = identify
   const isVouchedFor =
-    operatorToken !== null && isForUs(token) && (await operatorToken(token, request.ip, isUrgent))
+    operatorToken !== null && hasOurAudience(token) && (await operatorToken(token, request.ip, isUrgent))
   if (isVouchedFor) return { kind: 'operator' }
   const what = operatorToken === null ? '' : ", or the operator's projected ServiceAccount token"
   throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)

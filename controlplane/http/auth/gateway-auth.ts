@@ -23,13 +23,13 @@ export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; read
  * Identity comes from the token alone. `isFresh`: the cluster reviews the token, whatever is cached. Undefined for a
  * token of no pod; throws `not_ready` and later `forbidden` for a pod that the operator has not reported.
  */
-export type IdentifyPod = (token: string, from: PresentedBy) => Promise<PodPrincipal | undefined>
+export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 
 /**
  * `address`: of the caller, which limits how many unknown tokens it may present. `isUrgent`: answer soon, if need be by the
  * last review of the token.
  */
-export type PresentedBy = {
+export type TokenPresenter = {
   readonly isFresh: boolean
   readonly isUrgent?: boolean
   readonly address: string
@@ -64,7 +64,7 @@ async function find(
   token: string,
   { identify: { gatewayToken, podToken = null }, isUrgent }: GatewayCall,
 ): Promise<Omit<GatewayPrincipal, 'kind' | 'processId'> | undefined> {
-  if (podToken === null || !isForUs(token)) {
+  if (podToken === null || !hasOurAudience(token)) {
     const gateway = await gatewayToken(token, isUrgent, request.ip)
     if (gateway === undefined) return undefined
     const { id, ...known } = gateway
@@ -77,7 +77,7 @@ async function find(
 }
 
 /** A look at a token before the cluster is asked about it: noise costs nothing, and proves nothing either. */
-export function isForUs(token: string): boolean {
+export function hasOurAudience(token: string): boolean {
   const parts = token.split('..')
   if (parts.length !== 3 || token.length > 8_192) return false
   try {

@@ -9,7 +9,7 @@ export type Reached = {
 }
 
 /** Reports whether only this machine reaches the control plane, as far as its settings say. */
-export function isOnlyHere({ host, publicUrl, trustedProxies }: Reached): boolean {
+export function isLoopbackOnly({ host, publicUrl, trustedProxies }: Reached): boolean {
   const isPublic = publicUrl !== null && !isLoopback(new URL(publicUrl).hostname)
   return isLoopback(host) && !isPublic && trustedProxies.length === 0
 }

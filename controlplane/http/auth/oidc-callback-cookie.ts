@@ -14,7 +14,7 @@ export function cookieValues(request: FastifyRequest, name: string): readonly st
  * `Set-Cookie` for the browser that goes to the identity provider, or for its removal (null). `Lax`, because the provider
  * sends the browser back from its own site. `Secure` behind TLS.
  */
-export function setCallbackCookie(
+export function setOidcCallbackCookie(
   name: string,
   cookie: { readonly value: string; readonly maxAgeS: number } | null,
   isSecure: boolean,

@@ -82,7 +82,7 @@ export async function requireRight(user: User, right: Right, isNamespaced: boole
  *
  * @param given Where the caller has the right of the route.
  */
-export async function requireAlso(
+export async function requireAdditionalRight(
   principal: Principal,
   right: Right,
   { given, isNamespaced }: { readonly given: Namespaces; readonly isNamespaced: boolean },
@@ -101,7 +101,7 @@ export function visibleRecords({
   readonly principal: Principal
   readonly namespaces: Namespaces
 }): () => Promise<Namespaces> {
-  return () => requireAlso(principal, 'records/get', { given, isNamespaced: true })
+  return () => requireAdditionalRight(principal, 'records/get', { given, isNamespaced: true })
 }
 
 type Found = { readonly namespaces: Exclude<Namespaces, 'all'>; readonly isNamespaced: boolean }

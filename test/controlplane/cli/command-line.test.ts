@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
-import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/state/data-folder.ts'
 import { acknowledgement } from '../../../controlplane/cli/commands/kill.ts'
-import { printable } from '../../../controlplane/cli/terminal/table.ts'
 import { trafficLine } from '../../../controlplane/cli/commands/traffic.ts'
+import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/state/data-folder.ts'
+import { printable } from '../../../controlplane/cli/terminal/table.ts'
 import { shellQuote } from '../../../controlplane/cli/up/try-command.ts'
 
 let root: string
@@ -451,16 +451,16 @@ tests:
 
 describe('a governed command', () => {
   const MODULE = new URL('../../../controlplane/cli/run/spawn-command.ts', import.meta.url).href
-  const passThrough = (command: string, args: readonly string[]) =>
+  const spawnCommand = (command: string, args: readonly string[]) =>
     spawn(process.execPath, [
       '--input-type=module',
       '-e',
-      `const { passThrough } = await import(${JSON.stringify(MODULE)})
-      process.exitCode = await passThrough(${JSON.stringify(command)}, ${JSON.stringify(args)}, process.env)`,
+      `const { spawnCommand } = await import(${JSON.stringify(MODULE)})
+      process.exitCode = await spawnCommand(${JSON.stringify(command)}, ${JSON.stringify(args)}, process.env)`,
     ])
 
   it('gets standard input, and gives its output and exit code', async () => {
-    const child = passThrough('sh', ['-c', 'read line; echo "got $line"; exit 7'])
+    const child = spawnCommand('sh', ['-c', 'read line; echo "got $line"; exit 7'])
     child.stdin.end('hello\n')
     const [chunk] = (await once(child.stdout, 'data')) as [Buffer]
     expect(String(chunk)).toBe('got hello\n')
@@ -468,14 +468,14 @@ describe('a governed command', () => {
   })
 
   it('gets SIGTERM, and its death by a signal is told as 128 plus the number', async () => {
-    const child = passThrough('sh', ['-c', 'echo ready; while :; do sleep 0.05; done'])
+    const child = spawnCommand('sh', ['-c', 'echo ready; while :; do sleep 0.05; done'])
     await once(child.stdout, 'data')
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([143, null])
   })
 
   it('is reported with 127 when there is no such command', async () => {
-    const child = passThrough('no-such-command-here', [])
+    const child = spawnCommand('no-such-command-here', [])
     const [chunk] = (await once(child.stderr, 'data')) as [Buffer]
     expect(String(chunk)).toContain('no-such-command-here')
     expect(await once(child, 'exit')).toEqual([127, null])

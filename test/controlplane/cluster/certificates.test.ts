@@ -5,7 +5,7 @@ import pg from 'pg'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
-import { createServerAuthority } from '../../../controlplane/crypto/server-certificate.ts'
+import { createServerCa } from '../../../controlplane/crypto/server-certificate.ts'
 import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
@@ -116,7 +116,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
     await rm(folder, { recursive: true, force: true })
   }, 60_000)
 
-  const serverCa = createServerAuthority(createKeyring(Buffer.from('ab'.repeat(32), 'hex')), Date.now()).caPem
+  const serverCa = createServerCa(createKeyring(Buffer.from('ab'.repeat(32), 'hex')), Date.now()).caPem
   async function ask(
     identity: { readonly cert: string; readonly key: string } | null,
     headers: Record<string, string>,

@@ -6,10 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
-import {
-  createServerAuthority,
-  issueServerCertificate,
-} from '../../../controlplane/crypto/server-certificate.ts'
+import { createServerCa, issueServerCertificate } from '../../../controlplane/crypto/server-certificate.ts'
 
 /** The little of an API server that the command speaks to: a Secret, a ConfigMap, and what it answers on purpose. */
 type Stored = {
@@ -27,7 +24,7 @@ let close: () => Promise<void>
 beforeEach(async () => {
   stored = { secret: null, ownerLink: null, configMap: null, calls: [], status: null }
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-setup-'))
-  const authority = createServerAuthority(createKeyring(Buffer.alloc(32, 1)), Date.now())
+  const authority = createServerCa(createKeyring(Buffer.alloc(32, 1)), Date.now())
   const server = createServer(
     issueServerCertificate(authority, ['127.0.0.1'], Date.now()),
     (request, response) => {

@@ -8,10 +8,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../../controlplane/config.ts'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
-import {
-  createServerAuthority,
-  issueServerCertificate,
-} from '../../../controlplane/crypto/server-certificate.ts'
+import { createServerCa, issueServerCertificate } from '../../../controlplane/crypto/server-certificate.ts'
 import { openTls } from '../../../controlplane/http/tls.ts'
 
 const keyring = createKeyring(Buffer.alloc(32, 7))
@@ -44,16 +41,16 @@ async function serve(config: Parameters<typeof openTls>[0]): Promise<number> {
 test('whoever trusts the authority of the master key trusts every replica, and nobody else is trusted', async () => {
   const port = await serve({ hosts: HOSTS })
   // Another process with the same master key makes the same authority.
-  const { caPem } = createServerAuthority(createKeyring(Buffer.alloc(32, 7)), Date.now() - 86_400_000)
+  const { caPem } = createServerCa(createKeyring(Buffer.alloc(32, 7)), Date.now() - 86_400_000)
   expect(await visit(port, caPem, HOSTS[0])).toBe('DNS:control.chaperone.svc, IP Address:127.0.0.1')
   expect(await visit(port, caPem, 'other.chaperone.svc')).toBe('ERR_TLS_CERT_ALTNAME_INVALID')
-  const stranger = createServerAuthority(createKeyring(Buffer.alloc(32, 8)), Date.now()).caPem
+  const stranger = createServerCa(createKeyring(Buffer.alloc(32, 8)), Date.now()).caPem
   expect(await visit(port, stranger, HOSTS[0])).not.toContain('DNS:')
   expect(await visit(port, rootCertificates.join('\n'), HOSTS[0])).not.toContain('DNS:')
 })
 
 test('the authority of servers may sign no other authority', () => {
-  const root = new X509Certificate(createServerAuthority(keyring, Date.now()).caPem)
+  const root = new X509Certificate(createServerCa(keyring, Date.now()).caPem)
   expect(root.ca).toBe(true)
   expect(root.subject).toMatch(/^O=Chaperone\nCN=Chaperone control plane [0-9a-f]{8}$/)
 })
@@ -61,7 +58,7 @@ test('the authority of servers may sign no other authority', () => {
 test('a certificate of one’s own is served as it lies there, and a missing file says which setting names it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const authority = createServerAuthority(keyring, Date.now())
+  const authority = createServerCa(keyring, Date.now())
   const { cert, key } = issueServerCertificate(authority, ['own.example.com'], Date.now())
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
   await expect(openTls(files, { keyring, log })).rejects.toThrow(/^TLS_CERT_FILE: cannot read .*ENOENT/)
@@ -80,7 +77,7 @@ test('settings that cannot be are refused by name', () => {
 test('a key that does not belong to the certificate is refused at the start', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const { cert } = issueServerCertificate(createServerAuthority(keyring, Date.now()), ['a.test'], Date.now())
+  const { cert } = issueServerCertificate(createServerCa(keyring, Date.now()), ['a.test'], Date.now())
   const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
   await writeFile(files.certFile, cert)

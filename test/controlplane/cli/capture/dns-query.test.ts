@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decode, encode } from 'dns-packet'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { askGateway } from '../../../../controlplane/cli/capture/dns-query.ts'
+import { forwardQuery } from '../../../../controlplane/cli/capture/dns-query.ts'
 
 const QUERY = encode({ type: 'query', id: 77, questions: [{ type: 'A', name: 'api.example.com' }] })
 const ANSWER = encode({ type: 'response', id: 77, questions: [{ type: 'A', name: 'api.example.com' }] })
@@ -36,7 +36,7 @@ const dial = () => {
   dials++
   return connect(path())
 }
-const ask = (timeoutMs: number) => askGateway(dial, Buffer.from(QUERY), timeoutMs)
+const ask = (timeoutMs: number) => forwardQuery(dial, Buffer.from(QUERY), timeoutMs)
 
 test('an answer that comes byte by byte is passed on whole', async () => {
   await gateway((socket) => {
@@ -77,6 +77,6 @@ test.each([
 test.each([[Buffer.alloc(0)], [Buffer.from([1, 2, 3])]])(
   'what is too short for a query has an empty answer: %o',
   async (bytes) => {
-    expect(await askGateway(dial, bytes, 100)).toEqual(Buffer.alloc(0))
+    expect(await forwardQuery(dial, bytes, 100)).toEqual(Buffer.alloc(0))
   },
 )

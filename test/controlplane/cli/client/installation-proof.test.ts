@@ -6,9 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runCli } from '../../../../controlplane/cli/cli.ts'
+import {
+  ensureInstallationKey,
+  installationKey,
+} from '../../../../controlplane/cli/client/installation-key.ts'
+import { storeSession } from '../../../../controlplane/cli/sign-in/stored-sessions.ts'
 import { lockFolder } from '../../../../controlplane/cli/state/folder-lock.ts'
-import { ensureInstallationKey, installationKey } from '../../../../controlplane/cli/client/installation-key.ts'
-import { keepSession } from '../../../../controlplane/cli/sign-in/stored-sessions.ts'
 import { type InstallationKey, proofMessage } from '../../../../core/wire/installation-proof.ts'
 
 let root: string
@@ -145,8 +148,8 @@ describe.each(COMMANDS.map((args) => [args.join(' '), args] as const))('chaperon
   test('sends nothing to a server whose folder has no key in the home', async () => {
     const fake = await plantedInstallation(() => null)
     writeFileSync(join(root, 'secret.yaml'), SECRET)
-    keepSession(env, fake.data, { id: 'kept-session-id', email: 'a@b.c' })
-    keepSession(env, fake.url, { id: 'kept-session-id', email: 'a@b.c' })
+    storeSession(env, fake.data, { id: 'kept-session-id', email: 'a@b.c' })
+    storeSession(env, fake.url, { id: 'kept-session-id', email: 'a@b.c' })
     const [name = '', ...rest] = args
     const ran = await cli([name, '--data', fake.data, ...rest])
     fake.close()
@@ -163,7 +166,7 @@ describe.each(COMMANDS.map((args) => [args.join(' '), args] as const))('chaperon
     })
     ensureInstallationKey(env, fake.data)
     writeFileSync(join(root, 'secret.yaml'), SECRET)
-    keepSession(env, fake.data, { id: 'kept-session-id', email: 'a@b.c' })
+    storeSession(env, fake.data, { id: 'kept-session-id', email: 'a@b.c' })
     const [name = '', ...rest] = args
     const ran = await cli([name, '--data', fake.data, ...rest])
     fake.close()

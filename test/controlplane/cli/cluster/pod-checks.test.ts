@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { podChecks } from '../../../../controlplane/cli/cluster/pod-checks.ts'
 import {
-  DoctoredGateway,
-  DoctoredPod,
+  DiagnosedGateway,
+  DiagnosedPod,
   type PodFacts,
 } from '../../../../controlplane/cli/cluster/pod-facts.ts'
 
@@ -24,7 +24,7 @@ function facts({
   conditions = [{ type: 'Ready', status: 'True' }],
   programs = ['node'],
 }: Changes = {}): PodFacts {
-  const pod = DoctoredPod.parse({
+  const pod = DiagnosedPod.parse({
     metadata: { name: 'bot-1', namespace: 'team', annotations, labels },
     spec: {
       containers: [{ name: 'agent', image: 'node:24' }],
@@ -44,7 +44,7 @@ function facts({
   return {
     pod,
     gatewayName: 'chaperone.dev/gateway' in annotations ? 'team/main' : null,
-    gateway: DoctoredGateway.parse({ status: { conditions } }),
+    gateway: DiagnosedGateway.parse({ status: { conditions } }),
     sidecarImage: IMAGE,
     programs: new Map([['agent', programs]]),
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { keepAlive } from '../../../../controlplane/cli/programs/supervisor.ts'
+import { supervise } from '../../../../controlplane/cli/programs/supervisor.ts'
 
 type Fake = { readonly exited: Promise<string>; stop(): Promise<void>; die(how: string): void }
 
@@ -16,12 +16,12 @@ function setup(start: () => Promise<Fake>) {
     said.push(line)
     for (const wake of waiters.splice(0)) wake()
   }
-  const kept = keepAlive({
+  const kept = supervise({
     first,
     start,
-    onDeath: (exit, ms) => say(`died ${exit}, again in ${ms}`),
+    onExit: (exit, ms) => say(`died ${exit}, again in ${ms}`),
     onFailure: (error, ms) => say(`failed ${(error as Error).message}, again in ${ms}`),
-    onBack: () => say('back'),
+    onRestarted: () => say('back'),
     backoffMs: [1, 4],
   })
   const until = async (line: string) => {

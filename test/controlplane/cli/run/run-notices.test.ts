@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandRuntime } from '../../../../controlplane/cli/run/command-runtime.ts'
 import { bypassNotice, limitNotice } from '../../../../controlplane/cli/run/run-notices.ts'
-import { runtimeOf } from '../../../../controlplane/cli/run/command-runtime.ts'
 
 let dir: string
 const program = (name: string, text: string) => {
@@ -45,12 +45,12 @@ test.each([
   ['missing', null],
   ['', null],
 ])('%o runs on %o', (command, runtime) => {
-  expect(runtimeOf(command, env())).toBe(runtime)
+  expect(commandRuntime(command, env())).toBe(runtime)
 })
 
 test('a command may be a path, and PATH may be missing', () => {
-  expect(runtimeOf(join(dir, 'gemini'), {})).toBe('node')
-  expect(runtimeOf('gemini', {})).toBeNull()
+  expect(commandRuntime(join(dir, 'gemini'), {})).toBe('node')
+  expect(commandRuntime('gemini', {})).toBeNull()
 })
 
 test('one line names what is not governed of the runtime of the command', () => {

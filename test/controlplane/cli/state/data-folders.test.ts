@@ -19,17 +19,20 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runCli } from '../../../../controlplane/cli/cli.ts'
 import {
-  assertOwnData,
+  ensureInstallationKey,
+  installationKey,
+} from '../../../../controlplane/cli/client/installation-key.ts'
+import {
+  assertOwnedDataFolder,
   dataFolder,
   findDataFolder,
   prepareDataFolder,
   writePrivate,
 } from '../../../../controlplane/cli/state/data-folder.ts'
 import { lockFolder } from '../../../../controlplane/cli/state/folder-lock.ts'
-import { ensureInstallationKey, installationKey } from '../../../../controlplane/cli/client/installation-key.ts'
+import { workingTreeFolder } from '../../../../controlplane/cli/state/working-tree-folder.ts'
 import { ensureKeys } from '../../../../controlplane/cli/up/installation-secrets.ts'
 import { ensureManifests } from '../../../../controlplane/cli/up/starter-manifests.ts'
-import { folderOfTree } from '../../../../controlplane/cli/state/working-tree-folder.ts'
 import { createInstallationProof } from '../../../../controlplane/crypto/installation-proof.ts'
 
 let root: string
@@ -334,13 +337,13 @@ describe('a data folder that others may change', () => {
 test('what a start makes is accepted where files are writable by the group', async () => {
   const before = process.umask(0o002)
   try {
-    const tree = folderOfTree({ env, cwd: makeTree('checkout') })
+    const tree = workingTreeFolder({ env, cwd: makeTree('checkout') })
     for (const folder of [tree, dataFolder(join(root, 'some', 'data'))]) {
       prepareDataFolder(folder)
       ensureKeys(folder)
       const lock = await lockFolder(folder.lock)
       ensureManifests(folder.manifests)
-      expect(() => assertOwnData(folder)).not.toThrow()
+      expect(() => assertOwnedDataFolder(folder)).not.toThrow()
       lock.release()
     }
   } finally {
@@ -352,9 +355,9 @@ describe('a start from a working tree', () => {
   test('makes the folder there, and every command in the tree finds it', () => {
     const tree = makeTree('checkout')
     const own = join(tree, '.chaperone')
-    expect(folderOfTree({ env, cwd: tree }).root).toBe(realpathSync(own))
+    expect(workingTreeFolder({ env, cwd: tree }).root).toBe(realpathSync(own))
     expect(find(makeTree('checkout', 'src'))).toEqual({ folder: realpathSync(own), warnings: [] })
-    expect(folderOfTree({ env, cwd: tree }).root).toBe(realpathSync(own))
+    expect(workingTreeFolder({ env, cwd: tree }).root).toBe(realpathSync(own))
   })
 
   test.each([
@@ -365,7 +368,9 @@ describe('a start from a working tree', () => {
   ])('refuses %s that was there before, with the remedy', (_what, plant) => {
     const tree = makeTree('clone')
     plant(join(tree, '.chaperone'))
-    expect(() => folderOfTree({ env, cwd: tree })).toThrow(/not trusted.*chaperone trust|cannot be used/s)
+    expect(() => workingTreeFolder({ env, cwd: tree })).toThrow(
+      /not trusted.*chaperone trust|cannot be used/s,
+    )
     expect(find(tree).folder).toBe(home())
   })
 

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { Agent, request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKeyring } from '../../../../controlplane/crypto/keyring.ts'
-import { createServerAuthority } from '../../../../controlplane/crypto/server-certificate.ts'
+import { createServerCa } from '../../../../controlplane/crypto/server-certificate.ts'
 import { certificateSubject } from '../../../../controlplane/http/auth/client-certificate.ts'
 import { clientCaOptions, openTls } from '../../../../controlplane/http/tls.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -13,7 +13,7 @@ import { createTestCa, type TestClient } from '../../../support/test-ca.ts'
 type Identity = { readonly cert: string; readonly key: string }
 
 const keyring = createKeyring(Buffer.alloc(32, 7))
-const ca = createServerAuthority(keyring, Date.now()).caPem
+const ca = createServerCa(keyring, Date.now()).caPem
 const people = createTestCa('people')
 const strangers = createTestCa('people')
 const CALLER = { 'x-service-caller': 'certificate' }

@@ -1,0 +1,180 @@
+import { randomBytes, X509Certificate } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createGatewayCa } from '../../../controlplane/crypto/gateway-ca.ts'
+import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { isPermitted, namesPermittedBy } from '../../../core/x509/name-constraints.ts'
+import { createPodAuthority, type PodAuthority } from '../../../sidecar/tls/pod-ca.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const authority = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
+const log = { info() {}, warn() {} }
+let dir = ''
+let pod: PodAuthority
+/** What the control plane permits; null: it does not answer. */
+let hosts: readonly string[] | null
+let issued = 0
+let signed = 0
+/** How far the clock of the pod is ahead. */
+let aheadMs = 0
+/** For how long certificates are valid from now on. */
+let lifeMs = 86_400_000
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'pod-authority-'))
+  hosts = ['api.example']
+  issued = 0
+  signed = 0
+  aheadMs = 0
+  lifeMs = 86_400_000
+  pod = create()
+})
+afterEach(async () => {
+  pod.close()
+  await rm(dir, { recursive: true })
+})
+
+function create(): PodAuthority {
+  return createPodAuthority({
+    name: 'team/bot',
+    sign(request) {
+      if (hosts === null) return Promise.reject(new Error('no control plane'))
+      signed++
+      const terms = { subject: 'team/bot', hosts, nowMs: Date.now() - 86_400_000 + lifeMs }
+      return Promise.resolve(authority.issue(request, terms).chain)
+    },
+    own: {
+      certFile: join(dir, 'ca.crt'),
+      keyFile: join(dir, 'ca.key'),
+      bundleFile: join(dir, 'bundle.crt'),
+    },
+    onIssued: () => issued++,
+    random: () => 0,
+    nowMs: () => Date.now() + aheadMs,
+    log,
+  })
+}
+
+function issuerOf(host: string): 'control plane' | 'pod' {
+  const [leaf = '', intermediate] =
+    pod.authority.mint(host).cert.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? []
+  if (intermediate === undefined) return 'pod'
+  const above = new X509Certificate(intermediate)
+  expect(new X509Certificate(leaf).verify(above.publicKey)).toBe(true)
+  // A leaf outside of the constraints would be refused by every client.
+  expect(isPermitted(namesPermittedBy(above.raw) ?? [], host)).toBe(true)
+  return 'control plane'
+}
+
+test('terminated hosts are below the control plane, all other names below a root that only this pod trusts', async () => {
+  const [shared, own, ...more] = await pod.ready(1_000)
+  expect(more).toEqual([])
+  expect(shared).toBe(authority.caPem)
+  expect(own).not.toBe(shared)
+  expect(issuerOf('api.example')).toBe('control plane')
+  for (const host of ['unknown.example', 'xapi.example', '192.0.2.1', '::1', 'a_b.example'])
+    expect(issuerOf(host)).toBe('pod')
+})
+
+test('the root of the pod is the same after a restart, and its key is readable for its owner only', async () => {
+  const [, own] = await pod.ready(1_000)
+  pod.close()
+  pod = create()
+  expect((await pod.ready(1_000))[1]).toBe(own)
+})
+
+test('another set of hosts gets another certificate; the same set, in another order, does not', async () => {
+  hosts = ['b.example', 'a.example']
+  await pod.ready(1_000)
+  pod.cover(['a.example', 'b.example'])
+  expect(signed).toBe(1)
+  hosts = ['a.example', 'new.example']
+  pod.cover(['a.example', 'new.example'])
+  // The agent can reach the new host before.
+  expect(issuerOf('new.example')).toBe('pod')
+  await eventually('reissued', () => issued === 2 || null)
+  expect(issuerOf('new.example')).toBe('control plane')
+  expect(issuerOf('b.example')).toBe('pod')
+})
+
+test('a control plane that is behind is asked again until it permits the hosts', async () => {
+  await pod.ready(1_000)
+  pod.cover(['api.example', 'new.example'])
+  await eventually('asked', () => signed >= 3 || null)
+  expect(issuerOf('new.example')).toBe('pod')
+  hosts = ['api.example', 'new.example']
+  await eventually('permitted', () => issuerOf('new.example') === 'control plane' || null)
+  const last = signed
+  pod.cover(['api.example', 'new.example'])
+  expect(signed).toBe(last)
+})
+
+test('a change during the back-off of another one is requested at once', async () => {
+  await pod.ready(1_000)
+  pod.cover(['one.example'])
+  await eventually('asked', () => signed >= 3 || null)
+  hosts = ['two.example']
+  pod.cover(['two.example'])
+  // The back-off at hand is 2 s.
+  await eventually('permitted', () => issuerOf('two.example') === 'control plane' || null, 1_500)
+})
+
+test('without a control plane every name is below the root of the pod, also once it is back', async () => {
+  hosts = null
+  expect(await pod.ready(0)).toHaveLength(1)
+  pod.cover(['api.example'])
+  expect(issuerOf('api.example')).toBe('pod')
+  hosts = ['api.example']
+  expect(issued).toBe(0)
+})
+
+test.each([
+  ['none.invalid'],
+  ['255.255.255.255'],
+  ['x.none.invalid', 'invalid'],
+  [
+    'none.invalid',
+    '255.255.255.255',
+    'api.example',
+    '0.0.0.0',
+    '::ffff:255.255.255.255',
+    'a_b.example',
+    '1.2.3',
+  ],
+])('hosts that are no names of a constraint cause one certificate: %s', async (...wanted) => {
+  hosts = wanted
+  await pod.ready(1_000)
+  pod.cover(wanted)
+  await eventually('issued', () => issued >= 1 || null)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(signed).toBe(1)
+  // Two of them have names: they are shown below the one root or the other, as clients accept it.
+  for (const host of wanted) issuerOf(host)
+})
+
+test('an intermediate that has expired signs nothing: all names are below the root of the pod', async () => {
+  await pod.ready(1_000)
+  expect(issuerOf('api.example')).toBe('control plane')
+  aheadMs = 86_400_000 - 60_000
+  expect(issuerOf('api.example')).toBe('control plane')
+  aheadMs = 86_400_000 + 60_000
+  expect(issuerOf('api.example')).toBe('pod')
+})
+
+test('a certificate that has expired already is not requested again at once', async () => {
+  lifeMs = -1_000
+  await pod.ready(1_000)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(signed).toBe(1)
+  expect(issuerOf('api.example')).toBe('pod')
+})
+
+test('a lost control plane takes no host away that was permitted', async () => {
+  await pod.ready(1_000)
+  hosts = null
+  pod.cover(['api.example', 'new.example'])
+  expect(issuerOf('api.example')).toBe('control plane')
+  expect(issuerOf('new.example')).toBe('pod')
+})
