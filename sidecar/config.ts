@@ -3,7 +3,7 @@ import { PROXY_ENV, VOLUMES } from '../core/capture/pod-contract.ts'
 import { isConfidential } from '../core/loopback.ts'
 import { REFUSAL_LIMITS } from '../core/state/refusal-limits.ts'
 import { LIMITS } from '../core/wire/limits.ts'
-import type { ConnectionSettings } from './connection-limits.ts'
+import type { ConnectionSettings } from './process/connection-limits.ts'
 
 export type GatewayConfig = {
   readonly host: string

@@ -1,10 +1,10 @@
 import type { TrafficRecord } from '../core/record.ts'
-import type { Recent } from './admin/recent.ts'
+import type { Recent } from './admin/recent-records.ts'
+import type { UnlistedPorts } from './capture/unlisted-ports.ts'
+import { Roster } from './collections/registry.ts'
 import type { Metrics } from './metrics.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { EventPort } from './pipeline/ports.ts'
-import { Roster } from './roster.ts'
-import type { UnlistedPorts } from './unlisted-ports.ts'
 
 export type EventsDeps = {
   readonly metrics: Metrics

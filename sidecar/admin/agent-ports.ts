@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { isErrno } from '../journal/errno.ts'
+import { isErrno } from '../journal/segments/errno.ts'
 import type { KeyedPlace } from '../pipeline/exchange.ts'
 
 /** Ports that belong to one agent each. The same name has the same port, also after a restart. */

@@ -1,8 +1,8 @@
 import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { CommandReply } from '../../core/wire/commands.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
-import type { KillForwarding } from '../control/kill-forwarding.ts'
-import type { KillState } from '../control/kill-state.ts'
+import type { KillForwarding } from '../control/kill-switch/kill-forwarding.ts'
+import type { KillState } from '../control/kill-switch/kill-state.ts'
 import { type ApiAnswer, ok } from './api-http.ts'
 import { type ApiRoute, post } from './api-route.ts'
 

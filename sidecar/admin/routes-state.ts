@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../listener/deps.ts'
 import { type ApiAnswer, invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'
-import { MAX_RECENT, type Recent } from './recent.ts'
+import { MAX_RECENT, type Recent } from './recent-records.ts'
 
 /** Spec 4.2: what `GET /internal/status` and `GET /health` tell. */
 export type Health = {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isErrno } from '../journal/errno.ts'
+import { isErrno } from '../journal/segments/errno.ts'
 
 /** The bearer token of the internal API: read, or made with mode 0600 when there is none. */
 export async function loadOrCreateToken(file: string): Promise<string> {

@@ -1,13 +1,13 @@
 import type { StatusBody } from '../../core/wire/gateway/sync.ts'
-import type { Clock } from '../clock.ts'
+import type { UnlistedPorts } from '../capture/unlisted-ports.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
-import type { KillState } from '../control/kill-state.ts'
+import type { KillState } from '../control/kill-switch/kill-state.ts'
 import type { Events } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isMemoryBacked } from '../journal/memory-backed.ts'
 import type { Gauges, Metrics } from '../metrics.ts'
-import type { UnlistedPorts } from '../unlisted-ports.ts'
-import { VERSION } from '../version.ts'
+import type { Clock } from '../process/clock.ts'
+import { VERSION } from '../process/version.ts'
 import type { Health } from './routes-state.ts'
 
 /** The gateway as it stands now, in the words of each place that shows it. */

@@ -1,6 +1,6 @@
 import { type AckBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
-import { pause } from './backoff.ts'
-import type { ControlClient } from './client.ts'
+import { pause } from '../process/back-off.ts'
+import type { ControlClient } from './client/client.ts'
 
 /**
  * Says what was applied. Resolves when it was said or given up after a few attempts: after a reconnect the control plane

@@ -1,6 +1,6 @@
 import { type CommandBody, CommandReply } from '../../core/wire/commands.ts'
 import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
-import { type ControlClient, jsonOf } from './client.ts'
+import { type ControlClient, jsonOf } from './client/client.ts'
 
 /**
  * Asks the control plane to do what the internal API was asked. The answer is its verdict, to be passed on; when it

@@ -1,6 +1,5 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
 import {
   type AckBody,
   type DownMessage,
@@ -8,21 +7,22 @@ import {
   type StatusBody,
   SYNC_PATHS,
 } from '../../core/wire/gateway/sync.ts'
-import { type Clock, isoNow } from '../clock.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import { type Clock, isoNow } from '../process/clock.ts'
 import { type Acks, createAcks } from './acks.ts'
-import { type Beats, createBeats } from './beats.ts'
-import { type ClientDeps, type ControlClient, createControlClient } from './client.ts'
+import { type ClientDeps, type ControlClient, createControlClient } from './client/client.ts'
+import { createRepeater } from './client/retry-loop.ts'
 import { type Commands, createCommands } from './commands.ts'
-import type { Order } from './execute.ts'
-import { createHolds, type Holds } from './holds.ts'
-import type { Message } from './inbox.ts'
-import { createKillForwarding, type KillForwarding } from './kill-forwarding.ts'
-import type { KillState } from './kill-state.ts'
-import { createRepeater } from './repeater.ts'
-import { createSnapshots, type Snapshots } from './snapshots.ts'
-import { createStatusReports } from './status.ts'
-import { ControlStream, type StreamTimes } from './stream.ts'
-import { createWaits, type Waits } from './waits.ts'
+import type { Order } from './execute/execute.ts'
+import { createHolds, type Holds } from './holds/holds.ts'
+import { createKillForwarding, type KillForwarding } from './kill-switch/kill-forwarding.ts'
+import type { KillState } from './kill-switch/kill-state.ts'
+import { createWaits, type Waits } from './snapshot/condition-waits.ts'
+import { createSnapshots, type Snapshots } from './snapshot/snapshots.ts'
+import { createStatusReports } from './status-reports.ts'
+import { type Beats, createBeats } from './stream/heartbeats.ts'
+import type { Message } from './stream/message-dispatcher.ts'
+import { ControlStream, type StreamTimes } from './stream/stream.ts'
 
 export type ControlPlaneDeps = ClientDeps & {
   readonly kill: KillState

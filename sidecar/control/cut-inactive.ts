@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
-import type { Live } from './live.ts'
+import type { Live } from './live-exchanges.ts'
 
 /**
  * Ends the streams and tunnels of agents that may not ask any more, and says so in their records: suspending an agent

@@ -3,10 +3,10 @@ import { handleScope } from '../../core/connectors/handles/handle-scope.ts'
 import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import { type HandlesBody, HandlesReply } from '../../core/wire/gateway/handles.ts'
 import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
+import { createLru } from '../collections/lru.ts'
 import type { HandlePort } from '../pipeline/ports.ts'
-import { createLru } from '../tls/lru.ts'
-import { pause } from './backoff.ts'
-import { type ControlClient, jsonOf } from './client.ts'
+import { pause } from '../process/back-off.ts'
+import { type ControlClient, jsonOf } from './client/client.ts'
 
 /** Asks the control plane whose things are. Rejects when there is no answer within a second. */
 export type AskOwners = (asked: HandlesBody) => Promise<HandlesReply>

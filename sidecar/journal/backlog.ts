@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { type JournalFiles, SYSTEM_FILES } from './files.ts'
-import { type LeftSegment, resultsOf } from './recover.ts'
+import { type LeftSegment, resultsOf } from './recovery/recover.ts'
+import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
 
 /**
  * Record JSON by record id. As bytes: as strings they would be copied by the collector twice, and then be old.

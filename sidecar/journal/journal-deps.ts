@@ -1,5 +1,5 @@
-import type { JournalFiles } from './files.ts'
-import type { LostRange } from './lost.ts'
+import type { LostRange } from './lost-ranges.ts'
+import type { JournalFiles } from './segments/files.ts'
 
 /** `full`: over its size until the control plane acknowledges. `unwritable`: the disk said no; tried again each second. */
 export type JournalState = 'ok' | 'full' | 'unwritable'

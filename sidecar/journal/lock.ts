@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isErrno } from './errno.ts'
+import { isErrno } from './segments/errno.ts'
 
 /**
  * One writer per data folder. The lock names a process by id and, where the kernel tells (Linux), by its start time,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ChaperoneError } from '../../core/errors.ts'
+import { Roster, type Seat } from '../collections/registry.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
-import { Roster, type Seat } from '../roster.ts'
 import { line } from './line.ts'
 
 /** The intents of one turn of the event loop: one write and one answer for all of them. */

@@ -1,7 +1,7 @@
 import type { TrafficRecord } from '../../core/record.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
 import type { Backlog } from './backlog.ts'
-import type { LostRanges } from './lost.ts'
+import type { LostRanges } from './lost-ranges.ts'
 import type { OpenIntents } from './open-intents.ts'
 import type { Sequence } from './sequence.ts'
 

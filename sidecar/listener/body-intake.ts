@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { addChunk } from '../chunk-list.ts'
+import { addChunk } from '../collections/chunk-list.ts'
 import type { RequestBody } from '../pipeline/exchange.ts'
 
 /** What a body can ask of the connection it comes from. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Credentials, Exchange } from '../pipeline/exchange.ts'
 import type { LeafCache } from '../tls/leaf-cache.ts'
-import type { OnQuota, QuotaLimits } from './quotas.ts'
+import type { OnQuota, QuotaLimits } from './connection-quotas.ts'
 
 /** A request to the gateway itself: origin-form on the shared port. */
 export type ApiRequest = {

@@ -1,16 +1,16 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Credentials, KeyedPlace } from '../pipeline/exchange.ts'
 import { explainPort, serveApi } from './api.ts'
+import { createLifelines, type Lifeline } from './connection-deadline.ts'
+import { createQuotas } from './connection-quotas.ts'
+import { turnAway } from './connection-rejection.ts'
 import type { FrontDeps } from './deps.ts'
 import { Http1Connection } from './http1/connection.ts'
 import type { Incoming, Site } from './http1/incoming.ts'
-import { createLifelines, type Lifeline } from './lifeline.ts'
 import { type PortOwner, serveAbsolute, serveConnect, unreadCredentials } from './proxy.ts'
-import { createQuotas } from './quotas.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { terminateTls } from './terminate-tls.ts'
 import { contextFor, enterTunnel } from './tunnel.ts'
-import { turnAway } from './turned-away.ts'
 
 export type Front = {
   /** Opens the shared port; 0 takes any. Resolves with the port. */

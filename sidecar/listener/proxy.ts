@@ -6,8 +6,8 @@ import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
 import type { Incoming } from './http1/incoming.ts'
 import { newExchange } from './new-exchange.ts'
-import { tellRefusal } from './told-refusal.ts'
 import { openTunnel } from './tunnel.ts'
+import { tellRefusal } from './tunnel-refusal.ts'
 
 /** The agent of a port: none on the shared port; with `accepts` the port takes a key, without it the port identifies its agent. */
 export type PortOwner = ({ readonly agent: string } & Partial<KeyedPlace>) | null

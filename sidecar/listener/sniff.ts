@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { readClientHello } from '../tls/client-hello.ts'
-import type { Lifeline } from './lifeline.ts'
+import type { Lifeline } from './connection-deadline.ts'
 
 /** What speaks on a fresh byte stream, and the bytes that were read to find out. */
 export type Sniffed =

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
-import type { Lifeline } from './lifeline.ts'
+import type { Lifeline } from './connection-deadline.ts'
 
 export type TlsOptions = {
   readonly context: SecureContext

@@ -2,15 +2,15 @@ import type { Socket } from 'node:net'
 import type { RequestSources } from '../../core/request/canonical.ts'
 import type { Credentials } from '../pipeline/exchange.ts'
 import { EMPTY_BODY } from './body-intake.ts'
-import { createDeadReply } from './dead-reply.ts'
+import type { Lifeline } from './connection-deadline.ts'
 import type { FrontDeps } from './deps.ts'
+import { createDeadReply } from './discarding-reply.ts'
 import { Http1Connection } from './http1/connection.ts'
 import { serveHttp2 } from './http2/session.ts'
-import { type Inside, insideSite } from './inside.ts'
-import type { Lifeline } from './lifeline.ts'
 import { newExchange } from './new-exchange.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { type TlsResult, terminateTls } from './terminate-tls.ts'
+import { type Inside, insideSite } from './tunnel-handler.ts'
 
 /** A stream inside which requests are expected: behind a CONNECT, or straight on an agent's port. */
 export type Tunnel = {

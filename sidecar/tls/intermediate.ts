@@ -1,5 +1,5 @@
 import { type PermittedNames, permittedNames } from '../../core/x509/name-constraints.ts'
-import { type Issued, issueAuthority, type Sign } from './issued-authority.ts'
+import { type Issued, issueAuthority, type Sign } from './issued-ca.ts'
 
 /** The intermediate of a pod: renewed at two thirds of its life, reissued when the terminated hosts change. */
 export type Intermediate = {

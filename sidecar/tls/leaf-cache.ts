@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { Authority, Leaf } from './authority.ts'
-import { createLru } from './lru.ts'
+import { createLru } from '../collections/lru.ts'
+import type { Authority, Leaf } from './certificate-authority.ts'
 
 /** Names of a gateway: of hosts that a connector owns, and of hosts that are refused, which agents choose. */
 export const MAX_LEAVES = { owned: 5_000, refused: 1_000 } as const

@@ -1,4 +1,4 @@
-import { Roster, type Seat } from '../roster.ts'
+import { Roster, type Seat } from '../collections/registry.ts'
 
 /** Something that must move now and then: whoever moves it sets `quiet` to 0, a plain store for every chunk. */
 export type Watched = { quiet: number; onIdle(): void }

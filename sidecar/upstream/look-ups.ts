@@ -2,7 +2,7 @@ import type { LookUp, LookUpValues } from '../../core/connectors/binding/look-up
 import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
-import { createLru } from '../tls/lru.ts'
+import { createLru } from '../collections/lru.ts'
 import type { JsonReader } from './json-reader.ts'
 
 export type LookUpPort = {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { RawHeaders } from '../../core/request/canonical.ts'
-import type { EchoMask } from '../pipeline/echo-mask.ts'
+import type { EchoMask } from '../pipeline/response/echo-mask.ts'
 import type { AnswerEdit } from './answer-edit.ts'
 import type { UpstreamTarget } from './target.ts'
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { EMPTY_BODY } from '../body-intake.ts'
-import { LINGER_MS, type Lifeline } from '../lifeline.ts'
+import { LINGER_MS, type Lifeline } from '../connection-deadline.ts'
 import { handOver } from '../upgrade.ts'
 import type { Problem } from './framing.ts'
 import { malformedHead, type RequestHead, readHead } from './head.ts'

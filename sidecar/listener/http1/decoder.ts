@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { chunkDigits } from '../../chunk-size.ts'
+import { chunkDigits } from '../../http/chunk-size.ts'
 import type { BodyIntake } from '../body-intake.ts'
 
 /** Takes a body out of the bytes behind a head and gives it to the intake. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { RequestBody } from '../../pipeline/exchange.ts'
 import type { ExchangeAbort } from '../../pipeline/exchange-abort.ts'
-import type { Lifeline } from '../lifeline.ts'
+import type { Lifeline } from '../connection-deadline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
 import type { Http1Reply } from './reply.ts'

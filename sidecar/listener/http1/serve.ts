@@ -1,6 +1,6 @@
 import type { RequestBody } from '../../pipeline/exchange.ts'
 import { createExchangeAbort } from '../../pipeline/exchange-abort.ts'
-import type { Lifeline } from '../lifeline.ts'
+import type { Lifeline } from '../connection-deadline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
 import type { Http1Options, Incoming } from './incoming.ts'

@@ -3,12 +3,12 @@ import { careOfBody, stripBodyFields } from '../../../core/connectors/credential
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { BodyBudget } from '../body-budget.ts'
-import { type EchoForms, echoForms } from '../echo-forms.ts'
-import { createEchoMask } from '../echo-mask.ts'
+import type { BodyBudget } from '../body/body-budget.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { type Outgoing, outgoingOf } from '../outgoing.ts'
-import { refuseReading } from '../refuse.ts'
+import { refuseReading } from '../refusal/refuse.ts'
+import { type EchoForms, echoForms } from '../response/echo-forms.ts'
+import { createEchoMask } from '../response/echo-mask.ts'
 
 /** Takes the agent's own credentials out and puts ours in. No other stage touches a secret. */
 export function createCredential(budget: BodyBudget): Stage {

@@ -6,13 +6,13 @@ import type { HelloRule } from '../../upstream/hello-gate.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
-import type { BodyBudget } from '../body-budget.ts'
-import { scanCandidates } from '../candidate-name.ts'
+import type { BodyBudget } from '../body/body-budget.ts'
+import { scanCandidates } from '../classification/candidate-scan.ts'
 import type { Exchange, Stage } from '../exchange.ts'
-import { handleWatchOf, watchMessages } from '../handle-watch.ts'
 import type { Pacer } from '../pacer.ts'
 import type { HandlePort, PipelinePorts } from '../ports.ts'
-import { askForPlain, toolFilterOf } from '../tool-filter.ts'
+import { handleWatchOf, watchMessages } from '../response/handle-watch.ts'
+import { askForPlain, toolFilterOf } from '../response/tool-filter.ts'
 
 export type ForwardDeps = {
   readonly upstream: Upstream

@@ -1,10 +1,10 @@
 import type { Taken } from '../../../core/state/sliding-window.ts'
+import { nameStopped } from '../classification/classify-refused.ts'
 import type { Concurrency } from '../concurrency.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import { matchingKill } from '../kill.ts'
-import { nameStopped } from '../name-stopped.ts'
+import { matchingKill } from '../kill-switch.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { refuse, refuseKilled } from '../refuse.ts'
+import { refuse, refuseKilled } from '../refusal/refuse.ts'
 
 export function createKillGuard(ports: PipelinePorts): Stage {
   return {

@@ -3,10 +3,10 @@ import { handleRule } from '../../../core/connectors/handles/handle-scope.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { decideHandle, type HandleOwner } from '../../../core/decision/handle-owner.ts'
 import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
-import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { refuseReading } from '../refuse.ts'
+import { deny } from '../refusal/deny.ts'
+import { refuseReading } from '../refusal/refuse.ts'
 
 /** Looks at whose the things at the provider are that the request names. What was denied already is not looked up. */
 export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage {

@@ -3,7 +3,7 @@ import { identify } from '../../identity.ts'
 import { bindConnector } from '../bind-connector.ts'
 import type { Credentials, Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { refuse, refuseReading } from '../refuse.ts'
+import { refuse, refuseReading } from '../refusal/refuse.ts'
 
 /** Loads the snapshot that this request keeps, and tells who is asking. */
 export function createIdentify(ports: PipelinePorts): Stage {

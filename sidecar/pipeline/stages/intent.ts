@@ -1,7 +1,7 @@
 import type { Stage } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { buildRecord } from '../record.ts'
-import { refuse } from '../refuse.ts'
+import { buildRecord } from '../record/record.ts'
+import { refuse } from '../refusal/refuse.ts'
 
 /** Writes down what is about to happen before the first byte goes upstream; without a journal nothing goes. */
 export function createIntent(ports: PipelinePorts): Stage {

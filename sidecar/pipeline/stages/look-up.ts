@@ -1,18 +1,18 @@
 import type { Action } from '../../../core/action/action.ts'
-import type { Named } from '../../../core/connectors/connector.ts'
 import {
   type LookUp,
   type LookUpPlace,
   type LookUps,
   MAX_LOOK_UPS,
 } from '../../../core/connectors/binding/look-up.ts'
-import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { hasUnknownTarget } from '../../../core/connectors/binding/target-by-id.ts'
+import type { Named } from '../../../core/connectors/connector.ts'
+import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
-import { askingOf } from '../asking.ts'
-import { decideNow, decideRead } from '../deciding.ts'
+import { decideNow, decideRead } from '../classification/exchange-decision.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { askingOf } from '../look-up-context.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /**

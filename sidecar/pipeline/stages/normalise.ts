@@ -2,7 +2,7 @@ import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { bindConnector } from '../bind-connector.ts'
 import type { Stage } from '../exchange.ts'
-import { refuseReading } from '../refuse.ts'
+import { refuseReading } from '../refusal/refuse.ts'
 
 /** Reads the request once; every later stage uses this reading and no other. */
 export const normalise: Stage = {

@@ -1,12 +1,12 @@
 import { overridableBody, overriddenActions } from '../../../core/connectors/classify.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { BodyBudget } from '../body-budget.ts'
-import { decideNaming } from '../deciding.ts'
+import type { BodyBudget } from '../body/body-budget.ts'
+import { decideNaming } from '../classification/exchange-decision.ts'
+import type { Naming } from '../classification/provisional-classification.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import type { Naming } from '../naming.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { refuseReading } from '../refuse.ts'
+import { refuseReading } from '../refusal/refuse.ts'
 
 /**
  * Refuses a POST whose body would have its server take another method than the one that was decided upon. Forms are

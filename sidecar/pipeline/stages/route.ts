@@ -1,7 +1,7 @@
 import { decideUnowned } from '../../../core/decision/egress.ts'
-import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import { refuse } from '../refuse.ts'
+import { deny } from '../refusal/deny.ts'
+import { refuse } from '../refusal/refuse.ts'
 
 /** A host that a connector owns is governed; any other is refused, or let through undecrypted and recorded. */
 export const route: Stage = {

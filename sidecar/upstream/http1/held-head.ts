@@ -1,4 +1,4 @@
-import { addChunk } from '../../chunk-list.ts'
+import { addChunk } from '../../collections/chunk-list.ts'
 import { HEAD_END, MAX_HEAD_BYTES } from './response-head.ts'
 
 /** The start of a head whose end has not come yet. What was searched for its end is not searched again. */

@@ -1,4 +1,4 @@
-import { chunkDigits } from '../../chunk-size.ts'
+import { chunkDigits } from '../../http/chunk-size.ts'
 import { parseFields } from './response-head.ts'
 
 /** Where a decoder puts what it finds. */

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
 import type { Socket } from 'node:net'
-import { answersPing } from '../../http2-ping.ts'
+import { answersPing } from '../../http/http2-ping.ts'
 import type { UpstreamTarget } from '../target.ts'
 
 /** A stream that was handed to the upstream. `cancel` resets it at once. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { issueAuthority } from '../../../sidecar/tls/issued-authority.ts'
+import { issueAuthority } from '../../../sidecar/tls/issued-ca.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type PodWorld, type Sidecar, startPodWorld } from './pod-world.ts'
 

@@ -17,7 +17,7 @@ import { scanJson } from '../../../core/request/json/json-scan.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { runSliced } from '../../../core/sliced.ts'
 import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
-import { inflate, objectId } from '../../../sidecar/pipeline/git-objects.ts'
+import { inflate, objectId } from '../../../sidecar/pipeline/body/git-objects.ts'
 
 /** One line of `test/golden/requests/*.json`: a request in no transport's words, and what it is. */
 export type GoldenCase = {

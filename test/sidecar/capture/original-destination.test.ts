@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createDestinations } from '../../../core/capture/destinations.ts'
-import { createOriginalDestination } from '../../../sidecar/listener/original-destination.ts'
+import { createOriginalDestination } from '../../../sidecar/listener/captured/original-destination.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'chaperone-proc-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))

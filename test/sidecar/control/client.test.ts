@@ -12,7 +12,7 @@ import {
   type ControlClient,
   createControlClient,
   jsonOf,
-} from '../../../sidecar/control/client.ts'
+} from '../../../sidecar/control/client/client.ts'
 import { createTestCa } from '../../support/test-ca.ts'
 
 let dir = ''

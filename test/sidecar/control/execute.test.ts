@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
-import { createExecutor, type Order } from '../../../sidecar/control/execute.ts'
+import { createExecutor, type Order } from '../../../sidecar/control/execute/execute.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import { snapshotOf } from '../pipeline/test-world.ts'
 

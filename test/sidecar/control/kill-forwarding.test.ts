@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { CommandBody, CommandReply } from '../../../core/wire/commands.ts'
 import type { KillStateMessage } from '../../../core/wire/gateway/kill.ts'
-import { createKillForwarding } from '../../../sidecar/control/kill-forwarding.ts'
-import { createKillState } from '../../../sidecar/control/kill-state.ts'
-import { createLive } from '../../../sidecar/control/live.ts'
+import { createKillForwarding } from '../../../sidecar/control/kill-switch/kill-forwarding.ts'
+import { createKillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
+import { createLive } from '../../../sidecar/control/live-exchanges.ts'
 import { createTestLog } from './test-log.ts'
 
 /* The gateway's own stops on their way to a control plane that answers as the test says, on a clock that only it moves. */

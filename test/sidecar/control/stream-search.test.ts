@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import { beatMacText } from '../../../core/wire/gateway/sync-mac.ts'
-import { createBeats } from '../../../sidecar/control/beats.ts'
-import { ControlStream } from '../../../sidecar/control/stream.ts'
+import { createBeats } from '../../../sidecar/control/stream/heartbeats.ts'
+import { ControlStream } from '../../../sidecar/control/stream/stream.ts'
 import { createTestLog } from './test-log.ts'
 
 /* Streams of replicas that beat or do not, on a clock that only the test moves. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { decode, type Packet, streamEncode } from 'dns-packet'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AgentDns, createAgentDns } from '../../../sidecar/listener/agent-dns.ts'
+import { type AgentDns, createAgentDns } from '../../../sidecar/listener/dns/agent-dns.ts'
 
 /** A clock that stands still: a limit of queries that is used up stays so. */
 const dnsOf = () =>

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { decode, encode, type Packet, streamEncode } from 'dns-packet'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../controlplane/cli/postgres/free-port.ts'
-import { type AddressPool, createAddressPool } from '../../../sidecar/listener/address-pool.ts'
-import { createDns } from '../../../sidecar/listener/dns.ts'
-import { answerDns, type DnsAnswerDeps } from '../../../sidecar/listener/dns-answer.ts'
+import { type AddressPool, createAddressPool } from '../../../sidecar/listener/dns/address-pool.ts'
+import { createDns } from '../../../sidecar/listener/dns/dns.ts'
+import { answerDns, type DnsAnswerDeps } from '../../../sidecar/listener/dns/dns-answer.ts'
 
 const OWNED = 'api.example.test'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
-import { createRate } from '../../../sidecar/control/rate.ts'
+import { createRate } from '../../../sidecar/control/quota/rate-limits.ts'
 import { identify } from '../../../sidecar/identity.ts'
 import { agentEntry, emptySections, sha256 } from '../control/fake-control-plane.ts'
 

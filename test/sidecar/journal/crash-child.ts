@@ -1,5 +1,5 @@
 import { Journal } from '../../../sidecar/journal/journal.ts'
-import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
+import { recordJson } from '../../../sidecar/pipeline/record/record-json.ts'
 import { trafficRecord } from './traffic-record.ts'
 
 /** Says each id after the journal said that it is written, as fast as it can, until it is killed. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { line, parseLine } from '../../../sidecar/journal/line.ts'
-import { Lines } from '../../../sidecar/journal/lines.ts'
-import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
+import { Lines } from '../../../sidecar/journal/line-buffer.ts'
+import { recordJson } from '../../../sidecar/pipeline/record/record-json.ts'
 import fc from '../../support/fast-check.ts'
 import { trafficRecord } from './traffic-record.ts'
 

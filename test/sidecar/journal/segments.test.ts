@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Backlog, createBacklog } from '../../../sidecar/journal/backlog.ts'
-import { Segments } from '../../../sidecar/journal/segments.ts'
+import { Segments } from '../../../sidecar/journal/segments/segments.ts'
 import { createTestLog } from '../control/test-log.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type JournalFiles, SYSTEM_FILES } from '../../../sidecar/journal/files.ts'
+import { type JournalFiles, SYSTEM_FILES } from '../../../sidecar/journal/segments/files.ts'
 
 type Done = (error: Error | null) => void
 

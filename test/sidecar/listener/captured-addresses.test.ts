@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { FrontDeps } from '../../../sidecar/listener/deps.ts'
 import {
   type CapturedKind,
   createTransparent,
   type TransparentDeps,
-} from '../../../sidecar/listener/transparent.ts'
+} from '../../../sidecar/listener/captured/transparent.ts'
+import type { FrontDeps } from '../../../sidecar/listener/deps.ts'
 import { isUnownedHost } from '../../../sidecar/name-owner.ts'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
 import { startWorld, type World } from '../pipeline/test-world.ts'

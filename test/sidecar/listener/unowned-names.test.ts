@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createUnownedNames } from '../../../sidecar/listener/unowned-names.ts'
+import { createUnownedNames } from '../../../sidecar/listener/dns/unowned-names.ts'
 import { ownerOf } from '../../../sidecar/name-owner.ts'
 import type { Credentials } from '../../../sidecar/pipeline/exchange.ts'
 import { killAll, type Rules, startWorld, type World } from '../pipeline/test-world.ts'

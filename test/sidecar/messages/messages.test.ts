@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { EventReply } from '../../../sidecar/pipeline/event-reply.ts'
+import { EventReply } from '../../../sidecar/pipeline/response/event-reply.ts'
 import { killAll, SECRET } from '../pipeline/test-world.ts'
 import { AGENT, ALLOW_CALLS, CREATE, startMessages } from './message-world.ts'
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test, vi } from 'vitest'
-import { type BodyBudget, createBodyBudget } from '../../../sidecar/pipeline/body-budget.ts'
+import { type BodyBudget, createBodyBudget } from '../../../sidecar/pipeline/body/body-budget.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import { testExchange } from './test-exchange.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { bodyHash, hashBody } from '../../../sidecar/pipeline/body-hash.ts'
+import { bodyHash, hashBody } from '../../../sidecar/pipeline/body/body-hash.ts'
 import { createPacer } from '../../../sidecar/pipeline/pacer.ts'
 import { createStageClock } from '../../../sidecar/pipeline/stage-clock.ts'
 import { testExchange } from './test-exchange.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { EventReply } from '../../../sidecar/pipeline/event-reply.ts'
+import { EventReply } from '../../../sidecar/pipeline/response/event-reply.ts'
 import { testExchange } from './test-exchange.ts'
 
 beforeEach(() => void vi.useFakeTimers())

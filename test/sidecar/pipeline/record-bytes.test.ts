@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRecordBytes } from '../../../sidecar/pipeline/record-bytes.ts'
+import { createRecordBytes } from '../../../sidecar/pipeline/record/record-bytes.ts'
 
 const TEXTS = ['{"a":1}', '{"path":"/é/☃/😀"}', `{"long":"${'é'.repeat(9_000)}"}`, '{}']
 

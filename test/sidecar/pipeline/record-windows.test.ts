@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createRecordWindows, UNOWNED } from '../../../sidecar/pipeline/record-windows.ts'
+import { createRecordWindows, UNOWNED } from '../../../sidecar/pipeline/record/record-windows.ts'
 
 test('refusals of hosts without connector and all others keep to 600 rows in a minute together', () => {
   let rows = 0

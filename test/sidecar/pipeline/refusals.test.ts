@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { TrafficRecord } from '../../../core/record.ts'
-import { createRefusals } from '../../../sidecar/pipeline/refusals.ts'
+import { createRefusals } from '../../../sidecar/pipeline/refusal/refusals.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import { killAll, type Rules, startWorld, type World } from './test-world.ts'

@@ -7,9 +7,9 @@ import { connect, createServer } from 'node:tls'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { type Authority, loadAuthority } from '../../../sidecar/tls/authority.ts'
+import { createLru } from '../../../sidecar/collections/lru.ts'
+import { type Authority, loadAuthority } from '../../../sidecar/tls/certificate-authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
-import { createLru } from '../../../sidecar/tls/lru.ts'
 
 const DAY_MS = 86_400_000
 

@@ -6,7 +6,7 @@ import {
   notFastForward,
 } from '../../../../core/connectors/codehost/push/fast-forward.ts'
 import { PACK_BUDGET, type PackTools, readCommits } from '../../../../core/connectors/codehost/push/pack.ts'
-import { inflate, objectId } from '../../../../sidecar/pipeline/git-objects.ts'
+import { inflate, objectId } from '../../../../sidecar/pipeline/body/git-objects.ts'
 import { type GitObject, insertingDelta, packOf } from '../../../support/git-pack.ts'
 
 const TREE = `tree ${'4'.repeat(40)}\n`

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, METHODS } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createLifelines } from '../../../../sidecar/listener/connection-deadline.ts'
+import { createQuotas } from '../../../../sidecar/listener/connection-quotas.ts'
 import { Http1Connection } from '../../../../sidecar/listener/http1/connection.ts'
 import { readHead } from '../../../../sidecar/listener/http1/head.ts'
-import { createLifelines } from '../../../../sidecar/listener/lifeline.ts'
-import { createQuotas } from '../../../../sidecar/listener/quotas.ts'
 import fc from '../../../support/fast-check.ts'
 
 type Understood = { method: string; target: string; headers: string[]; body: string }

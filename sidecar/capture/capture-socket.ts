@@ -1,0 +1,65 @@
+import { chmod, rm } from 'node:fs/promises'
+import { isOpaque } from '../../core/capture/host-names.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import { identify } from '../identity.ts'
+import { createHandedOver } from '../listener/captured/relayed-connections.ts'
+import type { FrontDeps } from '../listener/deps.ts'
+import { createAgentDns } from '../listener/dns/agent-dns.ts'
+import { createUnownedNames } from '../listener/dns/unowned-names.ts'
+import type { Front } from '../listener/front.ts'
+import { existsOutside, isUnownedHost, ownerOf } from '../name-owner.ts'
+import type { KeyedPlace } from '../pipeline/exchange.ts'
+
+export type CaptureSocketDeps = {
+  readonly path: string
+  readonly front: Front
+  readonly listener: FrontDeps
+  readonly snapshot: () => Snapshot | null
+  readonly accepts: KeyedPlace['accepts']
+  readonly monotonicMs: () => number
+}
+
+/**
+ * Where `chaperone run --capture` hands over what a command sends from a network namespace of its own: the same
+ * listeners as in a pod, for many agents, each by its key. Only this user may open it. A path that cannot be used leaves
+ * a warning: only `run --capture` needs the socket.
+ */
+export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> {
+  await open(deps).catch((error: unknown) =>
+    deps.listener.log.warn({ err: error, path: deps.path }, 'no socket for captured commands'),
+  )
+}
+
+async function open(deps: CaptureSocketDeps): Promise<void> {
+  const { path, front, listener, snapshot, accepts, monotonicMs } = deps
+  const serve = createHandedOver({
+    ...listener,
+    accepts,
+    isKnown(credentials) {
+      const rules = snapshot()
+      return rules !== null && identify(credentials, rules)?.status === 'active'
+    },
+    isOpaque(host, port) {
+      const rules = snapshot()
+      return rules !== null && isOpaque(rules, host, port)
+    },
+    isUnowned: (host, port) => isUnownedHost(snapshot(), host, port),
+    dnsOf: createAgentDns({
+      ownerOf: (name) => ownerOf(snapshot(), name),
+      exists: existsOutside,
+      answersUnowned: listener.canRefuseInside,
+      onUnowned: createUnownedNames({
+        ...listener,
+        domains: [],
+        isUnowned: (name) => ownerOf(snapshot(), name) === 'unknown',
+        monotonicMs,
+      }),
+      families: () => ({ v4: true, v6: true }),
+      monotonicMs,
+      log: listener.log,
+    }),
+  })
+  await rm(path, { force: true })
+  await front.openPlace({ path }, serve)
+  await chmod(path, 0o600)
+}

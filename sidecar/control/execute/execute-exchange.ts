@@ -1,0 +1,73 @@
+import { headerValue } from '../../../core/request/headers.ts'
+import type { Exchange, Reply, RequestBody } from '../../pipeline/exchange.ts'
+import type { PipelinePorts } from '../../pipeline/ports.ts'
+import type { Order, OrderRequest } from './execute.ts'
+
+export type OrderExchangeParts = OrderRequest & {
+  readonly ports: Pick<PipelinePorts, 'clock' | 'newId'>
+  readonly reply: Reply
+}
+
+/** A request that the gateway makes by itself, in the name of an agent: no listener and no socket behind it. */
+export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange {
+  const { request, scheme, ports, reply, actionType } = parts
+  const bytes = request.body === undefined ? null : Buffer.from(request.body)
+  return {
+    id: ports.newId('request'),
+    acceptedAt: ports.clock.monotonicMs(),
+    timeMs: ports.clock.nowMs(),
+    kind: 'http',
+    transport: 'order',
+    raw: {
+      method: request.method,
+      target: request.target,
+      rawHeaders: headersOf(request, bytes),
+      httpVersion: '1.1',
+      scheme,
+      sources: {},
+    },
+    // The control plane vouches for the agent: it has checked its key and its token.
+    credentials: { kind: 'port', agent: order.agent },
+    body: bodyOf(bytes),
+    reply,
+    abort: new AbortController(),
+    actId: order.action_request_id,
+    order: {
+      actionRequestId: order.action_request_id,
+      actionType,
+      approvalId: order.approval_id ?? null,
+    },
+    ...(bytes === null ? {} : { bodyBytes: bytes }),
+    outcome: {
+      status: null,
+      denyReason: null,
+      errorCode: null,
+      errorType: null,
+      note: null,
+      reason: null,
+      upstreamStartedAt: null,
+      upstreamHeadAt: null,
+      heldMs: 0,
+      isEchoMasked: false,
+    },
+  }
+}
+
+function headersOf(request: OrderRequest['request'], bytes: Buffer | null): string[] {
+  const length = bytes === null ? [] : ['Content-Length', String(bytes.length)]
+  // Some servers read the first of two.
+  const accept = headerValue(request.headers, 'accept') === undefined ? ['Accept', '*/*'] : []
+  return ['Host', request.host, 'User-Agent', 'chaperone', ...accept, ...length, ...request.headers]
+}
+
+function bodyOf(bytes: Buffer | null): RequestBody {
+  return {
+    isEmpty: bytes === null,
+    peek: async () => bytes ?? Buffer.alloc(0),
+    endsWithin: async () => true,
+    buffer: async (limit) => (bytes === null || bytes.length <= limit ? (bytes ?? Buffer.alloc(0)) : null),
+    forward: () => bytes,
+    release: () => undefined,
+    bytesIn: bytes?.length ?? 0,
+  }
+}

@@ -1,0 +1,119 @@
+import { ERRORS } from '../../../core/errors.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
+import type { Exchange, Reply } from '../../pipeline/exchange.ts'
+
+/** The answer to an order, kept in memory. */
+export type Capture = { readonly reply: Reply; read(): Captured }
+export type Captured = {
+  readonly status: number
+  readonly contentType: string
+  readonly body: Buffer
+  /** All of it is here: not cut by the upstream, and not longer than what is kept. */
+  readonly isWhole: boolean
+}
+
+const MAX_BYTES = 1024 * 1024
+
+export function createCapture(): Capture {
+  const chunks: Buffer[] = []
+  let status = 0
+  let contentType = ''
+  let state: 'open' | 'streaming' | 'ended' | 'cut' = 'open'
+  let bytesOut = 0
+  let isTooLong = false
+
+  const keep = (chunk: Buffer): void => {
+    bytesOut += chunk.length
+    if (bytesOut <= MAX_BYTES) chunks.push(Buffer.from(chunk))
+    else isTooLong = true
+  }
+  const start = (given: number, headers: readonly string[], next: typeof state): void => {
+    status = given
+    contentType = headerValue(headers, 'content-type') ?? ''
+    state = next
+  }
+
+  const reply: Reply = {
+    get isStarted() {
+      return state !== 'open'
+    },
+    get bytesOut() {
+      return bytesOut
+    },
+    send(given, headers, body) {
+      start(given, headers, 'ended')
+      keep(Buffer.from(body))
+    },
+    stream(given, headers) {
+      start(given, headers, 'streaming')
+      return {
+        write(chunk) {
+          keep(chunk)
+          return true
+        },
+        // Nothing here is ever slow.
+        onDrain: (callback) => callback(),
+        end() {
+          state = 'ended'
+        },
+        destroy() {
+          state = 'cut'
+        },
+      }
+    },
+    interim: () => undefined,
+    upgrade() {
+      throw new Error('an order is a plain request: there is nothing to upgrade')
+    },
+  }
+  return {
+    reply,
+    read: () => ({
+      status,
+      contentType,
+      body: Buffer.concat(chunks),
+      isWhole: state === 'ended' && !isTooLong,
+    }),
+  }
+}
+
+/** What the control plane is told. `ok`: the upstream answered, whatever it said short of failing itself. */
+export function answerOf(
+  { outcome }: Exchange,
+  capture: Capture,
+): Omit<ResultBody, 'order_id' | 'action_request_id'> {
+  const captured = capture.read()
+  const { status } = captured
+  const isOwn = outcome.denyReason !== null || outcome.errorCode !== null
+  if (isOwn) return { ok: false, status: status || null, result: null, error: refusalText(outcome, captured) }
+  if (outcome.upstreamHeadAt === null) {
+    return { ok: false, status: null, result: null, error: 'the request was stopped before an answer came' }
+  }
+  if (status >= 500) return { ok: false, status, result: null, error: `the upstream answered ${status}` }
+  return { ok: true, status, result: resultOf(captured), error: null }
+}
+
+/** The gateway's own words, as an agent would have got them. */
+function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: Captured): string {
+  const parsed = jsonOf(body)
+  const error = typeof parsed === 'object' && parsed !== null && 'error' in parsed ? parsed.error : null
+  const text = typeof error === 'string' ? error : ERRORS[errorCode ?? 'internal'].error
+  return reason === null || reason === text ? text : `${text}: ${reason}`
+}
+
+/** JSON as JSON, text as text; null for what is neither, was cut, or is longer than is kept. */
+function resultOf({ contentType, body, isWhole }: Captured): unknown {
+  if (!isWhole || body.length === 0) return null
+  if (/[/+]json\b/i.test(contentType)) return jsonOf(body) ?? null
+  return /^text\//i.test(contentType) ? body.toString('utf8') : null
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

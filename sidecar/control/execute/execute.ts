@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ActionSpec, actionFromSpec } from '../../../core/action/spec.ts'
+import type { ExecuteRequest } from '../../../core/connectors/connector.ts'
+import { baseOf } from '../../../core/connectors/domains.ts'
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts'
+import type { Exchange } from '../../pipeline/exchange.ts'
+import type { PipelinePorts } from '../../pipeline/ports.ts'
+import { orderExchange } from './execute-exchange.ts'
+import { answerOf, createCapture } from './execute-reply.ts'
+
+export type Order = Extract<DownMessage, { type: 'execute' }>
+
+export type ExecutorDeps = {
+  readonly ports: Pick<PipelinePorts, 'snapshot' | 'clock' | 'newId'>
+  /** The pipeline that serves agents. */
+  readonly handle: (exchange: Exchange) => Promise<void>
+}
+
+/** Orders whose number is remembered, so that none is carried out twice. */
+const MAX_REMEMBERED = 10_000
+
+/**
+ * Carries out what a decision token was spent for, through the pipeline that every request takes: kill switch, agent,
+ * permissions and policies are asked again, and there is a record. Never rejects, and never does an order twice.
+ */
+export function createExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
+  const seen = new Set<string>()
+  return async (order) => {
+    if (seen.has(order.order_id)) return failed(order, 'this order was carried out before')
+    if (seen.size >= MAX_REMEMBERED) seen.clear()
+    seen.add(order.order_id)
+    await agentIsKnown(order.agent, ports)
+    const request = requestOf(order, ports.snapshot())
+    if (typeof request === 'string') return failed(order, request)
+    const capture = createCapture()
+    const exchange = orderExchange(order, { ...request, ports, reply: capture.reply })
+    await handle(exchange)
+    return { ...answerOf(exchange, capture), ...numbers(order) }
+  }
+}
+
+/** An order may be faster than the news of its agent: its token is spent already, so it waits a moment for that. */
+const NEWS_MS = 2_000
+const LOOK_MS = 20
+
+async function agentIsKnown(agent: string, { snapshot, clock }: ExecutorDeps['ports']): Promise<void> {
+  const until = clock.monotonicMs() + NEWS_MS
+  while (snapshot()?.agentsByName.has(agent) !== true && clock.monotonicMs() < until) await delay(LOOK_MS)
+}
+
+export type OrderRequest = {
+  readonly request: ExecuteRequest
+  readonly scheme: 'http' | 'https'
+  readonly actionType: string
+}
+
+/** The request that the spec stands for, or what is in its way. */
+function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | string {
+  const parsed = ActionSpec.safeParse(order.action_spec)
+  if (snapshot === null || !parsed.success) return 'the gateway has no rules yet, or the order is malformed'
+  const { data: spec } = parsed
+  const type = spec.type.slice(0, spec.type.indexOf('.'))
+  const bound = connectorOf(snapshot, type)
+  if (bound?.connector.toRequest === undefined)
+    return `this gateway has no connector that can do ${spec.type}`
+  const { resource, parameters } = actionFromSpec(spec, null)
+  const given = { type: spec.type, parameters, resource: { ...resource, provider: type } }
+  const request = bound.connector.toRequest(given, bound.config)
+  if (isRefusal(request)) return request.detail
+  return { request, scheme: baseOf(bound.config)?.scheme ?? 'https', actionType: spec.type }
+}
+
+function connectorOf({ hosts }: Snapshot, type: string): BoundConnector | undefined {
+  for (const owners of [...hosts.exact.values(), ...hosts.wildcards.values()]) {
+    const owner = owners.find(({ bound }) => bound.connector.name === type)
+    if (owner !== undefined) return owner.bound
+  }
+  return undefined
+}
+
+function failed(order: Order, error: string): ResultBody {
+  return { ...numbers(order), ok: false, status: null, result: null, error }
+}
+
+function numbers({ order_id, action_request_id }: Order) {
+  return { order_id, action_request_id }
+}

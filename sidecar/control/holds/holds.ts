@@ -1,0 +1,93 @@
+import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
+import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
+import type { HoldOutcome, HoldPort } from '../../pipeline/ports.ts'
+import type { ControlClient } from '../client/client.ts'
+import { createHoldCalls } from './hold-client.ts'
+import { HoldGroup, type HoldGroupDeps, type Waiter } from './hold-group.ts'
+
+export type Holds = HoldPort & {
+  /** From the stream. */
+  verdict(verdict: VerdictMessage): void
+  /** The stream is back: what was said meanwhile is looked up. */
+  reconnected(): void
+  /** Ends every wait with this error. */
+  failAll(error: unknown): void
+  /** Approvals that requests of this process wait for. */
+  readonly waiting: number
+}
+
+export type HoldsDeps = {
+  readonly client: ControlClient
+  readonly random: () => number
+  readonly log: { warn(fields: object, message: string): void }
+  /** How long after its own end an approval is given up without a verdict. Default 5 s. */
+  readonly graceMs?: number
+}
+
+/** A verdict may overtake the answer that names its approval: the latest ones are kept. */
+const MAX_EARLY = 1_000
+
+export function createHolds(deps: HoldsDeps): Holds {
+  const groups = new Map<string, HoldGroup>()
+  const early = new Map<string, VerdictMessage>()
+  const groupDeps: HoldGroupDeps = {
+    calls: createHoldCalls(deps.client),
+    random: deps.random,
+    earlyVerdict: (id) => early.get(id) ?? null,
+    log: deps.log,
+    graceMs: deps.graceMs ?? 5_000,
+  }
+
+  function join(hold: HoldBody, waiter: Waiter): HoldGroup {
+    const known = groups.get(hold.binding)
+    // A group that everybody has left is ending: whoever comes now starts anew.
+    if (known !== undefined && !known.isEmpty) {
+      known.add(waiter)
+      return known
+    }
+    const group = new HoldGroup(hold, groupDeps)
+    group.add(waiter)
+    groups.set(hold.binding, group)
+    void group.run().then(() => {
+      if (groups.get(hold.binding) === group) groups.delete(hold.binding)
+    })
+    return group
+  }
+
+  return {
+    wait(hold, signal) {
+      if (signal.aborted) return Promise.resolve({ kind: 'aborted', approvalId: null })
+      return new Promise<HoldOutcome>((resolve, reject) => {
+        const onAbort = (): void => group.leave(waiter)
+        const done = () => signal.removeEventListener('abort', onAbort)
+        const waiter: Waiter = {
+          settle(outcome) {
+            done()
+            resolve(outcome)
+          },
+          fail(error) {
+            done()
+            reject(error)
+          },
+        }
+        const group = join(hold, waiter)
+        signal.addEventListener('abort', onAbort, { once: true })
+      })
+    },
+    verdict(verdict) {
+      early.set(verdict.id, verdict)
+      const oldest = early.keys().next()
+      if (early.size > MAX_EARLY && !oldest.done) early.delete(oldest.value)
+      for (const group of groups.values()) if (group.approvalId === verdict.id) group.verdict(verdict)
+    },
+    reconnected() {
+      for (const group of groups.values()) group.look()
+    },
+    failAll(error) {
+      for (const group of groups.values()) group.fail(error)
+    },
+    get waiting() {
+      return groups.size
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import type { KillEntry } from '../../core/wire/gateway/kill.ts'
+import { Roster } from '../collections/registry.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { LivePort } from '../pipeline/ports.ts'
+
+/** Every exchange under way: requests, streams, tunnels, holds. */
+export type Live = LivePort & {
+  readonly size: number
+  all(): Iterable<Exchange>
+  /** Aborts what `match` names an entry for; returns how many. */
+  cut(match: (exchange: Exchange) => KillEntry | null): number
+  /** Aborts everything, for a stop of the process. */
+  abortAll(reason: unknown): number
+}
+
+/** The reason that an exchange's signal carries when the kill switch cut it. */
+export type KillAbort = { readonly kind: 'kill'; readonly entry: KillEntry }
+
+export function createLive(): Live {
+  const exchanges = new Roster<Exchange>()
+  return {
+    add(exchange) {
+      const seat = exchanges.add(exchange)
+      return () => exchanges.remove(seat)
+    },
+    get size() {
+      return exchanges.size
+    },
+    all: () => exchanges.all(),
+    cut(match) {
+      let count = 0
+      for (const exchange of exchanges.all()) {
+        const entry = exchange.abort.signal.aborted ? null : match(exchange)
+        if (entry === null) continue
+        exchange.abort.abort({ kind: 'kill', entry } satisfies KillAbort)
+        count++
+      }
+      return count
+    },
+    abortAll(reason) {
+      const open = exchanges.all().filter((exchange) => !exchange.abort.signal.aborted)
+      for (const exchange of open) exchange.abort.abort(reason)
+      return open.length
+    },
+  }
+}

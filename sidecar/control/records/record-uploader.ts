@@ -1,0 +1,103 @@
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { createBackoff, pause } from '../../process/back-off.ts'
+import type { ControlClient } from '../client/client.ts'
+import { type Batch, createRecordUpload, Deferred, type RecordSink } from './batch-upload.ts'
+
+/** The journal as the uploader sees it. */
+export type RecordSource = RecordSink & { nextBatch(max: number): Promise<Batch> }
+
+/** Carries the journal to the control plane: every 100 ms, or as soon as 500 records wait. */
+export type Uploader = {
+  start(): void
+  /** Batches that the ingest quota refused since the start. They are sent again. */
+  readonly deferrals: number
+  /** A batch is full. */
+  wake(): void
+  /** One last round, for at most `ms`; then stops. */
+  close(ms: number): Promise<void>
+}
+
+export type UploaderDeps = {
+  readonly client: ControlClient
+  readonly journal: RecordSource
+  readonly random: () => number
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+  readonly flushMs?: number
+}
+
+export function createUploader(deps: UploaderDeps): Uploader {
+  const { journal, log } = deps
+  const stopped = new AbortController()
+  const upload = createRecordUpload(deps)
+  const backoff = createBackoff(deps.random)
+  let nap = new AbortController()
+  let isAway = false
+  let deferredMs: number | null = null
+  let deferrals = 0
+  let running: Promise<void> = Promise.resolve()
+
+  /** True when there may be more. Rejects when the control plane is away. */
+  async function round(): Promise<boolean> {
+    const batch = await journal.nextBatch(LIMITS.recordBatchMax)
+    if (batch.records.size === 0 && batch.lost.length === 0) return false
+    await upload(batch)
+    return batch.records.size === LIMITS.recordBatchMax || batch.lost.length === LIMITS.lostRangesMax
+  }
+
+  /** The control plane takes no more for now: the batch stays in the journal. */
+  function wait({ retryAfterMs }: Deferred): false {
+    if (deferredMs === null)
+      log.warn({ retryAfterMs }, 'records are uploaded later: the ingest quota is used up')
+    deferredMs = retryAfterMs
+    deferrals++
+    return false
+  }
+
+  async function attempt(): Promise<boolean> {
+    try {
+      const hasMore = await round()
+      isAway = false
+      deferredMs = null
+      backoff.reset()
+      return hasMore
+    } catch (error) {
+      if (error instanceof Deferred) return wait(error)
+      if (!isAway && !stopped.signal.aborted)
+        log.warn({ err: error }, 'records cannot be uploaded; they stay in the journal')
+      isAway = true
+      return false
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      if (await attempt()) continue
+      nap = new AbortController()
+      const ms = deferredMs ?? (isAway ? backoff.next() : (deps.flushMs ?? LIMITS.recordFlushMs))
+      await pause(ms, AbortSignal.any([nap.signal, stopped.signal]))
+    }
+  }
+
+  return {
+    get deferrals() {
+      return deferrals
+    },
+    start() {
+      running = run()
+    },
+    wake() {
+      // Asked for with every write while a batch waits: aborting twice would make an error for nobody each time.
+      if (!isAway && deferredMs === null && !nap.signal.aborted) nap.abort()
+    },
+    async close(ms) {
+      stopped.abort()
+      const last = running.then(async () => {
+        while ((await attempt()) && !isAway && deferredMs === null);
+      })
+      await Promise.race([last, pause(ms, new AbortController().signal)])
+    },
+  }
+}

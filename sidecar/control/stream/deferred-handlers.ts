@@ -1,0 +1,52 @@
+import type { Message, StreamHandlers } from './message-dispatcher.ts'
+
+/** What the gateway does with the messages of its streams; see `StreamHandlers`. */
+export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> & {
+  /** `isCurrent`: the stream is the one whose replica counts the acknowledgement. */
+  kill(message: Message<'kill'>, isCurrent: boolean): void
+}
+
+/**
+ * Handlers for a stream that is not in use yet. Stops, verdicts and orders take effect at once; what only the replica
+ * in use may say, or has to be answered to it, waits for `promote`.
+ */
+export type DeferredHandlers = Omit<StreamHandlers, 'beat' | 'goaway'> & {
+  /** From now on the stream is in use. */
+  promote(): void
+}
+
+export function createDeferredHandlers(handlers: GatewayHandlers): DeferredHandlers {
+  let isCurrent = false
+  let hello: Message<'hello'> | null = null
+  let kill: Message<'kill'> | null = null
+  let manifest: Message<'manifest'> | null = null
+  let sharing: Message<'sharing'> | null = null
+  return {
+    hello(message) {
+      hello = message
+      if (isCurrent) handlers.hello(message)
+    },
+    kill(message) {
+      kill = message
+      handlers.kill(message, isCurrent)
+    },
+    manifest(message) {
+      manifest = message
+      if (isCurrent) handlers.manifest(message)
+    },
+    sharing(message) {
+      sharing = message
+      if (isCurrent) handlers.sharing(message)
+    },
+    verdict: handlers.verdict,
+    execute: handlers.execute,
+    promote() {
+      if (isCurrent) return
+      isCurrent = true
+      if (hello !== null) handlers.hello(hello)
+      if (kill !== null) handlers.kill(kill, true)
+      if (manifest !== null) handlers.manifest(manifest)
+      if (sharing !== null) handlers.sharing(sharing)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../../process/clock.ts'
+
+/** A stream that stays silent, or whose beats are older than this, counts as lost although it is open. */
+export const LATE_MS = 15_000
+
+/**
+ * Since when the control plane's word is missing. Only signed beats count as its word: a replica that cannot read the
+ * database sends manifests, and no beats.
+ */
+export type Beats = {
+  connected(): void
+  disconnected(): void
+  /** A beat came that counts; see `BeatCheck`. */
+  heard(): void
+  readonly isConnected: boolean
+  /** Milliseconds since the control plane was lost; 0 while it is there. */
+  lostForMs(): number
+}
+
+export function createBeats(clock: Pick<Clock, 'monotonicMs'>): Beats {
+  let isConnected = false
+  let lastHeard = clock.monotonicMs()
+  let lostAt: number | null = lastHeard
+  return {
+    connected() {
+      isConnected = true
+    },
+    disconnected() {
+      isConnected = false
+      const now = clock.monotonicMs()
+      // A stream that was silent is lost since its last beat, not since it ended.
+      lostAt ??= now - lastHeard > LATE_MS ? lastHeard : now
+    },
+    heard() {
+      lastHeard = clock.monotonicMs()
+      lostAt = null
+    },
+    get isConnected() {
+      return isConnected
+    },
+    lostForMs() {
+      const now = clock.monotonicMs()
+      if (lostAt !== null) return now - lostAt
+      return now - lastHeard > LATE_MS ? now - lastHeard : 0
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import { DownMessage, PROTOCOL } from '../../../core/wire/gateway/sync.ts'
+import type { MacCheck } from './message-mac.ts'
+
+export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>
+export type Genuine = Message<'manifest' | 'beat'>
+
+/** What the stream tells the rest of the gateway, in the order of arrival; kills of one chunk first. */
+export type StreamHandlers = {
+  hello(message: Message<'hello'>): void
+  /** Genuine, as beats are. */
+  manifest(message: Message<'manifest'>): void
+  beat(message: Message<'beat'>): void
+  kill(message: Message<'kill'>): void
+  verdict(message: Message<'verdict'>): void
+  execute(message: Message<'execute'>): void
+  sharing(message: Message<'sharing'>): void
+  /** The control plane is about to leave and asks to come back within so many ms. */
+  goaway(message: Message<'goaway'>): void
+}
+
+export type InboxDeps = {
+  readonly handlers: StreamHandlers
+  readonly checkMac: MacCheck
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+/** Lines of the stream -> handlers. What is not understood is said and skipped; what is not signed by our enroller is ignored. */
+export function createInbox({ handlers, checkMac, log }: InboxDeps): (lines: readonly string[]) => void {
+  function parse(text: string): DownMessage | null {
+    const parsed = DownMessage.safeParse(jsonOrNull(text))
+    if (parsed.success) return parsed.data
+    const issue = parsed.error.issues[0]?.message
+    log.warn({ issue }, 'message of the control plane is not understood and skipped')
+    return null
+  }
+
+  function isGenuine(message: Genuine): boolean {
+    if (checkMac(message)) return true
+    const { type, version } = message
+    log.error(
+      { type, version },
+      'message of the control plane has a wrong signature and is ignored: check that CONTROL_PLANE_URL is the control plane that enrolled this gateway token',
+    )
+    return false
+  }
+
+  function hello(message: Message<'hello'>): void {
+    const { protocol } = message
+    if (protocol !== PROTOCOL) log.warn({ protocol, ours: PROTOCOL }, 'control plane speaks another protocol')
+    handlers.hello(message)
+  }
+
+  function manifest(message: Message<'manifest'>): void {
+    if (isGenuine(message)) handlers.manifest(message)
+  }
+
+  function beat(message: Message<'beat'>): void {
+    if (isGenuine(message)) handlers.beat(message)
+  }
+
+  const on: { readonly [T in DownMessage['type']]: (message: Message<T>) => void } = {
+    ...handlers,
+    hello,
+    manifest,
+    beat,
+  }
+
+  return (lines) => {
+    const messages = lines.map(parse).filter((message) => message !== null)
+    // The greeting comes before everything, a stop before everything else.
+    const rank = (message: DownMessage) => (message.type === 'hello' ? 0 : message.type === 'kill' ? 1 : 2)
+    for (const message of messages.toSorted((a, b) => rank(a) - rank(b))) on[message.type](message as never)
+  }
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}

@@ -1,0 +1,70 @@
+import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
+import type { ControlClient } from '../client/client.ts'
+import { createLineSplitter } from './line-splitter.ts'
+import { createInbox, type InboxDeps, type StreamHandlers } from './message-dispatcher.ts'
+import { createMacCheck } from './message-mac.ts'
+
+/** One stream from one replica of the control plane. */
+export type Session = {
+  /** Resolves with the reason when the stream could not be opened, ended or was closed. Never rejects. */
+  readonly ended: Promise<unknown>
+  /** True from the greeting to the end. */
+  readonly isOpen: boolean
+  /** True from the moment at which `ended` resolves. */
+  readonly isEnded: boolean
+  close(reason?: unknown): void
+}
+
+export type SessionDeps = {
+  readonly client: Pick<ControlClient, 'open'>
+  readonly log: InboxDeps['log']
+}
+
+/** Opens a stream at once. Beats and manifests count only with the signature that belongs to the token of this stream. */
+export function openSession({ client, log }: SessionDeps, handlers: StreamHandlers): Session {
+  const closed = new AbortController()
+  let isOpen = false
+  let isEnded = false
+
+  async function read(): Promise<never> {
+    const { status, body, bearer } = await client.open(SYNC_PATHS.stream, closed.signal)
+    if (status !== 200) throw refusal(status)
+    const receive = createInbox({
+      ...{ log, checkMac: createMacCheck(bearer) },
+      handlers: {
+        ...handlers,
+        hello(message) {
+          isOpen = true
+          handlers.hello(message)
+        },
+      },
+    })
+    const splitter = createLineSplitter()
+    for await (const chunk of body) receive(splitter.push(chunk))
+    throw new Error('the control plane ended the stream')
+  }
+
+  const ended = read().catch((error: unknown) => {
+    isOpen = false
+    isEnded = true
+    closed.abort()
+    return error
+  })
+  return {
+    ended,
+    get isOpen() {
+      return isOpen
+    },
+    get isEnded() {
+      return isEnded
+    },
+    close: (reason) => closed.abort(reason),
+  }
+}
+
+function refusal(status: number): Error {
+  if (status !== 401 && status !== 403) return new Error(`the control plane answered ${status}`)
+  return new Error(
+    `the control plane does not accept this gateway's token (${status}): check that GATEWAY_TOKEN_FILE holds the token of an enrolled gateway, and that CONTROL_PLANE_URL is its control plane`,
+  )
+}

@@ -1,0 +1,216 @@
+import { type Backoff, createBackoff, pause } from '../../process/back-off.ts'
+import type { Clock } from '../../process/clock.ts'
+import type { ControlClient } from '../client/client.ts'
+import { createDeferredHandlers, type GatewayHandlers } from './deferred-handlers.ts'
+import { type BeatCheck, createBeatCheck } from './heartbeat-check.ts'
+import { type Beats, LATE_MS } from './heartbeats.ts'
+import type { InboxDeps, Message } from './message-dispatcher.ts'
+import { openSession, type Session } from './session.ts'
+
+export type StreamDeps = {
+  readonly client: Pick<ControlClient, 'open' | 'renew'>
+  readonly controlPlaneUrl: string
+  readonly handlers: GatewayHandlers
+  readonly beats: Beats
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: InboxDeps['log'] & { info(fields: object, message: string): void }
+  readonly times?: Partial<StreamTimes>
+}
+
+export type StreamTimes = {
+  /** Milliseconds without a beat after which another replica is looked for. */
+  readonly silenceMs: number
+  /** Milliseconds that a replica has for its first beat when the one in use sends none. A replica sends one with its greeting. */
+  readonly firstBeatMs: number
+  /** The first and the longest pause before an attempt to find another replica. */
+  readonly firstSearchMs: number
+  readonly searchMs: number
+}
+
+const TIMES: StreamTimes = { silenceMs: LATE_MS, firstBeatMs: 6_000, firstSearchMs: 5_000, searchMs: 30_000 }
+/** Asked to leave, a gateway comes back almost at once: the next replica is there already. */
+const LEAVE_MS = 20
+
+type Stream = Session & {
+  readonly hello: () => Message<'hello'> | null
+  /** Takes it in use: its messages count in full from now on. */
+  promote(): void
+  /** It was asked to leave. */
+  readonly isLeaving: () => boolean
+}
+
+/**
+ * Keeps one stream of the control plane in use and comes back with jitter when it ends.
+ *
+ * A replica that cannot read the database sends no beats, but a stop can still come through it. Its stream is therefore
+ * kept while a second one is opened, which may lead to another replica, and is left only for one that beats.
+ */
+export class ControlStream {
+  readonly #deps: StreamDeps
+  readonly #times: StreamTimes
+  readonly #stopped = new AbortController()
+  readonly #backoff: Backoff
+  /** Of all gateways at once, when the whole database is away: each looks less and less often. */
+  readonly #searches: Backoff
+  #search = new AbortController()
+  #current: Stream | null = null
+  #candidate: Stream | null = null
+  #silence: NodeJS.Timeout | undefined
+  #lastProblem = ''
+
+  constructor(deps: StreamDeps) {
+    this.#deps = deps
+    this.#times = { ...TIMES, ...deps.times }
+    this.#backoff = createBackoff(deps.random)
+    this.#searches = createBackoff(deps.random, this.#times.firstSearchMs, this.#times.searchMs)
+  }
+
+  start(): void {
+    void this.#run()
+  }
+
+  close(): void {
+    this.#stopped.abort()
+    clearTimeout(this.#silence)
+    for (const stream of [this.#current, this.#candidate]) stream?.close()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      const stream = this.#current ?? this.#openCurrent()
+      const reason = await stream.ended
+      // Otherwise it was left for another one.
+      if (this.#current === stream) await this.#lost(stream, reason)
+    }
+  }
+
+  #openCurrent(): Stream {
+    const stream = this.#open()
+    this.#current = stream
+    stream.promote()
+    this.#restartSilence()
+    return stream
+  }
+
+  async #lost(stream: Stream, reason: unknown): Promise<void> {
+    this.#complain(reason, stream)
+    // A replica ends the earlier stream of a process that opens another: the candidate leads to the same replica.
+    const next = this.#candidate?.isEnded === false ? this.#candidate : null
+    if (next?.isOpen !== true) this.#deps.beats.disconnected()
+    if (next !== null) return this.#take(next)
+    this.#current = null
+    this.#search.abort()
+    await pause(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#stopped.signal)
+  }
+
+  #open(): Stream {
+    let hello: Message<'hello'> | null = null
+    let check: BeatCheck | null = null
+    let isLeaving = false
+    let killSeq = Number.NEGATIVE_INFINITY
+    const handlers = createDeferredHandlers(this.#deps.handlers)
+    const session = openSession(this.#deps, {
+      ...handlers,
+      hello: (message) => {
+        hello = message
+        check = createBeatCheck(this.#deps.clock, message.at)
+        if (stream === this.#current) this.#connected(message)
+        handlers.hello(message)
+      },
+      beat: ({ until }) => {
+        if (check?.counts(until) === true) this.#beat(stream)
+      },
+      kill: (message) => {
+        // Numbers of other replicas come from other clocks: only those of one stream are compared.
+        if (message.seq < killSeq) return
+        killSeq = message.seq
+        handlers.kill(message)
+      },
+      goaway: (message) => {
+        isLeaving = true
+        setTimeout(() => stream.close(), this.#deps.random() * message.after_ms).unref()
+      },
+    })
+    const stream: Stream = {
+      ended: session.ended,
+      get isOpen() {
+        return session.isOpen
+      },
+      get isEnded() {
+        return session.isEnded
+      },
+      close: session.close,
+      hello: () => hello,
+      promote: handlers.promote,
+      isLeaving: () => isLeaving,
+    }
+    return stream
+  }
+
+  #beat(stream: Stream): void {
+    if (stream === this.#candidate) this.#take(stream)
+    if (stream !== this.#current) return
+    this.#restartSilence()
+    this.#search.abort()
+    this.#searches.reset()
+    this.#deps.beats.heard()
+  }
+
+  #connected({ gateway }: Message<'hello'>): void {
+    const { client, beats, log, controlPlaneUrl } = this.#deps
+    this.#backoff.reset()
+    this.#lastProblem = ''
+    // Connections for calls may still lead to the replica before.
+    client.renew()
+    beats.connected()
+    log.info({ gateway: gateway.name, controlPlane: controlPlaneUrl }, 'control plane connected')
+  }
+
+  /** The candidate becomes the stream in use. */
+  #take(stream: Stream): void {
+    const before = this.#current
+    this.#current = stream
+    this.#candidate = null
+    const hello = stream.hello()
+    if (hello !== null) this.#connected(hello)
+    stream.promote()
+    before?.close()
+  }
+
+  #restartSilence(): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => void this.#lookElsewhere(), this.#times.silenceMs).unref()
+  }
+
+  /** Opens second streams, one at a time, until one of them or the stream in use beats. */
+  async #lookElsewhere(): Promise<void> {
+    if (this.#current === null) return
+    if (!this.#current.isOpen) return this.#current.close(new Error('the control plane went silent'))
+    const { log, controlPlaneUrl } = this.#deps
+    log.warn({ controlPlane: controlPlaneUrl }, 'control plane sends no beats; trying another replica')
+    this.#search = new AbortController()
+    const signal = AbortSignal.any([this.#search.signal, this.#stopped.signal])
+    while (!signal.aborted) {
+      await pause(this.#searches.next(), signal)
+      if (!signal.aborted) await this.#tryAnother(signal)
+    }
+  }
+
+  async #tryAnother(signal: AbortSignal): Promise<void> {
+    const stream = this.#open()
+    this.#candidate = stream
+    await Promise.race([stream.ended, pause(this.#times.firstBeatMs, signal)])
+    if (stream !== this.#current) stream.close()
+    if (this.#candidate === stream) this.#candidate = null
+  }
+
+  /** The same trouble is said once, not at every attempt; leaving is none. */
+  #complain(err: unknown, stream: Stream): void {
+    if (this.#stopped.signal.aborted || stream.isLeaving()) return
+    const { log, controlPlaneUrl } = this.#deps
+    const problem = err instanceof Error ? err.message : String(err)
+    if (problem !== this.#lastProblem) log.warn({ err, controlPlane: controlPlaneUrl }, 'no control plane')
+    this.#lastProblem = problem
+  }
+}

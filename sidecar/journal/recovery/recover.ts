@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { RecordSchema, RefusalsSchema, type TrafficRecord } from '../../../core/record.ts'
+import { refusalsText } from '../../../core/state/refusal-windows.ts'
+import { type ParsedLine, type Phase, parseLine } from '../line.ts'
+import type { LostRange } from '../lost-ranges.ts'
+import { SequenceRecovery } from './sequence-recovery.ts'
+
+/** A segment that an earlier process left, or that this one closed: `results` of it may be unacknowledged. */
+export type LeftSegment = { readonly path: string; readonly bytes: number; readonly results: number }
+
+export type Recovery = {
+  /** Oldest first. */
+  readonly segments: readonly LeftSegment[]
+  /** Intents without a result: the process died between the two. */
+  readonly unknown: readonly TrafficRecord[]
+  /** Sequence numbers that were taken, or reserved, and of which no record is left. */
+  readonly lost: readonly LostRange[]
+  /** Lines that were cut off or hold no valid record. */
+  readonly tornLines: number
+}
+
+/** Reads what earlier processes left in `dir`. Changes nothing. */
+export function recoverSegments(dir: string): Recovery {
+  const found: Found = {
+    ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map(), tornLines: 0 },
+    numbers: new SequenceRecovery(),
+  }
+  const segments = segmentPaths(dir).map((path) => readSegment(path, found))
+  const unknown: TrafficRecord[] = []
+  for (const [id, json] of found.open) {
+    if (found.resolved.has(id) || found.dropped.has(id)) continue
+    const record = RecordSchema.safeParse(JSON.parse(json))
+    if (record.success) unknown.push(asLeft(record.data, found.tallies.get(id)))
+    else {
+      found.tornLines++
+      found.numbers.dropped(id)
+    }
+  }
+  return { segments, unknown, lost: found.numbers.gaps(), tornLines: found.tornLines }
+}
+
+const Tally = z.object({ refusals: RefusalsSchema.omit({ targets: true }) })
+
+/** A row counts what it counted last; what became of a single request is not known. */
+function asLeft(record: TrafficRecord, tallyJson: string | undefined): TrafficRecord {
+  const { refusals } = record
+  if (refusals === null || refusals === undefined) return { ...record, note: 'unknown', status: null }
+  const tally = tallyJson === undefined ? null : Tally.safeParse(JSON.parse(tallyJson)).data
+  const last = { ...refusals, ...tally?.refusals }
+  return { ...record, refusals: last, note: refusalsText(last) }
+}
+
+/** Over all segments, because a result may be in a later one than its intent. */
+type Found = {
+  readonly open: Map<string, string>
+  readonly resolved: Set<string>
+  readonly dropped: Set<string>
+  readonly tallies: Map<string, string>
+  readonly numbers: SequenceRecovery
+  tornLines: number
+}
+
+function readSegment(path: string, found: Found): LeftSegment {
+  const before = found.resolved.size
+  const bytes = readFileSync(path)
+  for (const raw of linesOf(bytes)) note(parseLine(raw), found)
+  return { path, bytes: bytes.length, results: found.resolved.size - before }
+}
+
+function note(parsed: ParsedLine | null, found: Found): void {
+  if (parsed === null || !NOTE[parsed.phase](parsed, found)) found.tornLines++
+}
+
+/** False for a line that is not what its phase says. */
+const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean>> = {
+  result({ record }, found) {
+    found.resolved.add(record.id)
+    found.numbers.result(record)
+    return true
+  },
+  intent({ record, json }, found) {
+    // A whole record is newer than the tallies before it.
+    found.open.set(record.id, json)
+    found.tallies.delete(record.id)
+    found.numbers.intent(record)
+    return true
+  },
+  dropped({ record: { id } }, found) {
+    found.dropped.add(id)
+    found.numbers.dropped(id)
+    return true
+  },
+  tally({ record: { id }, json }, found) {
+    found.tallies.set(id, json)
+    return true
+  },
+  sequence: ({ json }, { numbers }) => numbers.sequence(json),
+  lost: ({ json }, { numbers }) => numbers.lost(json),
+}
+
+/** Results of one segment as `id -> record JSON`, in order. */
+export function resultsOf(segment: Buffer): Map<string, Buffer> {
+  const results = new Map<string, Buffer>()
+  for (const raw of linesOf(segment)) {
+    const parsed = parseLine(raw)
+    if (parsed?.phase === 'result') results.set(parsed.record.id, Buffer.from(parsed.json))
+  }
+  return results
+}
+
+/** One by one: a segment as text, cut into lines, would be three times its size. Blank ones are left out. */
+function* linesOf(segment: Buffer): Generator<string> {
+  for (let from = 0; from < segment.length; ) {
+    const found = segment.indexOf(LINE_FEED, from)
+    const to = found === -1 ? segment.length : found
+    if (to > from) yield segment.toString('utf8', from, to)
+    from = to + 1
+  }
+}
+
+const LINE_FEED = 10
+
+function segmentPaths(dir: string): string[] {
+  return readdirSync(dir)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => ({ path: join(dir, name), stat: statSync(join(dir, name)), n: numberOf(name) }))
+    .filter(({ stat }) => stat.isFile())
+    .sort((a, b) => a.stat.mtimeMs - b.stat.mtimeMs || a.n - b.n)
+    .map(({ path }) => path)
+}
+
+function numberOf(name: string): number {
+  return Number(/-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)
+}

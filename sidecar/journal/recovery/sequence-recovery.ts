@@ -1,0 +1,98 @@
+import * as z from 'zod'
+import { line } from '../line.ts'
+import { type LostRange, mergeRanges } from '../lost-ranges.ts'
+
+const SequenceLine = z.object({
+  /** The process. */
+  id: z.string(),
+  /** The numbers below are in earlier segments, or carried. */
+  base: z.int().min(0),
+  /** Numbers below `base` that no line had when the segment began. */
+  unwritten: z.array(z.int().min(0)).default([]),
+  /** The first number that no record can have. */
+  reserved: z.int().min(0),
+})
+const LostLine = z.object({ id: z.string(), from: z.int().min(0), to: z.int().min(0) })
+
+/** Keeps a range that is known to be lost until the control plane has stored it. */
+export function lostLine({ process_id, from, to }: LostRange): string {
+  return line('lost', JSON.stringify({ id: process_id, from, to }))
+}
+
+type Process = {
+  readonly seen: Set<number>
+  /** Of the oldest segment that is left, and of the newest: the order of files may be lost with their times. */
+  base: number | null
+  unwritten: readonly number[]
+  lastBase: number
+  reserved: number
+}
+
+/** Collects the numbers of earlier processes while their segments are read, in order. */
+export class SequenceRecovery {
+  readonly #processes = new Map<string, Process>()
+  readonly #intents = new Map<string, { readonly process: string; readonly seq: number }>()
+  readonly #lost: LostRange[] = []
+
+  result({ seq, process_id }: Numbered): void {
+    if (typeof seq === 'number' && typeof process_id === 'string') this.#process(process_id).seen.add(seq)
+  }
+
+  intent({ id, seq, process_id }: Numbered): void {
+    if (typeof seq === 'number' && typeof process_id === 'string')
+      this.#intents.set(id, { process: process_id, seq })
+  }
+
+  /** Its number was free again. */
+  dropped(id: string): void {
+    this.#intents.delete(id)
+  }
+
+  /** False when the line is not one. */
+  sequence(json: string): boolean {
+    const read = SequenceLine.safeParse(JSON.parse(json))
+    if (!read.success) return false
+    const { id, base, unwritten, reserved } = read.data
+    const process = this.#process(id)
+    if (process.base === null || base < process.base) Object.assign(process, { base, unwritten })
+    if (base >= process.lastBase) Object.assign(process, { lastBase: base, reserved })
+    return true
+  }
+
+  /** False when the line is not one. */
+  lost(json: string): boolean {
+    const read = LostLine.safeParse(JSON.parse(json))
+    if (!read.success) return false
+    const { id, from, to } = read.data
+    this.#lost.push({ process_id: id, from, to })
+    return true
+  }
+
+  /** Numbers that were taken, or reserved, and of which no record is left. Merged, in order. */
+  gaps(): readonly LostRange[] {
+    for (const { process, seq } of this.#intents.values()) this.#process(process).seen.add(seq)
+    const found = [...this.#processes].flatMap(([id, process]) => gapsOf(id, process))
+    return mergeRanges([...this.#lost, ...found])
+  }
+
+  #process(id: string): Process {
+    const known = this.#processes.get(id)
+    if (known !== undefined) return known
+    const made: Process = { seen: new Set(), base: null, unwritten: [], lastBase: 0, reserved: 0 }
+    this.#processes.set(id, made)
+    return made
+  }
+}
+
+type Numbered = { readonly id: string; readonly seq?: unknown; readonly process_id?: unknown }
+
+function gapsOf(process_id: string, { seen, base, unwritten, reserved }: Process): LostRange[] {
+  if (base === null) return []
+  const ranges = unwritten.filter((seq) => !seen.has(seq)).map((seq) => ({ process_id, from: seq, to: seq }))
+  let from = base
+  for (const seq of [...seen].filter((each) => each >= base && each < reserved).sort((a, b) => a - b)) {
+    if (seq > from) ranges.push({ process_id, from, to: seq - 1 })
+    from = seq + 1
+  }
+  return from < reserved ? [...ranges, { process_id, from, to: reserved - 1 }] : ranges
+}

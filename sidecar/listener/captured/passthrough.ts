@@ -1,0 +1,116 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { portsOfHost } from '../../../core/capture/host-names.ts'
+import type { Credentials, Exchange, Reply } from '../../pipeline/exchange.ts'
+import { EMPTY_BODY } from '../body-intake.ts'
+import type { Lifeline } from '../connection-deadline.ts'
+import type { FrontDeps } from '../deps.ts'
+import { newExchange } from '../new-exchange.ts'
+import { enterTunnel } from '../tunnel.ts'
+import { type Refusal, tellRefusal } from '../tunnel-refusal.ts'
+import { handOver } from '../upgrade.ts'
+
+/** A connection that is to be joined to its destination as it is, if the pipeline lets it. */
+export type Passage = {
+  readonly socket: Socket
+  readonly lifeline: Lifeline
+  readonly credentials: Credentials
+  /** What a CONNECT would have asked for. */
+  readonly authority: { readonly host: string; readonly port: number }
+  /** What the client has sent so far. */
+  readonly first: Buffer
+  /** The client speaks TLS, so that a refusal can be sent inside it. */
+  readonly isTls: boolean
+}
+
+/** A redirected connection that is not decrypted is the CONNECT that its client never sent: one exchange, one record. */
+export function openPassage(deps: FrontDeps, passage: Passage): void {
+  const { socket, authority } = passage
+  const target = authority.host.includes(':')
+    ? `[${authority.host}]:${authority.port}`
+    : `${authority.host}:${authority.port}`
+  const abort = new AbortController()
+  const onClose = (): void => abort.abort(new Error('the client closed the connection'))
+  socket.once('close', onClose)
+  const reply = createPassageReply(passage, (refusal) => {
+    if (passage.isTls && (deps.canRefuseInside || isOwned(exchange))) refuseInside(deps, passage, refusal)
+    else closeRefused(passage)
+  })
+  const exchange = newExchange({
+    id: deps.newRequestId(),
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'tunnel',
+    transport: 'connect',
+    raw: {
+      method: 'CONNECT',
+      target,
+      rawHeaders: [],
+      httpVersion: '1.1',
+      scheme: 'https',
+      sources: { connectAuthority: target },
+    },
+    credentials: passage.credentials,
+    body: EMPTY_BODY,
+    reply,
+    abort,
+    problem: null,
+  })
+  deps
+    .handle(exchange)
+    .catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
+    .finally(() => {
+      socket.removeListener('close', onClose)
+      if (!reply.isStarted) socket.destroySoon()
+    })
+}
+
+/** Certificates of a pod are for the hosts of its connectors; a host may be refused on a port that its connector does not list. */
+function isOwned({ outcome, snapshot, request }: Exchange): boolean {
+  if (outcome.denyReason !== 'unknown_host' || snapshot === undefined) return true
+  return portsOfHost(snapshot, request?.host ?? '').length > 0
+}
+
+/** The client asked nothing, so an approval is silence: the stream itself. */
+function createPassageReply(
+  { socket, lifeline, first }: Passage,
+  refused: (refusal: Refusal) => void,
+): Reply {
+  const state = { isStarted: false }
+  return {
+    bytesOut: 0,
+    get isStarted() {
+      return state.isStarted
+    },
+    send(status, headers, body) {
+      state.isStarted = true
+      refused({ status, headers, body })
+    },
+    stream() {
+      throw new Error('a passage carries bytes, not answers')
+    },
+    interim() {},
+    upgrade(): Duplex {
+      state.isStarted = true
+      lifeline.drain = () => socket.destroy()
+      return handOver(socket, first.length === 0 ? null : first)
+    },
+  }
+}
+
+/** Sends the refusal inside TLS: clients retry connections that are closed, and show no reason. */
+function refuseInside(deps: FrontDeps, passage: Passage, refusal: Refusal): void {
+  const { socket, lifeline, authority, first, credentials } = passage
+  const tunnel = { socket, lifeline, credentials, sources: {}, host: authority.host, isPort: true }
+  enterTunnel(tellRefusal(deps, refusal), tunnel, {
+    ...{ protocol: 'tls', bytes: first, serverName: authority.host },
+  })
+}
+
+/** Fatal `access_denied` (RFC 8446, section 6.2). */
+const ACCESS_DENIED = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x31])
+
+function closeRefused({ socket, isTls }: Passage): void {
+  if (isTls) socket.write(ACCESS_DENIED)
+  socket.destroySoon()
+}

@@ -1,0 +1,114 @@
+import type { Socket } from 'node:net'
+import { HandOver, MAX_HAND_OVER_BYTES } from '../../../core/capture/connection-preamble.ts'
+import type { Credentials, KeyedPlace } from '../../pipeline/exchange.ts'
+import type { FrontDeps } from '../deps.ts'
+import type { AgentDns } from '../dns/agent-dns.ts'
+import { type Captured, createTransparent, type TransparentDeps } from './transparent.ts'
+
+export type HandedOverDeps = FrontDeps & {
+  readonly isOpaque: TransparentDeps['isOpaque']
+  readonly isUnowned: TransparentDeps['isUnowned']
+  /** Called with agents whose key was shown. */
+  readonly dnsOf: (agent: string) => AgentDns
+  readonly accepts: KeyedPlace['accepts']
+  /** Whether the credentials are those of an agent. */
+  readonly isKnown: (credentials: Credentials) => boolean
+}
+
+/**
+ * Serves connections that were redirected in another network namespace and handed over on a Unix socket
+ * (`core/capture/connection-preamble.ts`). The first line has the agent's key: a client of the socket acts for that agent alone.
+ */
+export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => void {
+  return (captured) => {
+    readFirstLine(captured, deps.limits.headTimeoutMs, (line) => {
+      const what = line === null ? null : parse(line)
+      if (what === null) {
+        deps.log.warn({}, 'a connection was handed over without saying whose it is')
+        captured.socket.destroy()
+      } else if (what.kind === 'dns') serveDns(deps, captured, what)
+      else serve(deps, captured, { ...what, kind: what.kind })
+    })
+  }
+}
+
+function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: HandOver): void {
+  const credentials = credentialsOf(deps, what)
+  // DNS has no answer that could say why not.
+  const isKnown = deps.isKnown(credentials)
+  const refusal = isKnown ? lifeline.slot.claim(what.agent) : 'The key is not the one of the agent.'
+  if (refusal === null) deps.dnsOf(what.agent).serve(socket, credentials)
+  else {
+    deps.log.warn({ agent: what.agent, refusal }, 'DNS that was handed over is not served')
+    socket.destroy()
+  }
+}
+
+/** The same as on the agent's port, so that a wrong key leaves the same record. */
+function credentialsOf({ accepts }: HandedOverDeps, { agent, key }: HandOver): Credentials {
+  const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`
+  return { kind: 'basic', header, place: { agent, accepts } }
+}
+
+function serve(
+  deps: HandedOverDeps,
+  captured: Captured,
+  { kind, destination, ...whose }: HandOver & { readonly kind: 'tls' | 'http' | 'other' },
+): void {
+  const credentials = credentialsOf(deps, { kind, destination, ...whose })
+  const dns = destination !== null && deps.isKnown(credentials) ? deps.dnsOf(whose.agent) : null
+  const at = destination && { host: dns?.nameOf(destination.address) ?? null, ...destination }
+  const transparent = createTransparent({
+    ...deps,
+    credentials,
+    destinationOf: async () => at,
+    isProbe: () => false,
+  })
+  transparent(kind, captured)
+}
+
+/** Calls `done` once, with the socket paused and the rest of the bytes put back; null for a line that is none. */
+function readFirstLine(
+  { socket, lifeline }: Captured,
+  timeoutMs: number,
+  done: (line: string | null) => void,
+): void {
+  let bytes: Buffer = Buffer.alloc(0)
+  const finish = (line: string | null): void => {
+    socket.removeListener('data', onData)
+    socket.removeListener('close', onClose)
+    socket.pause()
+    lifeline.rest()
+    done(line)
+  }
+  const onClose = (): void => finish(null)
+  const onData = (chunk: Buffer): void => {
+    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
+    const end = bytes.indexOf(10)
+    if (end === -1) {
+      if (bytes.length > MAX_HAND_OVER_BYTES) finish(null)
+      return
+    }
+    if (end + 1 < bytes.length) putBack(socket, bytes.subarray(end + 1))
+    finish(bytes.toString('utf8', 0, end))
+  }
+  socket.on('data', onData)
+  socket.on('close', onClose)
+  lifeline.arm(timeoutMs, () => finish(null))
+  socket.resume()
+}
+
+function putBack(socket: Socket, rest: Buffer): void {
+  socket.pause()
+  socket.unshift(rest)
+}
+
+function parse(line: string): HandOver | null {
+  try {
+    const parsed = HandOver.safeParse(JSON.parse(line))
+    return parsed.success ? parsed.data : null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}

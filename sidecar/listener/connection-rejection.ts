@@ -1,0 +1,78 @@
+import type { Socket } from 'node:net'
+import type { Credentials, Reply } from '../pipeline/exchange.ts'
+import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
+import { EMPTY_BODY } from './body-intake.ts'
+import { LINGER_MS, type Lifeline } from './connection-deadline.ts'
+import type { FrontDeps } from './deps.ts'
+import { fieldLines, statusLine } from './http1/reply-head.ts'
+import { newExchange } from './new-exchange.ts'
+
+export type TurnedAway = {
+  readonly socket: Socket
+  readonly lifeline: Lifeline
+  /** What the port says of who asks: nothing was read. */
+  readonly credentials: Credentials
+  /** The limit that is reached. */
+  readonly detail: string
+}
+
+/**
+ * A connection over the limit is answered: a client that is cut off tries again at once, one that reads 503 waits. And
+ * it leaves the one record of an exchange. Nothing is read of it and nothing waits, so that each costs a record and no
+ * more; what a full journal cannot take is counted as lost, as with any other refusal.
+ */
+export function turnAway(deps: FrontDeps, { socket, lifeline, credentials, detail }: TurnedAway): void {
+  const reply = createLastReply(socket)
+  const exchange = newExchange({
+    id: deps.newRequestId(),
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'http',
+    transport: isOfPort(credentials) ? 'port-absolute' : 'absolute',
+    raw: { method: '', target: '', rawHeaders: [], httpVersion: '1.1', scheme: 'http', sources: {} },
+    credentials,
+    body: EMPTY_BODY,
+    reply,
+    abort: createExchangeAbort(),
+    problem: { code: 'not_ready', detail },
+  })
+  socket.resume()
+  lifeline.arm(LINGER_MS, () => socket.destroy())
+  deps
+    .handle(exchange)
+    .catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
+    .finally(() => {
+      if (!reply.isStarted) socket.destroy()
+    })
+}
+
+function isOfPort(credentials: Credentials): boolean {
+  return credentials.kind === 'port' || credentials.place !== undefined
+}
+
+/** One answer in HTTP/1.1, and the end of the connection behind it. */
+function createLastReply(socket: Socket): Reply {
+  const state = { isStarted: false, bytesOut: 0 }
+  return {
+    get bytesOut() {
+      return state.bytesOut
+    },
+    get isStarted() {
+      return state.isStarted
+    },
+    send(status, headers, body) {
+      state.isStarted = true
+      state.bytesOut = Buffer.byteLength(body)
+      const length = `Content-Length: ${state.bytesOut}\r\nConnection: close\r\n\r\n`
+      socket.write(statusLine(status) + fieldLines(headers).lines + length, 'latin1')
+      socket.end(body)
+    },
+    stream() {
+      throw new Error('a connection over the limit is sent no stream')
+    },
+    interim() {},
+    upgrade() {
+      throw new Error('a connection over the limit is not handed over')
+    },
+  }
+}

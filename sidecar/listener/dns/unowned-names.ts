@@ -1,0 +1,78 @@
+import { withoutSearchDomain } from '../../../core/capture/search-names.ts'
+import { createLru } from '../../collections/lru.ts'
+import type { Credentials } from '../../pipeline/exchange.ts'
+import { EMPTY_BODY } from '../body-intake.ts'
+import type { FrontDeps } from '../deps.ts'
+import { createDeadReply } from '../discarding-reply.ts'
+import { newExchange } from '../new-exchange.ts'
+
+export type UnownedNamesDeps = Pick<FrontDeps, 'handle' | 'newRequestId' | 'log'> & {
+  /** Search domains of the client's resolver. */
+  readonly domains: readonly string[]
+  readonly isUnowned: (name: string) => boolean
+  readonly monotonicMs: () => number
+}
+
+/** Resolvers ask for A and AAAA, and repeat both: one look-up in this time. */
+const ONE_LOOKUP_MS = 60_000
+const REMEMBERED_NAMES = 10_000
+const REVERSE = /(?:^|\.)(?:in-addr|ip6)\.arpa$/
+const LOCAL = /(?:^|\.)localhost$/
+
+/**
+ * Makes an exchange of each look-up of a name that no connector owns, so that the pipeline refuses and records it as it
+ * does connections to that host. Reverse look-ups and names of loopback are no hosts.
+ */
+export function createUnownedNames(deps: UnownedNamesDeps): (name: string, credentials: Credentials) => void {
+  const { domains, isUnowned, monotonicMs } = deps
+  const reported = createLru<number>(REMEMBERED_NAMES)
+
+  function isReported(credentials: Credentials, name: string): boolean {
+    const key = JSON.stringify([agentOf(credentials), name])
+    const now = monotonicMs()
+    const isRecent = now - (reported.get(key) ?? Number.NEGATIVE_INFINITY) < ONE_LOOKUP_MS
+    if (!isRecent) reported.set(key, now)
+    return isRecent
+  }
+
+  return (asked, credentials) => {
+    if (REVERSE.test(asked) || LOCAL.test(asked)) return
+    const name = withoutSearchDomain(asked, domains)
+    // The name with a search domain is not owned; the name itself may be.
+    if (!isUnowned(name) || isReported(credentials, name)) return
+    deps
+      .handle(lookupOf(name, credentials, deps.newRequestId()))
+      .catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
+  }
+}
+
+function agentOf(credentials: Credentials): string | null {
+  return credentials.kind === 'port' ? credentials.agent : (credentials.place?.agent ?? null)
+}
+
+/** The CONNECT that would follow the look-up. Labels may hold any byte, and PostgreSQL stores no NUL. */
+function lookupOf(name: string, credentials: Credentials, id: string) {
+  const target = `${name.replace(/[^a-z0-9._-]/g, '?')}:443`
+  const exchange = newExchange({
+    id,
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'tunnel',
+    transport: 'connect',
+    raw: {
+      method: 'CONNECT',
+      target,
+      rawHeaders: [],
+      httpVersion: '1.1',
+      scheme: 'https',
+      sources: { connectAuthority: target },
+    },
+    credentials,
+    body: EMPTY_BODY,
+    reply: createDeadReply(),
+    abort: new AbortController(),
+    problem: null,
+  })
+  exchange.outcome.note = 'name look-up'
+  return exchange
+}

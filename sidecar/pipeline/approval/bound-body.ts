@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import type { MemberPath } from '../../../core/connectors/connector.ts'
+import { maskMembers } from '../../../core/connectors/fields/json-members.ts'
+import { parseBody } from '../../../core/request/body/body.ts'
+import { boundaryOf, readParts } from '../../../core/request/body/multipart.ts'
+import { isRefusal, type RawHeaders } from '../../../core/request/canonical.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import { bodyHash } from '../body/body-hash.ts'
+import type { Exchange } from '../exchange.ts'
+
+/** What of a body an approval is bound to; `withType` gives the headers with the part of Content-Type that is bound. */
+export type BoundBody = {
+  readonly hash: string | null
+  withType(headers: RawHeaders): RawHeaders
+}
+
+/** Stands for the hash of a body that has no end yet. */
+const OPEN_ENDED = 'open'
+
+/**
+ * A body is bound byte for byte, with two exceptions: an SDK that tries again makes a new multipart boundary, so the
+ * parts of a plain form are bound one by one; and JSON members that number the tries are left out (`unboundMembers`).
+ */
+export function boundBody(exchange: Exchange, unboundMembers: readonly MemberPath[] = []): BoundBody {
+  const { bodyBytes, isOpenEnded } = exchange
+  if (isOpenEnded === true) return whole(OPEN_ENDED)
+  if (bodyBytes === undefined) return whole(null)
+  const masked = unboundMembers.length === 0 ? null : maskedJson(exchange, bodyBytes, unboundMembers)
+  if (masked !== null) return whole(`json ${hashOf(masked)}`)
+  const parts = hashParts(exchange, bodyBytes)
+  return parts === null ? whole(bodyHash(bodyBytes)) : { hash: parts, withType: withoutBoundary }
+}
+
+function whole(hash: string | null): BoundBody {
+  return { hash, withType: (headers) => headers }
+}
+
+/** Null for a body that has no such members, or none that every server reads alike. */
+function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly MemberPath[]): string | null {
+  const keys = members.map((path) => path.join('.'))
+  if (request === undefined || parseBody(bytes, request.body, keys).kind !== 'json') return null
+  const text = bytes.toString('utf8')
+  const masked = maskMembers(text, members)
+  return masked === text ? null : masked
+}
+
+/** What clients generate. Readers disagree about other boundaries, so such bodies are bound as they are. */
+const PLAIN_BOUNDARY = /^[0-9A-Za-z_-]+$/
+
+function hashParts({ raw, request }: Exchange, bytes: Buffer): string | null {
+  if (request?.body.mediaType !== 'multipart/form-data' || request.body.encoding !== undefined) return null
+  const boundary = boundaryOf(headerValue(raw.rawHeaders, 'content-type') ?? '')
+  if (isRefusal(boundary) || !PLAIN_BOUNDARY.test(boundary)) return null
+  const parts = readParts(bytes, boundary)
+  if (isRefusal(parts)) return null
+  return `parts ${parts.map(({ start, end }) => hashOf(bytes.subarray(start, end))).join(' ')}`
+}
+
+function withoutBoundary(headers: RawHeaders): RawHeaders {
+  return headers.map((text, at) =>
+    at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'content-type' ? 'multipart/form-data' : text,
+  )
+}
+
+function hashOf(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

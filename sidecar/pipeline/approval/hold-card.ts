@@ -1,0 +1,112 @@
+import type { Action, Parameters } from '../../../core/action/action.ts'
+import { shownHeaders } from '../../../core/connectors/binding/bound-headers.ts'
+import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import { otherFields } from '../../../core/connectors/fields/other-fields.ts'
+import { scannedFields } from '../../../core/connectors/fields/scanned-fields.ts'
+import { shownEnvironment } from '../../../core/decision/facts/environment.ts'
+import { groupNames, requiredView } from '../../../core/decision/policies/required-groups.ts'
+import { ruleLabel } from '../../../core/decision/policies/rule-label.ts'
+import { parseBody } from '../../../core/request/body/body.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
+import { storableForm, storableText } from '../../../core/storable.ts'
+import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
+import { describeUnread } from '../body/unread-body.ts'
+import { primaryType } from '../classification/primary-action.ts'
+import type { Exchange } from '../exchange.ts'
+import { primaryInput } from '../record/record-audit.ts'
+import { type BoundRequest, requestFingerprint } from './binding.ts'
+import { pinViews, type ReadPin } from './pins.ts'
+
+export type HoldFacts = {
+  readonly binding: string
+  readonly bound: BoundRequest
+  readonly bodySha256: string | null
+  readonly pins: readonly ReadPin[]
+}
+
+/**
+ * What the approver sees: the canonical request and what it does, complete. Several actions (a batch) are listed whole
+ * under `parameters.actions`; where nothing tells which one happens, under `parameters.candidates`.
+ */
+export function describeHold(exchange: Exchange, { binding, bound, bodySha256, pins }: HoldFacts): HoldBody {
+  const { agent, connector, request, decision, actions = [] } = exchange
+  if (agent === undefined || connector === undefined || request === undefined || decision === undefined) {
+    throw new Error('held before it was decided')
+  }
+  const type = primaryType(exchange) ?? ''
+  const primary = actions.find((action) => action.type === type)
+  const { decisive } = decision
+  const input = primaryInput(exchange)
+  return {
+    binding,
+    agent: agent.name,
+    act_id: exchange.actId ?? '',
+    connector: connector.connector.name,
+    connector_name: connector.entry.name,
+    action_type: type,
+    target: storableText((primary && targetOf(primary)) ?? '') || null,
+    environment: (input && shownEnvironment(input)) ?? null,
+    risk_hints: { ...primary?.riskHints },
+    method: request.method,
+    host: request.host,
+    path: bound.target,
+    headers: [...shownHeaders(connector.connector.name, bound.headers)],
+    parameters: parametersOf(exchange, primary),
+    risk_score: decision.riskScore,
+    risk_factors: [...decision.riskFactors],
+    matched_rule: decisive === undefined ? decision.permissionPattern : ruleLabel(decisive),
+    required_approver_groups: groupNames(decision.requiredGroups),
+    required_groups: requiredView(decision.requiredGroups),
+    requested_by_agent_text: null,
+    body_sha256: bodySha256,
+    request_fingerprint: requestFingerprint(exchange, bodySha256),
+    unread_body: describeUnread(exchange),
+    pins: pinViews(pins),
+  }
+}
+
+/** In a form that the control plane takes: a character that cannot be stored must not keep a person from being asked. */
+function parametersOf(exchange: Exchange, primary: Action | undefined): Parameters {
+  const { actions = [], named, isOpenEnded } = exchange
+  const isBatch = actions.length > 1
+  const list = named?.kind === 'candidates' ? 'candidates' : 'actions'
+  return storableForm({
+    ...(isBatch ? { [list]: actions.map(describeAction) } : primary?.parameters),
+    ...(isBatch ? {} : reasonFor(primary)),
+    ...(isOpenEnded === true ? { request_stream: OPEN_STREAM } : {}),
+    ...besides(exchange, isBatch ? {} : primary?.parameters),
+  })
+}
+
+/** What is sent beyond what the action names. The agent's own credential is taken out of it later, so it is left out. */
+function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
+  const { bodyBytes, request, connector, scan } = exchange
+  if (bodyBytes === undefined || request === undefined || connector === undefined) return {}
+  const { carriers, untold } = connector.connector
+  const view =
+    scan?.bytes === bodyBytes ? scannedFields(bodyBytes, scan.result) : parseBody(bodyBytes, request.body, [])
+  if (isRefusal(view)) return {}
+  const shown =
+    view.kind === 'json' && untold !== undefined
+      ? { ...view, value: untold(view.value, connector.config) }
+      : view
+  const fields = otherFields(shown, { parameters, leftOut: carriers.bodyFields })
+  return fields === null ? {} : { other_fields: fields }
+}
+
+const OPEN_STREAM =
+  'open: the agent goes on sending while it waits. Whoever approves this call approves all that follows in it.'
+
+function targetOf({ connector, resource }: Action): string | undefined {
+  return canonicalTarget(connector, resource)
+}
+
+function describeAction(action: Action): Record<string, unknown> {
+  const { type, parameters } = action
+  return { type, target: targetOf(action) ?? null, parameters, ...reasonFor(action) }
+}
+
+/** Why the action has this name and not a milder one. */
+function reasonFor(action: Action | undefined): { readonly name_reason?: string } {
+  return action?.nameReason === undefined ? {} : { name_reason: action.nameReason }
+}

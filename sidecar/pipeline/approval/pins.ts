@@ -1,0 +1,72 @@
+import { MAX_PINS, type Pin } from '../../../core/connectors/binding/pin.ts'
+import type { PinView } from '../../../core/wire/internal.ts'
+import type { Exchange } from '../exchange.ts'
+import { askingOf } from '../look-up-context.ts'
+import type { PipelinePorts } from '../ports.ts'
+
+/** A pin with the state that was read; null: it could not be read, or the request gives it. */
+export type ReadPin = { readonly pin: Pin; readonly value: string | null }
+
+/**
+ * Reads what fixes the state that the request acts upon, with the credential of the connector. Where only the server knows
+ * what the request does nothing is fixed.
+ */
+export function readPins(
+  exchange: Exchange,
+  { lookUps }: Pick<PipelinePorts, 'lookUps'>,
+): Promise<readonly ReadPin[]> {
+  const read = async (pin: Pin): Promise<ReadPin> => ({ pin, value: await readState(pin, exchange, lookUps) })
+  return Promise.all(pinsOf(exchange).map(read))
+}
+
+function pinsOf({ connector, request, named }: Exchange): readonly Pin[] {
+  const table = connector?.connector.pins
+  if (table === undefined || connector === undefined || request === undefined) return []
+  if (named?.kind !== 'actions') return []
+  const place = { request, config: connector.config }
+  return named.actions.flatMap((action) => table.of(action, place)).slice(0, MAX_PINS)
+}
+
+/** The first read that has an answer. */
+async function readState(
+  { reads }: Pin,
+  exchange: Exchange,
+  lookUps: PipelinePorts['lookUps'],
+): Promise<string | null> {
+  for (const read of reads) {
+    const [value] = (await lookUps.ask(askingOf(exchange), read)) ?? []
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return null
+}
+
+/** What the card says. */
+export function pinViews(pins: readonly ReadPin[]): PinView[] {
+  return pins.map(({ pin: { actionType, state, given }, value }) => {
+    const what = { action_type: actionType, state }
+    if (given !== undefined) return { ...what, value: given.slice(0, MAX_VALUE), fixed_by: 'request' }
+    return { ...what, value, fixed_by: value === null ? null : 'gateway' }
+  })
+}
+
+const MAX_VALUE = 500
+
+/** The part of what an approval is bound to. */
+export function pinnedStates(
+  pins: readonly ReadPin[],
+): readonly (readonly [string, string, string | null])[] {
+  return pins.map(({ pin, value }) => [pin.actionType, pin.state, value])
+}
+
+/** A sentence about the first state that is no longer the one that was approved; null while all of them are. */
+export function changedState(before: readonly ReadPin[], now: readonly ReadPin[]): string | null {
+  for (const [at, { pin, value }] of before.entries()) {
+    const current = now[at]
+    if (value === null || (current?.pin.state === pin.state && current.value === value)) continue
+    const known = current?.value ?? null
+    return known === null
+      ? `The ${pin.state} of ${pin.actionType} (${value} when it was approved) could not be read again.`
+      : `The ${pin.state} of ${pin.actionType} was ${value} when it was approved and is ${known} now.`
+  }
+  return null
+}

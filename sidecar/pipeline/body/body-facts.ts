@@ -1,0 +1,92 @@
+import type { Action } from '../../../core/action/action.ts'
+import { classify } from '../../../core/connectors/classify.ts'
+import { hasFieldEffects } from '../../../core/connectors/effects/fields/of-fields.ts'
+import { type CompiledPolicy, concerns } from '../../../core/decision/policies/compiled-policy.ts'
+import { policyLabel } from '../../../core/decision/policies/rule-label.ts'
+import { formatOf } from '../../../core/request/body/body.ts'
+import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import type { Exchange } from '../exchange.ts'
+
+const asked = new WeakMap<CompiledPolicy, boolean>()
+/** Facts that a body can fill. */
+const BODY_FACTS =
+  /\b(parameters|resource)\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query|headers)\b)/
+
+/** Why a body that cannot be read hides what a policy for one of these actions, or a person, has to know; else null. */
+export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
+  const { connector, request, body } = exchange
+  if (connector === undefined || request === undefined || body.isEmpty || hasReadableBody(exchange))
+    return null
+  const named = classify(connector, request, { kind: 'opaque' })
+  return isRefusal(named) ? named : null
+}
+
+/** A policy, or (null) a permission by effect class, for an action of which only the unread body tells a fact. */
+export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly action: Action }
+
+const NO_QUESTIONS: readonly BodyQuestion[] = []
+
+/** What the rules ask of the bodies of these actions, whoever sends them. */
+export function bodyQuestions(
+  { policies, permissions }: Snapshot,
+  actions: readonly Action[],
+): readonly BodyQuestion[] {
+  const questions = actions.flatMap((action) => {
+    const hasEffects = hasFieldEffects(action.type)
+    const asking = policies
+      .matching(action.type)
+      .filter((policy) => looksAtBody(policy) || (hasEffects && looksAtEffects(policy)))
+    const byPermission = hasEffects && permissions.effects.size > 0 ? [{ policy: null, action }] : []
+    return [...asking.map((policy) => ({ policy, action })), ...byPermission]
+  })
+  return questions.length === 0 ? NO_QUESTIONS : questions
+}
+
+/**
+ * True when one of them concerns this exchange's agent and connector. Without its fact such a condition has no value
+ * and could only tighten, so a body that can be read has to be.
+ */
+export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchange): boolean {
+  return questions.length > 0 && questions.some(isAskedBy(exchange))
+}
+
+/** Labels of the policies among them that concern this exchange. */
+export function askingPolicies(questions: readonly BodyQuestion[], exchange: Exchange): readonly string[] {
+  const asking = questions.filter(isAskedBy(exchange))
+  return [...new Set(asking.flatMap(({ policy }) => (policy === null ? [] : [labelOf(policy)])))]
+}
+
+function labelOf({ name, tier }: CompiledPolicy): string {
+  return policyLabel(tier === 'platform' ? { policyName: name, tier } : { policyName: name })
+}
+
+function isAskedBy({ agent, connector, snapshot }: Exchange): (question: BodyQuestion) => boolean {
+  if (agent === undefined || connector === undefined) return () => true
+  const common = {
+    agent,
+    connector: { name: connector.entry.name, type: connector.connector.name },
+    ...(snapshot === undefined ? {} : { gateway: snapshot.gateway }),
+  }
+  return ({ policy, action }) => policy === null || concerns(policy, { ...common, action })
+}
+
+/** A body in a format that has fields: JSON or a form. */
+export function hasReadableBody({ request, body }: Exchange): boolean {
+  return !body.isEmpty && formatOf(request?.body.mediaType) !== 'opaque'
+}
+
+function looksAtEffects({ rules }: CompiledPolicy): boolean {
+  return rules.some(({ conditions }) => conditions.some(({ text }) => EFFECTS.test(text)))
+}
+
+/** Also `action["effects"]`. */
+const EFFECTS = /\beffects\b/
+
+function looksAtBody(policy: CompiledPolicy): boolean {
+  const known = asked.get(policy)
+  if (known !== undefined) return known
+  const looks = policy.rules.some((rule) => rule.conditions.some(({ text }) => BODY_FACTS.test(text)))
+  asked.set(policy, looks)
+  return looks
+}

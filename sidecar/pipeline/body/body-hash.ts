@@ -1,0 +1,35 @@
+import { createHash, hash } from 'node:crypto'
+import type { Sliced } from '../../../core/sliced.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Pacer } from '../pacer.ts'
+
+const SLICE_BYTES = 1024 * 1024
+/** A body is hashed for the card and for each comparison of what was approved. */
+const known = new WeakMap<Buffer, string>()
+
+/** SHA-256 of a body in hexadecimal. One that `hashBody` has hashed costs nothing. */
+export function bodyHash(bytes: Buffer): string {
+  return known.get(bytes) ?? remember(bytes, hash('sha256', bytes))
+}
+
+/** Hashes a long body in slices, so that `bodyHash` need not do so in one turn of the event loop. */
+export async function hashBody(exchange: Exchange, pacer: Pacer): Promise<void> {
+  const { bodyBytes } = exchange
+  if (bodyBytes === undefined || bodyBytes.length <= LIMITS.pacedBodyBytes || known.has(bodyBytes)) return
+  remember(bodyBytes, await pacer.run(exchange, hashSlices(bodyBytes)))
+}
+
+function* hashSlices(bytes: Buffer): Sliced<string> {
+  const made = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    if (at > 0) yield
+    made.update(bytes.subarray(at, at + SLICE_BYTES))
+  }
+  return made.digest('hex')
+}
+
+function remember(bytes: Buffer, text: string): string {
+  known.set(bytes, text)
+  return text
+}

@@ -1,0 +1,58 @@
+import { scannedMembers } from '../../../core/connectors/classify.ts'
+import type { BodyView } from '../../../core/connectors/connector.ts'
+import { isPlainJson } from '../../../core/request/body/body.ts'
+import { isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
+import { type ScannedJson, scanJson } from '../../../core/request/json/json-scan.ts'
+import { runSliced } from '../../../core/sliced.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Pacer } from '../pacer.ts'
+
+/** The result of a scan, and what it was made for. */
+export type BodyScan = {
+  readonly bytes: Buffer
+  readonly keep: readonly string[]
+  readonly result: ScannedJson
+}
+
+/** Members for the scan of this exchange's body; null where it is not scanned. */
+export function membersToScan({ connector, request, body }: Exchange): readonly string[] | null {
+  if (connector === undefined || request === undefined || body.isEmpty) return null
+  return isPlainJson(request.body) ? scannedMembers(connector, request) : null
+}
+
+/**
+ * Refuses a body in another format where what the provider would do stands in it: many servers parse JSON whatever the
+ * label says. Null for other requests.
+ */
+export function judgeUnscanned({ connector, request, body }: Exchange): Refusal | null {
+  if (connector?.connector.find === undefined || request === undefined || body.isEmpty) return null
+  const { config } = connector
+  const isRead = isPlainJson(request.body) || connector.connector.hasOpaqueBody?.(request, config) === true
+  if (isRead || scannedMembers(connector, request) === null) return null
+  return refusal(
+    'unsupported_body',
+    'the gateway reads which tools, URLs and the like the provider would act on: send application/json in UTF-8 without Content-Encoding',
+  )
+}
+
+/** Scans the whole body, a long one in slices. The result stays with the exchange: rules may change while it is held. */
+export async function scanBody(
+  exchange: Exchange,
+  bytes: Buffer,
+  { keep, pacer }: { readonly keep: readonly string[]; readonly pacer: Pacer },
+): Promise<BodyView | Refusal> {
+  if (bytes.length === 0) return { kind: 'absent' }
+  const known = exchange.scan
+  if (known !== undefined && known.bytes === bytes && known.keep === keep) return viewOf(known.result)
+  const work = scanJson(bytes, { keep, find: exchange.connector?.connector.find })
+  const isShort = bytes.length <= LIMITS.pacedBodyBytes
+  const result = isShort ? runSliced(work) : await pacer.run(exchange, work)
+  if (isRefusal(result)) return result
+  exchange.scan = { bytes, keep, result }
+  return viewOf(result)
+}
+
+function viewOf({ value, found }: ScannedJson): BodyView {
+  return { kind: 'json', value, found }
+}

@@ -1,0 +1,102 @@
+import { abortReason } from '../../upstream/abort-reason.ts'
+import type { ExchangeSignal } from '../exchange-abort.ts'
+
+/** A number of bytes that agents share. */
+export type ByteQuota = {
+  /**
+   * Resolves once the bytes are counted for the agent. Rejects when there was no room for `waitMs`, and when the signal
+   * fires: then nothing is counted.
+   */
+  take(request: ByteRequest): Promise<void>
+  giveBack(agent: string, bytes: number): void
+}
+
+export type ByteRequest = {
+  readonly agent: string
+  readonly bytes: number
+  readonly signal: ExchangeSignal
+}
+
+export type ByteQuotaOptions = {
+  readonly totalBytes: number
+  readonly waitMs: number
+  /** Makes the error for bytes that found no room. */
+  readonly full: (bytes: number) => Error
+}
+
+/** The rest is for agents that have nothing of it: what one agent holds may stay for minutes. */
+const SHARE_OF_ONE = 0.75
+
+type Waiter = Pick<ByteRequest, 'agent' | 'bytes'> & { readonly admit: () => void }
+
+/** Who finds it full waits. Room goes to the agent that has least, in the order of arrival. */
+export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions): ByteQuota {
+  const heldBy = new Map<string, number>()
+  const waiting = new Set<Waiter>()
+  let taken = 0
+
+  function change(agent: string, bytes: number): void {
+    taken += bytes
+    const now = (heldBy.get(agent) ?? 0) + bytes
+    if (now > 0) heldBy.set(agent, now)
+    else heldBy.delete(agent)
+  }
+
+  function serve(): void {
+    for (let next = first(waiting, heldBy); next !== null; next = first(waiting, heldBy)) {
+      const most = heldBy.has(next.agent) ? totalBytes * SHARE_OF_ONE : totalBytes
+      if (taken + next.bytes > most) return
+      change(next.agent, next.bytes)
+      next.admit()
+    }
+  }
+
+  function wait({ agent, bytes, signal }: ByteRequest): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const leave = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      waiting.delete(waiter)
+    }
+    const fail = (error: Error): void => {
+      leave()
+      reject(error)
+      // Smaller ones may have been behind it.
+      serve()
+    }
+    const onAbort = (): void => fail(abortReason(signal))
+    const waiter: Waiter = {
+      ...{ agent, bytes },
+      admit() {
+        leave()
+        resolve()
+      },
+    }
+    const timer = setTimeout(() => fail(full(bytes)), waitMs)
+    signal.addEventListener('abort', onAbort)
+    waiting.add(waiter)
+    serve()
+    return promise
+  }
+
+  return {
+    take: (request) => (request.signal.aborted ? Promise.reject(abortReason(request.signal)) : wait(request)),
+    giveBack(agent, bytes) {
+      change(agent, -bytes)
+      serve()
+    },
+  }
+}
+
+function first(waiting: ReadonlySet<Waiter>, heldBy: ReadonlyMap<string, number>): Waiter | null {
+  let least: Waiter | null = null
+  let leastHeld = Number.POSITIVE_INFINITY
+  for (const waiter of waiting) {
+    const held = heldBy.get(waiter.agent) ?? 0
+    if (held < leastHeld) {
+      least = waiter
+      leastHeld = held
+    }
+  }
+  return least
+}

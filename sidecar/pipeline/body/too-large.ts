@@ -1,0 +1,55 @@
+import { ruleLabel } from '../../../core/decision/policies/rule-label.ts'
+import { isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
+import { rulingOn } from '../classification/exchange-decision.ts'
+import { nameByLine } from '../classification/provisional-classification.ts'
+import type { Exchange } from '../exchange.ts'
+import { askingPolicies } from './body-facts.ts'
+
+const MIB = 1024 * 1024
+const MOST_NAMES = 5
+
+/** `32 MiB (33554432 bytes)`. */
+export function sizeText(bytes: number): string {
+  const mib = Math.round((bytes / MIB) * 10) / 10
+  return bytes < MIB ? `${bytes} bytes` : `${mib} MiB (${bytes} bytes)`
+}
+
+/** The refusal of a body that is longer than may be read for its class; names who looks at it, and the limit. */
+export function tooLong(exchange: Exchange, limit: number): Refusal {
+  const who = policiesThatLook(exchange)
+  const size = sizeText(limit)
+  const detail =
+    who !== null
+      ? `${who} at the body of this request, which may have at most ${size}.`
+      : exchange.naming === undefined
+        ? `The class of this request depends on its body, which may have at most ${size}.`
+        : `The body of a model request is read to its end and may have at most ${size}.`
+  return refusal('body_too_large', detail)
+}
+
+/** A refusal of a body for its structure, with the policies that have it read. */
+export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
+  if (wrong.code !== 'body_too_large') return wrong
+  const who = policiesThatLook(exchange)
+  return who === null ? wrong : { ...wrong, detail: `${wrong.detail}. ${who} at the body of this request.` }
+}
+
+/** The refusal of a body that is longer than a held one may be. */
+export function tooLongToHold({ decision }: Exchange, limit: number): Refusal {
+  const rule = decision?.decisive === undefined ? decision?.permissionPattern : ruleLabel(decision.decisive)
+  const by = rule === undefined || rule === null ? '' : ` (${rule})`
+  const detail = `A request that waits for a person${by} may have a body of at most ${sizeText(limit)}.`
+  return refusal('body_too_large', detail)
+}
+
+function policiesThatLook(exchange: Exchange): string | null {
+  const { connector, request, body } = exchange
+  if (connector === undefined || request === undefined) return null
+  const naming = nameByLine(connector, request, body.isEmpty)
+  if (isRefusal(naming)) return null
+  const names = askingPolicies(rulingOn(naming, exchange).questions, exchange)
+  if (names.length === 0) return null
+  const quoted = names.slice(0, MOST_NAMES).map((name) => `"${name}"`)
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''
+  return names.length === 1 ? `Policy ${quoted} looks` : `Policies ${quoted.join(', ')}${more} look`
+}

@@ -1,0 +1,106 @@
+import { opaqueBy } from '../../../core/connectors/classify.ts'
+import { formatOf, parseBody } from '../../../core/request/body/body.ts'
+import { type BodyInfo, isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
+import { storableText } from '../../../core/storable.ts'
+import type { UnreadBody } from '../../../core/wire/internal.ts'
+import type { Exchange } from '../exchange.ts'
+import { bodyHash } from './body-hash.ts'
+
+/** Who declares that the bodies of this request are opaque; null when nobody does. */
+function opaqueDeclaration({ connector, request }: Exchange): 'Connector' | 'row' | null {
+  return connector === undefined || request === undefined ? null : opaqueBy(connector, request)
+}
+
+/** True for a body that is declared opaque and labelled so: its request is named by its line alone. */
+export function staysUnread(exchange: Exchange): boolean {
+  const { request } = exchange
+  return request !== undefined && labelProblem(request.body) !== null && opaqueDeclaration(exchange) !== null
+}
+
+/**
+ * Why a request must not be held: no approver can be shown its body. Null for a body that can be read, and where the
+ * row, the Connector or its type declares what is done with bodies that cannot. Before the body is read only its label
+ * is judged. A body without an end can be neither shown nor quoted: it needs the declaration.
+ */
+export function judgeUnread(exchange: Exchange): Refusal | null {
+  const { request, body, bodyBytes, isOpenEnded } = exchange
+  if (request === undefined || body.isEmpty || opaqueDeclaration(exchange) !== null) return null
+  if (wasScanned(exchange)) return null
+  if (isOpenEnded === true) return unread('has no end yet: the client goes on sending')
+  if (exchange.connector?.connector.quotesUnreadBody === true) return null
+  return bodyBytes === undefined ? judgeLabel(request.body) : judgeBytes(bodyBytes, request.body)
+}
+
+/** The bytes were read as JSON to their end. */
+function wasScanned({ scan, bodyBytes }: Exchange): boolean {
+  return scan !== undefined && scan.bytes === bodyBytes
+}
+
+function judgeBytes(bytes: Buffer, info: BodyInfo): Refusal | null {
+  const view = parseBody(bytes, info, [])
+  if (isRefusal(view)) return view.code === 'unsupported_body' ? unread(problemOf(info)) : view
+  return view.kind === 'opaque' || view.kind === 'invalid' ? unread(problemOf(info)) : null
+}
+
+/** A body without a declared length may turn out to be empty, so it is read first. */
+function judgeLabel(info: BodyInfo): Refusal | null {
+  if (info.length === undefined || info.length === 0 || labelProblem(info) === null) return null
+  return unread(problemOf(info))
+}
+
+function unread(problem: string): Refusal {
+  const detail = `The request needs an approver, who cannot read its body: it ${problem}. Send application/json or application/x-www-form-urlencoded in UTF-8, without Content-Encoding. Where bodies are files or gRPC messages, set "bodies: opaque" on the Connector or on one of its actions.`
+  return refusal('unsupported_body', detail)
+}
+
+function problemOf(info: BodyInfo): string {
+  return labelProblem(info) ?? `is labelled ${info.mediaType} and is something else`
+}
+
+function labelProblem({ mediaType, charset, encoding }: BodyInfo): string | null {
+  if (encoding !== undefined) return `is ${shortened(encoding)}-encoded`
+  if (mediaType === undefined || mediaType === '') return 'has no Content-Type'
+  if (formatOf(mediaType) === 'opaque') return `is ${shortened(mediaType)}`
+  return charset === undefined || UTF8.has(charset) ? null : `has the charset ${shortened(charset)}`
+}
+
+const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
+
+/** For the approval card; null when the body is on it, or there is none. */
+export function describeUnread(exchange: Exchange): UnreadBody | null {
+  const { request, bodyBytes, connector } = exchange
+  if (request === undefined || bodyBytes === undefined || bodyBytes.length === 0) return null
+  if (wasScanned(exchange)) return null
+  const view = parseBody(bodyBytes, request.body, [])
+  if (!isRefusal(view) && view.kind !== 'opaque' && view.kind !== 'invalid') return null
+  const { mediaType, encoding } = request.body
+  const type = mediaType === undefined ? 'no media type' : `media type ${shortened(mediaType)}`
+  const encoded = encoding === undefined ? '' : `, ${shortened(encoding)}-encoded`
+  const facts = `${bodyBytes.length} bytes, ${type}${encoded}, SHA-256 ${bodyHash(bodyBytes)}`
+  const quotes = connector?.connector.quotesUnreadBody === true
+  return {
+    description: `The body is not shown${quotes ? ' in full' : ''}: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,
+    excerpt: quotes ? excerptOf(bodyBytes) : null,
+  }
+}
+
+const DECLARED_BY = { Connector: 'The Connector', row: 'The definition of the action' } as const
+const QUOTED = 'The card quotes its beginning. Exactly this body is sent, or none.'
+
+function whyHeld(exchange: Exchange): string {
+  const by = opaqueDeclaration(exchange) ?? 'Connector'
+  return `${DECLARED_BY[by]} declares it opaque. Exactly this body is sent, or none.`
+}
+
+const EXCERPT_BYTES = 1_024
+
+/** A character that the limit cuts in two is left out; bytes that are no text become the replacement character. */
+function excerptOf(bytes: Buffer): string {
+  const isCut = bytes.length > EXCERPT_BYTES
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return storableText(decoder.decode(bytes.subarray(0, EXCERPT_BYTES), { stream: isCut }))
+}
+
+function shortened(label: string): string {
+  return label.length <= 100 ? label : `${label.slice(0, 100)}…`
+}

@@ -1,0 +1,46 @@
+import { classify, decidingKeys } from '../../../core/connectors/classify.ts'
+import type { Classification } from '../../../core/connectors/connector.ts'
+import { actionsOf } from '../../../core/connectors/named-action.ts'
+import { parseBody } from '../../../core/request/body/body.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
+import { hasReadableBody } from '../body/body-facts.ts'
+import type { Exchange } from '../exchange.ts'
+import { isSettledByBody, nameByLine } from './provisional-classification.ts'
+
+/** A stopped request is not worth more than this: most calls that are named by their body are far smaller. */
+const MAX_READ = 16 * 1024
+
+/**
+ * Names a request that is refused before it is classified, for its record only: nothing is decided by this name. The
+ * line names most requests; the body is asked where the name depends on it and it has arrived already. What the body
+ * would have to say is named by the strictest candidate.
+ */
+export function nameStopped(exchange: Exchange): undefined | Promise<undefined> {
+  const { connector: bound, request, actions } = exchange
+  if (bound === undefined || request === undefined || actions !== undefined) return undefined
+  const naming = nameByLine(bound, request, exchange.body.isEmpty)
+  if (isRefusal(naming)) settle(exchange, classify(bound, request, { kind: 'absent' }))
+  else settle(exchange, naming.named)
+  const isByBody = isRefusal(naming) || isSettledByBody(naming.named)
+  return isByBody && hasArrived(exchange) ? nameByBody(exchange) : undefined
+}
+
+function hasArrived(exchange: Exchange): boolean {
+  const { length, encoding } = exchange.request?.body ?? {}
+  const isHere = length === exchange.body.bytesIn && encoding === undefined
+  return isHere && (length ?? 0) <= MAX_READ && hasReadableBody(exchange)
+}
+
+async function nameByBody(exchange: Exchange): Promise<undefined> {
+  const { connector: bound, request } = exchange
+  const bytes = await exchange.body.buffer(MAX_READ)
+  if (bytes === null || bound === undefined || request === undefined) return
+  const view = parseBody(bytes, request.body, decidingKeys(bound, request))
+  if (!isRefusal(view)) settle(exchange, classify(bound, request, view))
+}
+
+function settle(exchange: Exchange, named: Classification): void {
+  if (isRefusal(named)) return
+  exchange.named = named
+  exchange.actions = actionsOf(named)
+}

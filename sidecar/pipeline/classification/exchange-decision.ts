@@ -1,0 +1,87 @@
+import type { Action } from '../../../core/action/action.ts'
+import type { Named } from '../../../core/connectors/connector.ts'
+import { decideAll, decideNamed, judgedActions } from '../../../core/decision/decide.ts'
+import type { Decision } from '../../../core/decision/decision.ts'
+import type { BodyFact } from '../../../core/decision/facts/request-facts.ts'
+import type { CompiledPolicy } from '../../../core/decision/policies/compiled-policy.ts'
+import { proxiedInputs } from '../../../core/decision/proxied.ts'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import { bodyQuestions } from '../body/body-facts.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Naming, Ruling } from './provisional-classification.ts'
+
+/** THE decision about a request whose body was read. What is still open then is decided by the strictest. */
+export function decideRead(exchange: Exchange, named: Named, nowMs: number): Decision {
+  const { rules, inputs } = decisionInputs(exchange, judgedActions(named), nowMs)
+  const decision = decideNamed(rules, named, inputs)
+  return decision === 'split' ? decideAll(rules, inputs) : decision
+}
+
+/**
+ * THE decision about actions that the request line named; `split` when the candidates get different ones. It follows
+ * from line, agent and rules, so it is taken once for all requests that share them, unless a policy asks for the time, a header or the body.
+ */
+export function decideNaming(exchange: Exchange, naming: Naming, nowMs: number): Decision | 'split' {
+  const { isSteady, decisions } = rulingOn(naming, exchange)
+  const agent = exchange.agent?.name ?? ''
+  const known = decisions.get(agent)
+  if (known !== undefined) return known
+  const { rules, inputs } = decisionInputs(exchange, judgedActions(naming.named), nowMs)
+  const decision = decideNamed(rules, naming.named, inputs)
+  if (isSteady) decisions.set(agent, decision)
+  return decision
+}
+
+/** THE decision about a request as it is named, whether or not its body was read. */
+export function decideNow(exchange: Exchange, nowMs: number): Decision {
+  const { naming, named = NOTHING } = exchange
+  const decision = naming === undefined ? 'split' : decideNaming(exchange, naming, nowMs)
+  return decision === 'split' ? decideRead(exchange, named, nowMs) : decision
+}
+
+const NOTHING: Named = { kind: 'actions', actions: [] }
+
+/** What the exchange's snapshot says of a naming, whoever asks. */
+export function rulingOn(naming: Naming, { snapshot }: Exchange): Ruling {
+  if (snapshot === undefined) throw new Error('decided before there were rules')
+  const known = naming.ruling
+  if (known !== null && known.snapshot === snapshot) return known
+  const ruling = newRuling(judgedActions(naming.named), snapshot)
+  naming.ruling = ruling
+  return ruling
+}
+
+function newRuling(actions: readonly Action[], snapshot: Snapshot): Ruling {
+  return {
+    snapshot,
+    questions: bodyQuestions(snapshot, actions),
+    isSteady: !actions.some(({ type }) => snapshot.policies.matching(type).some(looksBeyondLine)),
+    decisions: new Map(),
+  }
+}
+
+/** The time, and facts of the request that differ where its line is the same. */
+const NOT_IN_LINE = /\bnow\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query)\b)/
+
+/** Also true when the word only stands in a text: then the decision is taken anew each time, as it would be anyway. */
+function looksBeyondLine({ rules }: CompiledPolicy): boolean {
+  return rules.some(({ conditions }) => conditions.some(({ text }) => NOT_IN_LINE.test(text)))
+}
+
+/** The rules and the facts under which this exchange's actions are decided. */
+function decisionInputs(
+  exchange: Exchange,
+  actions: readonly Action[],
+  nowMs: number,
+): ReturnType<typeof proxiedInputs> {
+  const { snapshot, agent, connector: bound, request } = exchange
+  if (snapshot === undefined || agent === undefined || bound === undefined || request === undefined) {
+    throw new Error('decided before the request was identified and routed')
+  }
+  return proxiedInputs({ snapshot, agent, bound, request, body: bodyOf(exchange), nowMs }, actions)
+}
+
+function bodyOf({ body, bodyBytes }: Exchange): BodyFact {
+  if (bodyBytes !== undefined) return bodyBytes.length === 0 ? null : bodyBytes
+  return body.isEmpty ? null : 'unread'
+}

@@ -1,0 +1,128 @@
+import type { Action } from '../../../core/action/action.ts'
+import { classify, decidingKeys, nameSeen } from '../../../core/connectors/classify.ts'
+import type { BodyView, Classification, Named } from '../../../core/connectors/connector.ts'
+import { actionsOf } from '../../../core/connectors/named-action.ts'
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import type { Decision } from '../../../core/decision/decision.ts'
+import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import type { BodyQuestion } from '../body/body-facts.ts'
+
+/** What a request is called as long as nobody has read its body. Shared by all requests with the same line. */
+export type Naming = {
+  readonly method: string
+  readonly host: string
+  readonly port: number
+  readonly isEmpty: boolean
+  readonly named: Named
+  /** Every action that the request does or may do. */
+  readonly actions: readonly Action[]
+  /** Body keys that tell the candidates apart. */
+  readonly keys: readonly string[]
+  /** Which candidate it is when the body holds none of the keys. */
+  readonly unseen: Action | null
+  /** What the rules in force say of it; made by `deciding.ts`. */
+  ruling: Ruling | null
+}
+
+/** What follows from a naming and one snapshot. */
+export type Ruling = {
+  readonly snapshot: Snapshot
+  /** Policies that ask for something which only the body can tell. */
+  readonly questions: readonly BodyQuestion[]
+  /** No policy for it looks beyond the line: the same agent gets the same decision until the rules change. */
+  readonly isSteady: boolean
+  /** By agent name. */
+  readonly decisions: Map<string, Decision | 'split'>
+}
+
+const remembered = new WeakMap<BoundConnector, Map<string, Naming>>()
+/** Agents choose paths, so the memory has an end: then it starts anew. */
+const MAX_LINES = 512
+const MAX_TARGET = 256
+
+/** Names a request by its line. What was named before is not named again: most agents call a few paths all day. */
+export function nameByLine(
+  bound: BoundConnector,
+  request: CanonicalRequest,
+  isEmpty: boolean,
+): Naming | Refusal {
+  const lines = remembered.get(bound)
+  const known = lines?.get(request.rawTarget)
+  if (known !== undefined && isSameLine(known, request, isEmpty)) return known
+  if (!isMemorable(request)) return newNaming(bound, request, isEmpty)
+  const seen = { isLineOnly: true }
+  const naming = newNaming(bound, lineOnly(request, seen), isEmpty)
+  if (!isRefusal(naming) && seen.isLineOnly) remember(bound, request.rawTarget, naming)
+  return naming
+}
+
+function isSameLine(known: Naming, request: CanonicalRequest, isEmpty: boolean): boolean {
+  return (
+    known.method === request.method &&
+    known.host === request.host &&
+    known.port === request.port &&
+    known.isEmpty === isEmpty &&
+    !request.isUpgrade
+  )
+}
+
+/** Queries seldom come twice. */
+function isMemorable({ rawQuery, rawTarget, isUpgrade, method }: CanonicalRequest): boolean {
+  return rawQuery === '' && rawTarget.length <= MAX_TARGET && !isUpgrade && method !== 'CONNECT'
+}
+
+/** The request as a connector sees it, with a note when it looks beyond the line: then its answer holds only once. */
+function lineOnly(request: CanonicalRequest, seen: { isLineOnly: boolean }): CanonicalRequest {
+  return {
+    ...request,
+    get rawHeaders() {
+      seen.isLineOnly = false
+      return request.rawHeaders
+    },
+    get body() {
+      seen.isLineOnly = false
+      return request.body
+    },
+  }
+}
+
+function remember(bound: BoundConnector, rawTarget: string, naming: Naming): void {
+  const lines = remembered.get(bound) ?? new Map<string, Naming>()
+  if (lines.size === 0) remembered.set(bound, lines)
+  if (lines.size >= MAX_LINES) lines.clear()
+  lines.set(rawTarget, naming)
+}
+
+const ABSENT: BodyView = { kind: 'absent' }
+const NOTHING_SEEN: ReadonlyMap<string, unknown> = new Map()
+const NO_KEYS: readonly string[] = []
+
+function newNaming(bound: BoundConnector, request: CanonicalRequest, isEmpty: boolean): Naming | Refusal {
+  const named = nameWithoutBody(bound, request, isEmpty)
+  if (isRefusal(named)) return named
+  const { method, host, port } = request
+  const line = { method, host, port, isEmpty, ruling: null }
+  const actions = actionsOf(named)
+  if (!isSettledByBody(named)) {
+    return { ...line, named, actions, keys: NO_KEYS, unseen: null }
+  }
+  return {
+    ...line,
+    named,
+    actions,
+    keys: decidingKeys(bound, request),
+    unseen: nameSeen(bound, request, NOTHING_SEEN),
+  }
+}
+
+/** Where there is no body, nothing is left that it could decide. */
+function nameWithoutBody(bound: BoundConnector, request: CanonicalRequest, isEmpty: boolean): Classification {
+  const first = classify(bound, request)
+  return !isRefusal(first) && isSettledByBody(first) && isEmpty ? classify(bound, request, ABSENT) : first
+}
+
+/** Candidates of which the body says which one happens. */
+export function isSettledByBody(named: Named): boolean {
+  return named.kind === 'candidates' && named.settledBy !== 'server'
+}

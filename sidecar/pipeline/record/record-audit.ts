@@ -1,0 +1,134 @@
+import type { Action, Parameters } from '../../../core/action/action.ts'
+import { scoreRisk } from '../../../core/action/risk.ts'
+import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import {
+  type MatchedDetails,
+  matchedDetails,
+  percent,
+  requestedDetails,
+} from '../../../core/decision/audit-details.ts'
+import type { DecisionInput } from '../../../core/decision/decision.ts'
+import { placedInputs, shownEnvironment } from '../../../core/decision/facts/environment.ts'
+import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { proxiedInputs } from '../../../core/decision/proxied.ts'
+import type { RecordAudit } from '../../../core/record.ts'
+import { storableForm, storableText } from '../../../core/storable.ts'
+import { sha256Hex } from '../approval/binding.ts'
+import { primaryAction } from '../classification/primary-action.ts'
+import type { DenyReason, Exchange } from '../exchange.ts'
+import { killedBy } from '../kill-switch.ts'
+
+/**
+ * What the audit events of a refused or stopped exchange need; null for everything else, so that records of allowed
+ * traffic stay small. An order has none: its events are written where it was given.
+ */
+export function auditOf(exchange: Exchange): RecordAudit | null {
+  if (exchange.actId === undefined || exchange.transport === 'order') return null
+  const { outcome } = exchange
+  const kill = killedBy(exchange)
+  if (outcome.denyReason === null && kill === null) return null
+  const reason = outcome.denyReason === null && kill !== null ? killReason(kill) : (outcome.reason ?? '')
+  return { ...asked(exchange), reason: storableText(reason), ...matched(exchange) }
+}
+
+/**
+ * Refusals that the audit log tells of: what was decided about an action, and stops. A request that nobody can read, an
+ * agent that is not active, the rate limit and a gateway that is not ready judge no action: those are traffic alone.
+ */
+const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
+  'permission',
+  'policy',
+  'policy_invalid',
+  'kill_switch',
+  'unknown_host',
+  'approval_denied',
+  'approval_expired',
+  'approval_void',
+  'address',
+  'credential',
+])
+
+/** Decides whether the exchange gets an action id, and with it audit events. What was held has one already. */
+export function isEventful(exchange: Exchange): boolean {
+  return EVENTFUL.has(exchange.outcome.denyReason) || killedBy(exchange) !== null
+}
+
+/** These refusals are decisions of a rule; all others have other causes, and the rule that allowed is not one of them. */
+const BY_RULE: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
+  'permission',
+  'policy',
+  'policy_invalid',
+  'approval_denied',
+  'approval_expired',
+  'approval_void',
+])
+
+function matched({ outcome, decision }: Exchange): MatchedDetails {
+  return BY_RULE.has(outcome.denyReason) && decision !== undefined ? matchedDetails(decision) : NO_RULE
+}
+
+const NO_RULE: MatchedDetails = { matched_policy: null, matched_rule: null }
+
+const MAX_TARGET = 2_000
+
+type Asked = Pick<RecordAudit, 'requested' | 'risk_score'>
+
+function asked(exchange: Exchange): Asked {
+  const input = primaryInput(exchange)
+  if (input === null) return unnamed(exchange)
+  const riskScore = exchange.decision?.riskScore ?? highestRisk(input)
+  const facts = { environment: shownEnvironment(input), riskScore, sha256: sha256Hex }
+  const { action_type: _type, ...requested } = requestedDetails(storable(exchange, input.action), facts)
+  return { requested, risk_score: percent(riskScore) }
+}
+
+/** Of an action that was not decided upon, because everything is stopped. */
+function highestRisk(input: DecisionInput): number {
+  const scores = placedInputs(input).map(({ action, isProduction }) => scoreRisk(action, isProduction).score)
+  return Math.max(...scores)
+}
+
+/** The facts about the action that stands for the exchange; null while none is known. */
+export function primaryInput(exchange: Exchange): DecisionInput | null {
+  const action = primaryAction(exchange)
+  const { snapshot, agent, connector: bound, request, timeMs: nowMs } = exchange
+  if (action === undefined || snapshot === undefined || agent === undefined) return null
+  if (bound === undefined || request === undefined) return null
+  return proxiedInputs({ snapshot, agent, bound, request, nowMs }, [action]).inputs[0] ?? null
+}
+
+/** No action is known: a host that no connector owns, or a request that cannot be read. */
+function unnamed({ connector, request, snapshot }: Exchange): Asked {
+  const resource = {
+    provider: connector?.connector.name ?? null,
+    target: request === undefined ? null : storableText(request.host).slice(0, MAX_TARGET),
+    environment: snapshot?.gateway.environment ?? null,
+  }
+  return { requested: { resource, parameters: {}, risk_score: null, risk_hints: {} }, risk_score: null }
+}
+
+function storable(exchange: Exchange, action: Action): Action {
+  const { target } = action.resource
+  const shown = target === undefined ? {} : { target: storableText(target).slice(0, MAX_TARGET) }
+  return {
+    ...action,
+    resource: { ...action.resource, ...shown },
+    parameters: storableForm(parametersOf(exchange, action)),
+  }
+}
+
+/** Several actions are listed whole, as on the card of an approval. The agent's own credentials are left out. */
+function parametersOf({ actions = [], named, connector }: Exchange, action: Action): Parameters {
+  if (actions.length > 1 && named?.kind !== 'candidates') {
+    return {
+      actions: actions.map(({ type, connector: name, resource, parameters }) => ({
+        type,
+        target: canonicalTarget(name, resource) ?? null,
+        parameters,
+      })),
+    }
+  }
+  const carriers = connector?.connector.carriers
+  const secret = new Set([...(carriers?.bodyFields ?? []), ...(carriers?.query ?? [])])
+  return Object.fromEntries(Object.entries(action.parameters).filter(([name]) => !secret.has(name)))
+}

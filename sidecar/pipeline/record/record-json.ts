@@ -1,0 +1,157 @@
+import type { TrafficRecord } from '../../../core/record.ts'
+
+/**
+ * The record as JSON, fields in the schema's order; what JSON.stringify would mean. Written by hand, because it is
+ * made twice for every request, and most of it is the same text as last time.
+ */
+export function recordJson(record: TrafficRecord): string {
+  const { process, rule, after } = partsOf(record)
+  return `{"id":${text(record.id)}${process}${record.seq},"time":"${record.time}"${rule}${nullable(record.path)}${handleText(record)},"status":${record.status},"error_type":${nullable(record.error_type)},"latency_ms":${number(record.latency_ms)},"overhead_ms":${number(record.overhead_ms)},"bytes_in":${record.bytes_in},"bytes_out":${record.bytes_out}${after}${auditText(record)}${refusalsText(record)}}`
+}
+
+/**
+ * The same string as one piece of memory. What was put together piece by piece stays a tree of its pieces until it is
+ * read.
+ */
+function flat(json: string): string {
+  FLATTENS.test(json)
+  return json
+}
+
+/** Fails at the first character; V8 makes one piece of a string before it matches it. */
+const FLATTENS = /^\0/
+
+/** The text between the fields that differ from request to request, for one set of values of all the others. */
+type Parts = {
+  readonly of: TrafficRecord
+  readonly process: string
+  readonly rule: string
+  readonly after: string
+}
+
+/** By reason, which names permission or policy and action. Some reasons name hosts, so the memory has an end. */
+const known = new Map<string | null, Parts[]>()
+const MAX_REASONS = 128
+/** For one reason: agents, and the action before and after its body was seen. */
+const MAX_PARTS = 16
+
+function partsOf(record: TrafficRecord): Parts {
+  const candidates = known.get(record.reason) ?? newReason(record.reason)
+  for (const parts of candidates) {
+    if (isSameRule(parts.of, record) && isSameAnswer(parts.of, record)) return parts
+  }
+  const parts: Parts = {
+    of: record,
+    process: processText(record),
+    rule: ruleText(record),
+    after: afterText(record),
+  }
+  if (candidates.length >= MAX_PARTS) candidates.length = 0
+  candidates.push(parts)
+  return parts
+}
+
+function newReason(reason: string | null): Parts[] {
+  const parts: Parts[] = []
+  if (known.size >= MAX_REASONS) known.clear()
+  known.set(reason, parts)
+  return parts
+}
+
+function isSameRule(a: TrafficRecord, b: TrafficRecord): boolean {
+  return (
+    a.action_type === b.action_type &&
+    a.agent === b.agent &&
+    a.connector === b.connector &&
+    a.gateway === b.gateway &&
+    a.process_id === b.process_id &&
+    a.decision === b.decision &&
+    a.would === b.would &&
+    a.permission === b.permission &&
+    a.snapshot_version === b.snapshot_version &&
+    a.why === b.why &&
+    isSameList(a.policies, b.policies) &&
+    isSameList(a.candidates ?? NONE, b.candidates ?? NONE) &&
+    isSameList(a.actions ?? NONE, b.actions ?? NONE) &&
+    a.action_count === b.action_count
+  )
+}
+
+function isSameAnswer(a: TrafficRecord, b: TrafficRecord): boolean {
+  return (
+    a.note === b.note &&
+    a.approval_id === b.approval_id &&
+    a.act_id === b.act_id &&
+    a.method === b.method &&
+    a.host === b.host &&
+    a.transport === b.transport
+  )
+}
+
+const NONE: readonly string[] = []
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, at) => item === b[at])
+}
+
+function processText(record: TrafficRecord): string {
+  return flat(`,"process_id":${text(record.process_id)},"seq":`)
+}
+
+function ruleText(record: TrafficRecord): string {
+  return flat(
+    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)}${actionsText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
+  )
+}
+
+function candidatesText({ candidates }: TrafficRecord): string {
+  return candidates === null || candidates === undefined ? '' : `,"candidates":${JSON.stringify(candidates)}`
+}
+
+function actionsText({ actions, action_count }: TrafficRecord): string {
+  const names = actions === null || actions === undefined ? '' : `,"actions":${JSON.stringify(actions)}`
+  return action_count === null || action_count === undefined
+    ? names
+    : `${names},"action_count":${action_count}`
+}
+
+function afterText(record: TrafficRecord): string {
+  return flat(
+    `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}${whyText(record)}`,
+  )
+}
+
+/** Few requests name or are given anything. */
+function handleText({ handle, given }: TrafficRecord): string {
+  const named = handle === null || handle === undefined ? '' : `,"handle":"${handle}"`
+  return given === null || given === undefined ? named : `${named},"given":${JSON.stringify(given)}`
+}
+
+function whyText({ why }: TrafficRecord): string {
+  return why === null || why === undefined ? '' : `,"why":${JSON.stringify(why)}`
+}
+
+/** Differs from request to request, and only refusals have it. */
+function auditText({ audit }: TrafficRecord): string {
+  return audit === null || audit === undefined ? '' : `,"audit":${JSON.stringify(audit)}`
+}
+
+function refusalsText({ refusals }: TrafficRecord): string {
+  return refusals === null || refusals === undefined ? '' : `,"refusals":${JSON.stringify(refusals)}`
+}
+
+/** What JSON must escape, and lone surrogates, which have no UTF-8 form. */
+const NEEDS_ESCAPE = /[\u0000-\u001f"\\\ud800-\udfff\u2028\u2029]/
+
+function text(value: string): string {
+  return NEEDS_ESCAPE.test(value) ? JSON.stringify(value) : `"${value}"`
+}
+
+function nullable(value: string | null): string {
+  return value === null ? 'null' : text(value)
+}
+
+/** NaN and infinities have no JSON form; a broken measurement must not make the record unreadable. */
+function number(value: number): string {
+  return Number.isFinite(value) ? String(value) : '0'
+}

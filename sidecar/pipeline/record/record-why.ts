@@ -1,0 +1,24 @@
+import type { Decision } from '../../../core/decision/decision.ts'
+import { groupNames } from '../../../core/decision/policies/required-groups.ts'
+import type { RecordWhy } from '../../../core/record.ts'
+
+/** One decision serves every request with the same line, so its words are one object too. */
+const known = new WeakMap<Decision, RecordWhy>()
+
+/** Null where nothing decided yet, and for a plain allow: its permission and policies say it all. */
+export function whyOf(decision: Decision | undefined): RecordWhy | null {
+  if (decision === undefined || (decision.verdict === 'allow' && decision.would === 'allow')) return null
+  const found = known.get(decision)
+  if (found !== undefined) return found
+  const why: RecordWhy = {
+    source: decision.source,
+    reason: decision.reason,
+    pattern: decision.permissionPattern,
+    rules: decision.rules.map(({ policyName, rule }) => ({ policy: policyName, rule })),
+    risk_score: decision.riskScore,
+    risk_factors: [...decision.riskFactors],
+    approver_groups: groupNames(decision.requiredGroups),
+  }
+  known.set(decision, why)
+  return why
+}

@@ -1,0 +1,147 @@
+import type { Decision } from '../../../core/decision/decision.ts'
+import { LOG_DECISION, type LogDecision } from '../../../core/decision/vocabulary.ts'
+import type { TrafficRecord } from '../../../core/record.ts'
+import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
+import { primaryType } from '../classification/primary-action.ts'
+import type { Exchange } from '../exchange.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { auditOf } from './record-audit.ts'
+import { whyOf } from './record-why.ts'
+
+/**
+ * The one record of an exchange as it stands: with the intent before anything was answered, and at its end. Both
+ * have the same id and sequence number. Times in ms; overhead is what the gateway itself took: neither the wait for
+ * a person nor anything from the moment the request was handed to the upstream connection counts.
+ */
+export function buildRecord(
+  exchange: Exchange,
+  ports: Pick<PipelinePorts, 'journal' | 'clock' | 'newId'>,
+): TrafficRecord {
+  exchange.recordId ??= ports.newId('record')
+  exchange.intentSeq ??= ports.journal.nextSeq()
+  exchange.time ??= new Date(exchange.timeMs).toISOString()
+  const { outcome, request, raw, decision, snapshot } = exchange
+  const would = wouldDecision(exchange)
+  const now = ports.clock.monotonicMs()
+  // One literal, nothing spread into it: it is built twice for every request.
+  return {
+    id: exchange.recordId,
+    process_id: ports.journal.processId,
+    seq: exchange.intentSeq,
+    time: exchange.time,
+    gateway: snapshot?.gateway.name ?? 'unknown',
+    agent: exchange.agent?.name ?? null,
+    connector: exchange.connector?.connector.name ?? null,
+    action_type: primaryType(exchange),
+    candidates: candidatesOf(exchange),
+    actions: actionNames(exchange),
+    action_count: actionCount(exchange),
+    decision: logDecision(exchange),
+    would,
+    note: withEcho(outcome.note ?? noteOf(exchange, would), outcome),
+    reason: reasonOf(exchange),
+    approval_id: exchange.approvalId ?? exchange.holdId ?? null,
+    act_id: exchange.actId ?? null,
+    method: raw.method.slice(0, 32),
+    host: hostOf(exchange),
+    path: request === undefined ? rawRecordPath(raw) : recordPath(request),
+    handle: exchange.handle,
+    given: exchange.given,
+    status: outcome.status,
+    error_type: outcome.errorType,
+    latency_ms: rounded(now - exchange.acceptedAt),
+    overhead_ms: overheadMs(exchange, now),
+    bytes_in: bytesIn(exchange),
+    bytes_out: bytesOut(exchange),
+    permission: decision?.permission ?? null,
+    policies: policiesOf(decision),
+    snapshot_version: snapshot?.version ?? null,
+    transport: exchange.transport,
+    why: whyOf(decision),
+    audit: auditOf(exchange),
+  }
+}
+
+/** What the request may have been, when nothing told which of them. */
+function candidatesOf({ named }: Exchange): string[] | null {
+  return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
+}
+
+const MAX_NAMES = 64
+
+function actionNames({ named }: Exchange): string[] | null {
+  if (named?.kind !== 'actions' || named.actions.length < 2) return null
+  return [...new Set(named.actions.map(({ type }) => type))].slice(0, MAX_NAMES)
+}
+
+function actionCount({ named }: Exchange): number | null {
+  return named?.kind === 'actions' && named.actions.length > 1 ? named.actions.length : null
+}
+
+/** What full enforcement would have done, when that is something else; null otherwise. */
+function wouldDecision({ decision, outcome }: Exchange): LogDecision | null {
+  if (decision === undefined || outcome.denyReason !== null) return null
+  return decision.would === decision.verdict ? null : LOG_DECISION[decision.would]
+}
+
+function logDecision(exchange: Exchange): LogDecision {
+  if (exchange.outcome.denyReason !== null) return 'DENY'
+  if (exchange.isWaiting === true) return 'HOLD'
+  if (exchange.approvalId !== undefined) return 'ALLOW'
+  // Never decided and not refused either: the agent left first, so nothing was let through.
+  return exchange.decision === undefined ? 'DENY' : LOG_DECISION[exchange.decision.verdict]
+}
+
+function withEcho(note: string | null, { isEchoMasked }: Exchange['outcome']): string | null {
+  if (!isEchoMasked) return note
+  const echo = 'credential masked in the answer'
+  return note === null ? echo : `${note}; ${echo}`
+}
+
+function noteOf(exchange: Exchange, would: LogDecision | null): string | null {
+  return would === null ? passedNote(exchange) : wouldNote(would)
+}
+
+function reasonOf({ outcome, decision }: Exchange): string | null {
+  return outcome.denyReason ?? outcome.reason ?? decision?.reason ?? null
+}
+
+function hostOf({ request, raw: { sources } }: Exchange): string | null {
+  return request?.host ?? sources.connectAuthority ?? sources.sni ?? null
+}
+
+function bytesIn({ body, tunnelBytes }: Exchange): number {
+  return Math.max(body.bytesIn, tunnelBytes?.up ?? 0)
+}
+
+function bytesOut({ reply, tunnelBytes }: Exchange): number {
+  return Math.max(reply.bytesOut, tunnelBytes?.down ?? 0)
+}
+
+function wouldNote(would: LogDecision): string {
+  return would === 'HOLD' ? 'would hold' : 'would deny'
+}
+
+/** `approved` only after a person's approval; an order by token without one is `executed`. */
+function passedNote({ approvalId, order, isWaiting, outcome, completedWith }: Exchange): string | null {
+  if (outcome.denyReason !== null || isWaiting === true) return null
+  if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return approvedNote(completedWith)
+  return order === undefined ? null : 'executed'
+}
+
+function approvedNote(completedWith: readonly string[] = []): string {
+  return completedWith.length === 0 ? 'approved' : `approved; completed with ${completedWith.join(', ')}`
+}
+
+function overheadMs(exchange: Exchange, now: number): number {
+  const { upstreamStartedAt, heldMs } = exchange.outcome
+  return rounded(Math.max(0, (upstreamStartedAt ?? now) - exchange.acceptedAt - heldMs))
+}
+
+function policiesOf(decision: Decision | undefined): string[] {
+  return decision === undefined || decision.policies.length === 0 ? [] : [...decision.policies]
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}

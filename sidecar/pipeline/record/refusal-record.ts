@@ -1,0 +1,69 @@
+import type { TrafficRecord } from '../../../core/record.ts'
+import { type RefusalRow, refusalsText } from '../../../core/state/refusal-windows.ts'
+
+/** The record of a row that counts refusals, as far as its requests agree. */
+export type RefusalRecord = {
+  readonly id: string
+  readonly seq: number
+  /** Null until the first of its requests is finished. */
+  common: TrafficRecord | null
+  /** Given once one of its refusals is one that the audit log tells of. */
+  actId: string | null
+  /** Counts the changes of what its requests have in common. */
+  revision: number
+  /** True when its window is over. */
+  isEnded: boolean
+}
+
+/** Takes one more finished request into what the row says. */
+export function addToRow(row: RefusalRecord, record: TrafficRecord): void {
+  const before = row.common
+  const after = before === null ? record : common(before, record)
+  if (before === null || !isSame(before, after)) row.revision++
+  row.common = after
+}
+
+/** The record of the row as it stands; null before its first request is finished. */
+export function recordOfRow({ item, tally }: RefusalRow<RefusalRecord>): TrafficRecord | null {
+  if (item.common === null) return null
+  return {
+    ...item.common,
+    id: item.id,
+    seq: item.seq,
+    time: tally.first,
+    act_id: item.actId,
+    note: refusalsText(tally),
+    refusals: { ...tally, targets: [...tally.targets] },
+  }
+}
+
+const NULLABLE = [
+  ...(['connector', 'action_type', 'would', 'reason', 'host', 'path', 'status', 'error_type'] as const),
+  ...(['permission', 'snapshot_version'] as const),
+] as const
+
+function common(row: TrafficRecord, record: TrafficRecord): TrafficRecord {
+  const differing = NULLABLE.filter((field) => row[field] !== record[field])
+  const hasSameRules = row.policies.join() === record.policies.join()
+  return {
+    ...row,
+    ...Object.fromEntries(differing.map((field) => [field, null])),
+    method: row.method === record.method ? row.method : '*',
+    policies: hasSameRules ? row.policies : [],
+    actions: row.actions?.join() === record.actions?.join() ? row.actions : null,
+    action_count: row.action_count === record.action_count ? row.action_count : null,
+    candidates: row.candidates?.join() === record.candidates?.join() ? row.candidates : null,
+    why: row.why?.reason === record.why?.reason && hasSameRules ? row.why : null,
+    bytes_in: row.bytes_in + record.bytes_in,
+    bytes_out: row.bytes_out + record.bytes_out,
+  }
+}
+
+function isSame(a: TrafficRecord, b: TrafficRecord): boolean {
+  return (
+    NULLABLE.every((field) => a[field] === b[field]) &&
+    a.method === b.method &&
+    a.policies === b.policies &&
+    a.why === b.why
+  )
+}

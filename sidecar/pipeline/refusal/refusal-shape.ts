@@ -1,0 +1,122 @@
+import type { ErrorObject } from '../../../core/connectors/event-format.ts'
+import { isRecord } from '../../../core/connectors/fields/fields.ts'
+import { connectorOfType } from '../../../core/connectors/registry.ts'
+import { ERRORS, type ErrorCode } from '../../../core/errors.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import type { Exchange, MessageChannel } from '../exchange.ts'
+import { isFinalStatus, type UpstreamError } from '../response/event-answer.ts'
+import type { Refused } from './refuse.ts'
+
+export type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
+
+const JSON_TYPE = 'application/json'
+export const EVENTS_TYPE = 'text/event-stream'
+const JSON_RPC_DENIED = -32001
+const JSON_RPC_INTERNAL = -32603
+
+/**
+ * Puts a refusal into the form its client shows: JSON-RPC for an MCP request that waits for an answer, plain text for
+ * git, the provider's own error format where the connector asks for it, else `{error, message, …}`.
+ */
+export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer {
+  const { status } = ERRORS[refused.code]
+  if (exchange.channel !== undefined) return eventAnswer(exchange.channel, body, status)
+  const { events } = exchange.reply
+  if (events !== undefined) {
+    const text = events.format.failure(errorObject(exchange, status, body), isFinalStatus(status))
+    // The status that was sent when the events began.
+    return { status: 200, contentType: EVENTS_TYPE, body: text }
+  }
+  const rpc = isMcp(exchange) ? jsonRpcAnswer(exchange, refused.code, body) : null
+  if (rpc !== null) return rpc
+  if (isGit(exchange)) {
+    const text = `${body['error']}: ${body['message']}\n`
+    return { status, contentType: 'text/plain; charset=utf-8', body: text }
+  }
+  const provider =
+    exchange.connector?.entry.errorShape === 'provider' ? providerAnswer(exchange, body, status) : null
+  return provider ?? { status, contentType: JSON_TYPE, body: JSON.stringify(body) }
+}
+
+/** A refusal, or an error of the upstream, as the object that an event of the connector's type holds. */
+function errorObject(exchange: Exchange, status: number, body: ErrorObject): ErrorObject {
+  const text = String(body['message'])
+  const own = exchange.connector?.connector.providerError
+  if (own !== undefined) return own.format({ text, status, body }).value
+  const code = status === 403 ? JSON_RPC_DENIED : JSON_RPC_INTERNAL
+  const id = exchange.reply.events?.format.rpcId ?? null
+  return { jsonrpc: '2.0', id, error: { code, message: text, data: body } }
+}
+
+/** An answer of the upstream that is in the format of the API already stays as it is. */
+export function upstreamError(exchange: Exchange, { status, text, body }: UpstreamError): ErrorObject {
+  const id = exchange.reply.events?.format.rpcId
+  const isOwn =
+    id === undefined ? isRecord(body?.['error']) : body?.['jsonrpc'] === '2.0' && body['id'] === id
+  return isOwn && body !== null ? body : errorObject(exchange, status, { message: text })
+}
+
+function isMcp(exchange: Exchange): boolean {
+  return exchange.connector?.connector.name === 'mcp' && exchange.bodyBytes !== undefined
+}
+
+/** Only decisions about the call itself: what a client should retry or repair stays an HTTP status. */
+function jsonRpcAnswer(exchange: Exchange, code: ErrorCode, body: Record<string, unknown>): Answer | null {
+  if (ERRORS[code].status !== 403) return null
+  const message = parseJson(exchange.bodyBytes)
+  const isBatch = Array.isArray(message)
+  const answers = (isBatch ? message : [message]).flatMap((each: unknown) => {
+    const id = requestId(each)
+    if (id === undefined) return []
+    return [{ jsonrpc: '2.0', id, error: { code: JSON_RPC_DENIED, message: body['message'], data: body } }]
+  })
+  if (answers.length === 0) return null
+  return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(isBatch ? answers : answers[0]) }
+}
+
+function requestId(message: unknown): string | number | undefined {
+  if (typeof message !== 'object' || message === null || !('id' in message) || !('method' in message))
+    return undefined
+  return typeof message.id === 'string' || typeof message.id === 'number' ? message.id : undefined
+}
+
+function parseJson(bytes: Buffer | undefined): unknown {
+  if (bytes === undefined) return null
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    // Not JSON-RPC, so nobody waits for a JSON-RPC answer.
+    return null
+  }
+}
+
+function isGit(exchange: Exchange): boolean {
+  return headerValue(exchange.raw.rawHeaders, 'user-agent')?.startsWith('git/') === true
+}
+
+function providerAnswer(exchange: Exchange, body: Record<string, unknown>, status: number): Answer | null {
+  const error = exchange.connector?.connector.providerError
+  if (error === undefined) return null
+  const text = String(body['message'])
+  const { status: own = status, value } = error.format({ text, status, body })
+  return { status: own, contentType: JSON_TYPE, body: JSON.stringify(value) }
+}
+
+/** Over a WebSocket a refusal is an error event in the provider's shape; beside it stand the fields of the service. */
+function eventAnswer(
+  { connectorType, lane }: MessageChannel,
+  body: Record<string, unknown>,
+  status: number,
+): Answer {
+  const { error, message, retry_after: seconds, ...fields } = body
+  const own = connectorOfType(connectorType).providerError
+  const shape = own?.format({ text: String(message), status, body }).value
+  const event = {
+    ...{ type: 'error', status },
+    ...(seconds === undefined ? {} : { headers: { 'retry-after': String(seconds) } }),
+    ...(lane === null ? {} : { stream_id: lane }),
+    ...fields,
+    ...(shape ?? { error: { message: String(message), code: String(error) } }),
+  }
+  return { status, contentType: JSON_TYPE, body: JSON.stringify(event) }
+}

@@ -1,0 +1,181 @@
+import { hash } from 'node:crypto'
+import type { TrafficRecord } from '../../../core/record.ts'
+import type { Refusal, RefusalRow } from '../../../core/state/refusal-windows.ts'
+import { createLru } from '../../collections/lru.ts'
+import { primaryAction } from '../classification/primary-action.ts'
+import type { Exchange } from '../exchange.ts'
+import type { GrowingRow, PipelinePorts, RefusalPort } from '../ports.ts'
+import { buildRecord } from '../record/record.ts'
+import { isEventful } from '../record/record-audit.ts'
+import { createRecordWindows, UNOWNED } from '../record/record-windows.ts'
+import { addToRow, type RefusalRecord, recordOfRow } from '../record/refusal-record.ts'
+
+export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 'newId'> & {
+  readonly windowMs?: number
+  /** Refusals of an agent in a window that have a record each; 60 when absent. */
+  readonly whole?: number
+  /** How many processes serve an agent: together they keep to the limits. One where it is absent. */
+  readonly peers?: { processesOf(agent: string): number }
+}
+
+export type Refusals = RefusalPort & {
+  /** Writes the rows that are open. */
+  close(): void
+}
+
+const PORT = /:\d{1,5}$/
+/** The reason of a request that was never answered, and never let through. */
+const LEFT = 'left'
+/** First records of hosts without connector that later answers can name. */
+const REMEMBERED_HOSTS = 10_000
+
+/**
+ * Bounds the records of refusals: the first of an agent in a minute and the first of each kind have one each, all others
+ * are counted by one row. Of hosts that no connector owns, the first refusal of each host in an hour has a record.
+ */
+export function createRefusals(deps: RefusalsDeps): Refusals {
+  const { events, clock, newId, journal } = deps
+  let isClosed = false
+  const windows = createRecordWindows<RefusalRecord>({
+    hash: hashOf,
+    monotonicMs: clock.monotonicMs,
+    ...(deps.windowMs === undefined ? {} : { windowMs: deps.windowMs }),
+    ...(deps.whole === undefined ? {} : { whole: deps.whole }),
+    processesOf: (agent) => deps.peers?.processesOf(agent) ?? 1,
+    open: (): RefusalRecord => {
+      const row = { id: newId('record'), seq: journal.nextSeq() }
+      return { ...row, common: null, actId: null, revision: 0, isEnded: false }
+    },
+    onEnd(row) {
+      row.item.isEnded = true
+      writeRow(deps, row)
+    },
+  })
+  /** Ids of the first records by agent and host. */
+  const firstOfHost = createLru<string>(REMEMBERED_HOSTS)
+
+  function assign(exchange: Exchange): void {
+    if (exchange.refusalRow !== undefined) return
+    if (isClosed || !isCountable(exchange)) {
+      exchange.recordId ??= newId('record')
+      return
+    }
+    const at = { nowMs: clock.monotonicMs(), time: timeOf(exchange) }
+    const agent = exchange.agent?.name ?? ''
+    const refusal = refusalOf(exchange)
+    const row = windows.admit(agent, refusal, at)
+    if (row === null) exchange.recordId ??= newId('record')
+    else moveTo(row, exchange, deps)
+    if (refusal.reason === UNOWNED) nameFirst(exchange, JSON.stringify([agent, refusal.target]))
+  }
+
+  /** Has the answer name the record of the host: the row that counts it is not written before the hour is over. */
+  function nameFirst(exchange: Exchange, host: string): void {
+    const { recordId, refusalRow } = exchange
+    if (refusalRow !== undefined) exchange.recordId = firstOfHost.get(host) ?? recordId
+    else if (recordId !== undefined) firstOfHost.set(host, recordId)
+  }
+
+  return {
+    assign,
+    finished(exchange) {
+      if (exchange.recordId === undefined && hasLeft(exchange)) assign(exchange)
+      const row = exchange.refusalRow
+      if (row === undefined) return false
+      const record = buildRecord(exchange, deps)
+      events.counted(exchange, record)
+      const isLate = row.item.isEnded && row.item.common !== null
+      addToRow(row.item, record)
+      if (!row.item.isEnded) journal.grow(growing(row))
+      else if (!isLate) writeRow(deps, row)
+      return true
+    },
+    close() {
+      isClosed = true
+      windows.close()
+    },
+  }
+}
+
+/** The exchange has no record of its own any more. */
+function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, newId }: RefusalsDeps): void {
+  const { intent, recordId: id, intentSeq: seq } = exchange
+  if (intent !== undefined && id !== undefined && seq !== undefined) journal.drop({ id, seq }, intent)
+  exchange.intent = undefined
+  exchange.recordId = row.item.id
+  exchange.intentSeq = row.item.seq
+  exchange.refusalRow = row
+  if (isEventful(exchange)) row.item.actId ??= newId('actionRequest')
+}
+
+/** Writes a row that counts nothing more; one without a finished request is written with the first of them. */
+function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalRecord>): void {
+  const record = recordOfRow(row)
+  if (record === null) return
+  const json = Buffer.from(JSON.stringify(record))
+  events.rowFinished(record, json)
+  journal.result(record, json, undefined)
+}
+
+/** What went upstream, what an approver was asked about and what an order led to has a record of its own. */
+function isCountable(exchange: Exchange): boolean {
+  const { outcome, transport, intent, holdId, approvalId, isWaiting } = exchange
+  if (transport === 'order' || holdId !== undefined || approvalId !== undefined || isWaiting === true)
+    return false
+  if (outcome.denyReason === null) return hasLeft(exchange)
+  if (outcome.denyReason === 'approval_denied' || outcome.denyReason === 'approval_expired') return false
+  // An address is refused before anything is connected, but after the intent.
+  return intent === undefined || outcome.denyReason === 'address'
+}
+
+/** The agent closed the connection before anything was let through. */
+function hasLeft({ outcome, decision, intent, reply, isWaiting, holdId, approvalId }: Exchange): boolean {
+  if (outcome.denyReason !== null || reply.isStarted || intent !== undefined) return false
+  if (isWaiting === true || holdId !== undefined || approvalId !== undefined) return false
+  return decision === undefined || decision.verdict === 'deny'
+}
+
+function refusalOf(exchange: Exchange): Refusal {
+  const { outcome, decision, request, raw } = exchange
+  const action = primaryAction(exchange)
+  const host = request?.host ?? raw.sources.connectAuthority ?? raw.sources.sni ?? ''
+  if (outcome.denyReason === UNOWNED) {
+    // One kind for each host, whichever port and protocol it was.
+    const target = request?.host ?? host.replace(PORT, '').replace(/^\[|\]$/g, '')
+    return { action: null, target, rule: null, reason: UNOWNED, isJudged: true }
+  }
+  return {
+    action: action?.type ?? null,
+    target: action?.resource.target ?? host,
+    rule: decision === undefined ? outcome.errorCode : [decision.permission, ...decision.policies].join(' '),
+    reason: outcome.denyReason ?? outcome.errorCode ?? LEFT,
+    isJudged: isEventful(exchange),
+  }
+}
+
+function timeOf(exchange: Exchange): string {
+  exchange.time ??= new Date(exchange.timeMs).toISOString()
+  return exchange.time
+}
+
+/** 52 bits: cryptographic, so that an agent cannot choose a target that counts as seen. */
+function hashOf(text: string): number {
+  return Number.parseInt(hash('sha256', text).slice(0, 13), 16)
+}
+
+const growings = new WeakMap<RefusalRecord, GrowingRow>()
+
+function growing(row: RefusalRow<RefusalRecord>): GrowingRow {
+  const known = growings.get(row.item)
+  if (known !== undefined) return known
+  const made: GrowingRow = {
+    id: row.item.id,
+    json: () => JSON.stringify(recordOfRow(row) as TrafficRecord),
+    tally: () => JSON.stringify({ id: row.item.id, refusals: { ...row.tally, targets: undefined } }),
+    get revision() {
+      return row.item.revision + row.tally.targets.length
+    },
+  }
+  growings.set(row.item, made)
+  return made
+}

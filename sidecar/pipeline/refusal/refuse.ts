@@ -1,0 +1,166 @@
+import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { ChaperoneError, ERRORS, type ErrorCode, errorBody } from '../../../core/errors.ts'
+import type { Refusal } from '../../../core/request/canonical.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import { HEADERS } from '../../../core/wire/limits.ts'
+import type { DenyReason, Exchange, StageResult } from '../exchange.ts'
+import { shapeRefusal } from './refusal-shape.ts'
+
+/** The answer to an agent whose request ends here. `detail` says why, or what to change; `extra` joins the body. */
+export type Refused = {
+  readonly code: ErrorCode
+  /** Null for trouble that is not a denial: an upstream that failed, an error of our own. */
+  readonly reason: DenyReason | null
+  readonly detail: string
+  /** Replaces the text of the code in `error`. */
+  readonly error?: string
+  readonly retryAfterS?: number
+  /** The id that `message` names; the record's when absent. */
+  readonly reference?: string
+  readonly extra?: Readonly<Record<string, unknown>>
+}
+
+/** The only place that answers for the gateway. Notes the refusal for the record; a second refusal is never sent. */
+export function refuse(exchange: Exchange, refused: Refused): StageResult {
+  const { outcome, reply } = exchange
+  if (reply.isStarted) return 'responded'
+  outcome.denyReason = refused.reason
+  outcome.errorCode = refused.code
+  outcome.reason = refused.detail
+  exchange.assignRecord?.(exchange)
+  const answer = shapeRefusal(exchange, refused, bodyOf(exchange, refused))
+  outcome.status = recordedStatus(exchange, refused, answer.status)
+  reply.send(answer.status, headersOf(exchange, refused, answer.contentType), answer.body)
+  return 'responded'
+}
+
+/**
+ * The status that was sent. A failure that is no denial keeps its own within an open event stream, because an execution
+ * with status 200 counts as done.
+ */
+function recordedStatus({ reply }: Exchange, { code, reason }: Refused, sent: number): number {
+  return reply.events !== undefined && reason === null ? ERRORS[code].status : sent
+}
+
+/** A reading of the request that cannot be served: 400, 405, 413, 415, 421, 426 or 431. */
+export function refuseReading(exchange: Exchange, { code, detail }: Omit<Refusal, 'kind'>): StageResult {
+  return refuse(exchange, { code, reason: 'ambiguous', detail, extra: { detail } })
+}
+
+export function refuseKilled(exchange: Exchange, entry: KillEntry): StageResult {
+  const text = killReason(entry)
+  const extra = { decision: 'deny', reason: text, scope: entry.scope }
+  return refuse(exchange, { code: 'kill_switch', reason: 'kill_switch', detail: text, error: text, extra })
+}
+
+/** Anything that was thrown: its own code when it has one, else 500. Never a forward. */
+export function refuseFailure(exchange: Exchange, error: unknown): StageResult {
+  const failure = error instanceof ChaperoneError ? error : new ChaperoneError('internal', { cause: error })
+  const { code, options } = failure
+  const type = options.extra?.['error_type']
+  if (typeof type === 'string') exchange.outcome.errorType = type
+  return refuse(exchange, {
+    code,
+    reason: REASONS[code] ?? null,
+    detail: failure.status === 500 ? ERRORS.internal.error : failure.message,
+    ...(options.error === undefined ? {} : { error: options.error }),
+    ...(options.retryAfterS === undefined ? {} : { retryAfterS: options.retryAfterS }),
+    ...(options.extra === undefined ? {} : { extra: options.extra }),
+  })
+}
+
+const REASONS: Partial<Record<ErrorCode, DenyReason>> = {
+  ambiguous_request: 'ambiguous',
+  malformed_request: 'ambiguous',
+  method_not_allowed: 'ambiguous',
+  body_too_large: 'ambiguous',
+  too_many_actions: 'ambiguous',
+  unsupported_body: 'ambiguous',
+  upgrade_refused: 'ambiguous',
+  misdirected: 'ambiguous',
+  headers_too_large: 'ambiguous',
+  kill_switch: 'kill_switch',
+  approval_denied: 'approval_denied',
+  approval_expired: 'approval_expired',
+  approval_void: 'approval_void',
+  proxy_auth_required: 'agent',
+  rate_limited: 'rate_limit',
+  too_many_holds: 'rate_limit',
+  not_ready: 'not_ready',
+  overloaded: 'not_ready',
+  journal_unavailable: 'not_ready',
+  lease_expired: 'not_ready',
+  address_refused: 'address',
+}
+
+/** After these the framing cannot be trusted: the connection is closed behind the answer. */
+const CLOSING: ReadonlySet<ErrorCode> = new Set([
+  'malformed_request',
+  'ambiguous_request',
+  'headers_too_large',
+])
+const DEFAULT_RETRY_S = 1
+
+/** The body that an error of this kind has. None is made: nobody reads its stack, and that is most of what it costs. */
+function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
+  const { code, error } = refused
+  const detail = messageOf(exchange, refused)
+  const retryAfterS = retryAfter(refused)
+  return errorBody({
+    name: 'ChaperoneError',
+    code,
+    status: ERRORS[code].status,
+    message: detail,
+    options: {
+      detail,
+      ...(error === undefined ? {} : { error }),
+      ...(retryAfterS === null ? {} : { retryAfterS }),
+      extra: { ...refused.extra, request_id: exchange.id, ...recordId(exchange) },
+    },
+  })
+}
+
+/** Refusals by a rule or a person: the same request again has the same answer. */
+const FINAL: ReadonlySet<ErrorCode> = new Set(['denied', 'approval_denied'])
+
+/** A model reads it: the reason, what to do about it, and the id with which the owner finds the request. */
+function messageOf({ id, recordId }: Exchange, { code, detail, reference }: Refused): string {
+  if (FINAL.has(code)) return `${detail} ${ADVICE} (${reference ?? recordId ?? id})`
+  return reference === undefined ? detail : `${detail} (${reference})`
+}
+
+const ADVICE = 'Do not retry; ask the owner of this agent.'
+
+function headersOf(exchange: Exchange, refused: Refused, contentType: string): string[] {
+  const { decision, transport } = exchange
+  const verdict = refused.reason === null && decision !== undefined ? decision.verdict : 'deny'
+  const headers = ['Content-Type', contentType, HEADERS.requestId, exchange.id, HEADERS.error, refused.code]
+  headers.push(
+    HEADERS.decision,
+    verdict === 'hold' ? 'require_approval' : verdict,
+    'Cache-Control',
+    'no-store',
+  )
+  if (exchange.recordId !== undefined) headers.push(HEADERS.recordId, exchange.recordId)
+  const seconds = retryAfter(refused)
+  if (seconds !== null) headers.push('Retry-After', String(seconds))
+  if (refused.code === 'proxy_auth_required') {
+    headers.push('Proxy-Authenticate', 'Basic realm="chaperone", charset="UTF-8"')
+  }
+  // RFC 9110 15.5.22: the answer names the protocol to use instead.
+  if (refused.code === 'upgrade_refused') headers.push('Upgrade', 'HTTP/1.1')
+  const isHttp1 = transport !== 'connect-h2' && transport !== 'port-h2'
+  if (isHttp1 && CLOSING.has(refused.code)) headers.push('Connection', 'close')
+  return headers
+}
+
+/** Names the record of the refusal, or the row that counts it. */
+function recordId({ recordId }: Exchange): Readonly<Record<string, string>> {
+  return recordId === undefined ? {} : { record_id: recordId }
+}
+
+function retryAfter({ code, retryAfterS }: Refused): number | null {
+  if (retryAfterS !== undefined) return Math.max(1, Math.ceil(retryAfterS))
+  const { status } = ERRORS[code]
+  return status === 429 || status === 503 ? DEFAULT_RETRY_S : null
+}

@@ -1,0 +1,136 @@
+import type { RawHeaders } from '../../../core/request/canonical.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import type { StreamEdit } from '../../upstream/answer-edit.ts'
+import type { EchoForms } from './echo-forms.ts'
+import { createWordMask, isProtocolField, WORD_CONTEXT, type WordMask } from './word-mask.ts'
+
+/**
+ * Masks the injected credential where an upstream sends it back. It stops an echo, not an upstream that helps the agent:
+ * an encoding of its own passes.
+ */
+export type EchoMask = {
+  /** The fields with every occurrence replaced by `*`, length unchanged; the very same array when there is none. */
+  headers(raw: RawHeaders): RawHeaders
+  /** A scrubber for a body of text that is not compressed; null for any other, and where bodies are not scrubbed. */
+  body(headers: RawHeaders): StreamEdit | null
+}
+
+const MASK = '*'
+
+export type EchoMaskOptions = {
+  /** See `echoForms`. */
+  readonly forms: EchoForms
+  /** `scrubResponses` of the Connector. */
+  readonly hasBodies: boolean
+  /** Called for each part in which something was masked. */
+  readonly onMasked: () => void
+}
+
+/** Null without forms: there is no secret. */
+export function createEchoMask({ forms, hasBodies, onMasked }: EchoMaskOptions): EchoMask | null {
+  if (forms.anywhere.length + forms.words.length === 0) return null
+  const maskWords = forms.words.length === 0 ? null : createWordMask(forms.words)
+  return {
+    headers(raw) {
+      const safe = maskHeaders(raw, forms.anywhere)
+      const all = maskWords === null ? safe : maskFieldWords(safe, maskWords)
+      if (all !== raw) onMasked()
+      return all
+    },
+    body: (headers) => (hasBodies && isPlainText(headers) ? maskBody(forms, { maskWords, onMasked }) : null),
+  }
+}
+
+/** Names, too. */
+function maskHeaders(raw: RawHeaders, forms: readonly string[]): RawHeaders {
+  const all = lower(raw.join(SEPARATOR))
+  if (!forms.some((form) => all.includes(form))) return raw
+  return raw.map((text) => masked(text, forms))
+}
+
+function maskFieldWords(raw: RawHeaders, maskWords: WordMask): RawHeaders {
+  const safe = raw.map((text, at) =>
+    isProtocolField(raw[at - (at % 2)] ?? '') ? text : maskWords(text, 0, { isWhole: true }),
+  )
+  return safe.some((text, at) => text !== raw[at]) ? safe : raw
+}
+
+/** In no field and in no form. */
+const SEPARATOR = '\n'
+
+function lower(text: string): string {
+  return text.toLowerCase()
+}
+
+/** Linear: an upstream may send the secret without end. All forms are looked for in the text as it came. */
+function masked(text: string, forms: readonly string[]): string {
+  const searched = lower(text)
+  return forms.reduce((out, form) => maskForm(out, form, searched), text)
+}
+
+function maskForm(text: string, form: string, searched: string): string {
+  const mask = MASK.repeat(form.length)
+  let out = ''
+  let done = 0
+  for (let at = searched.indexOf(form); at >= 0; at = searched.indexOf(form, done)) {
+    out += text.slice(done, at) + mask
+    done = at + form.length
+  }
+  return done === 0 ? text : out + text.slice(done)
+}
+
+const TEXT =
+  /^(?:text\/|application\/(?:[^;]*\+)?(?:json|xml)|application\/(?:javascript|x-ndjson|x-www-form-urlencoded))/i
+
+function isPlainText(headers: RawHeaders): boolean {
+  const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase() ?? ''
+  return (
+    (coding === '' || coding === 'identity') && TEXT.test(headerValue(headers, 'content-type')?.trim() ?? '')
+  )
+}
+
+type BodyOptions = { readonly maskWords: WordMask | null; readonly onMasked: () => void }
+
+function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyOptions): StreamEdit {
+  /** The end of what came, as long as it may be the beginning of the secret. */
+  let held = ''
+  /** The end of what was passed on. */
+  let before = ''
+
+  function mask(text: string, isWhole: boolean): string {
+    const parts = masked(text, anywhere)
+    const safe = maskWords === null ? parts : maskWords(before + parts, before.length, { isWhole })
+    if (safe !== text) onMasked()
+    return safe
+  }
+
+  return {
+    push(chunk) {
+      const safe = mask(held + chunk.toString('latin1'), false)
+      const searched = lower(safe)
+      const length = Math.max(beginningAtEnd(searched, anywhere, 1), beginningAtEnd(searched, words, 0))
+      held = length === 0 ? '' : safe.slice(-length)
+      const passed = length === 0 ? safe : safe.slice(0, -length)
+      if (maskWords !== null) before = (before + passed).slice(-WORD_CONTEXT)
+      return Buffer.from(passed, 'latin1')
+    },
+    end: () => Buffer.from(mask(held, true), 'latin1'),
+  }
+}
+
+/**
+ * How many characters at the end may be the beginning of a form: only these wait for the next chunk. `missing`: how many
+ * characters of the form are still to come, at least; the text behind a whole word decides whether it is one.
+ */
+function beginningAtEnd(text: string, forms: readonly string[], missing: 0 | 1): number {
+  return Math.max(0, ...forms.map((form) => overlap(text, form, missing)))
+}
+
+function overlap(text: string, form: string, missing: number): number {
+  const first = form.charAt(0)
+  const from = Math.max(0, text.length - form.length + missing)
+  for (let at = text.indexOf(first, from); at >= 0; at = text.indexOf(first, at + 1)) {
+    if (form.startsWith(text.slice(at))) return text.length - at
+  }
+  return 0
+}

@@ -1,0 +1,153 @@
+import type { ErrorObject, EventFormat } from '../../../core/connectors/event-format.ts'
+import { isRecord } from '../../../core/connectors/fields/fields.ts'
+import type { RawHeaders } from '../../../core/request/canonical.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import type { ReplyStream } from '../exchange.ts'
+
+type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
+/** `body`: the answer itself, where it is an object of JSON. */
+export type UpstreamError = {
+  readonly status: number
+  readonly text: string
+  readonly body: ErrorObject | null
+}
+
+type Writing = {
+  readonly format: EventFormat
+  /** The error in the format of the API. */
+  errorOf(error: UpstreamError): ErrorObject
+}
+
+/** An answer of the upstream as the rest of an open event stream. */
+export function eventAnswer(stream: ReplyStream, head: AnswerHead, writing: Writing): ReplyStream {
+  const type = mediaType(head.headers)
+  const isPlain = isIdentity(head.headers)
+  if (isPlain && head.status < 300 && type === 'text/event-stream') return stream
+  if (isPlain && head.status < 300 && type === 'application/json')
+    return new JsonEvent(stream, writing.format)
+  return new FailureEvent(stream, head, { ...writing, isReadable: isPlain && isText(type) })
+}
+
+function mediaType(headers: RawHeaders): string {
+  const [type = ''] = (headerValue(headers, 'content-type') ?? '').toLowerCase().split(';')
+  return type.trim()
+}
+
+function isIdentity(headers: RawHeaders): boolean {
+  const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase() ?? ''
+  return coding === '' || coding === 'identity'
+}
+
+function isText(type: string): boolean {
+  return type === '' || type.startsWith('text/') || /[/+]json$/.test(type)
+}
+
+const LF = 0x0a
+const CR = 0x0d
+
+/** A whole answer of JSON as one event. Each of its lines becomes one of data: line ends mean nothing in JSON. */
+class JsonEvent implements ReplyStream {
+  readonly #stream: ReplyStream
+  readonly #format: EventFormat
+  #isEmpty = true
+
+  constructor(stream: ReplyStream, format: EventFormat) {
+    this.#stream = stream
+    this.#format = format
+  }
+
+  write(chunk: Buffer): boolean {
+    if (chunk.length === 0) return true
+    const lines = chunk.includes(LF) || chunk.includes(CR) ? onDataLines(chunk) : chunk
+    const head = this.#isEmpty ? this.#format.answerHead : ''
+    this.#isEmpty = false
+    return this.#stream.write(head === '' ? lines : Buffer.concat([Buffer.from(head), lines]))
+  }
+
+  onDrain(callback: () => void): void {
+    this.#stream.onDrain(callback)
+  }
+
+  end(): void {
+    if (!this.#isEmpty) this.#stream.write(Buffer.from('\n\n'))
+    this.#stream.end()
+  }
+
+  destroy(): void {
+    this.#stream.destroy()
+  }
+}
+
+/** Latin-1 keeps every byte. */
+function onDataLines(chunk: Buffer): Buffer {
+  return Buffer.from(chunk.toString('latin1').replaceAll(/[\r\n]/g, '\ndata: '), 'latin1')
+}
+
+/** Of an error, in bytes. */
+const MAX_ERROR = 64 * 1024
+const MAX_QUOTED = 500
+
+/** An answer that no event can hold: an error, another media type, or an encoding that the client was not told of. */
+class FailureEvent implements ReplyStream {
+  readonly #stream: ReplyStream
+  readonly #head: AnswerHead
+  readonly #writing: Writing & { readonly isReadable: boolean }
+  readonly #parts: Buffer[] = []
+  #bytes = 0
+
+  constructor(stream: ReplyStream, head: AnswerHead, writing: Writing & { readonly isReadable: boolean }) {
+    this.#stream = stream
+    this.#head = head
+    this.#writing = writing
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#bytes < MAX_ERROR) this.#parts.push(chunk.subarray(0, MAX_ERROR - this.#bytes))
+    this.#bytes += chunk.length
+    return true
+  }
+
+  onDrain(callback: () => void): void {
+    this.#stream.onDrain(callback)
+  }
+
+  end(): void {
+    const { status } = this.#head
+    const { format, errorOf, isReadable } = this.#writing
+    // Accepted, and nothing to say: the stream ends as the answer did.
+    if (status >= 300 || this.#bytes > 0) {
+      const text = isReadable ? Buffer.concat(this.#parts).toString('utf8') : ''
+      const error = errorOf({ status, text: this.#describe(text), body: jsonObject(text) })
+      this.#stream.write(Buffer.from(format.failure(error, isFinalStatus(status))))
+    }
+    this.#stream.end()
+  }
+
+  destroy(): void {
+    this.#stream.destroy()
+  }
+
+  #describe(text: string): string {
+    const { status, headers } = this.#head
+    const type = mediaType(headers)
+    const kind = isIdentity(headers) ? type : `${type}, ${headerValue(headers, 'content-encoding')}-encoded`
+    const said = text.trim().slice(0, MAX_QUOTED)
+    const answered = `The upstream answered ${status}${kind === '' ? '' : ` (${kind.slice(0, 100)})`}`
+    return said === '' ? `${answered}.` : `${answered}: ${said}`
+  }
+}
+
+/** Null also for what was cut at `MAX_ERROR`. */
+function jsonObject(text: string): ErrorObject | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** False where the same request may succeed a little later. */
+export function isFinalStatus(status: number): boolean {
+  return status < 500 && status !== 429 && status !== 408
+}

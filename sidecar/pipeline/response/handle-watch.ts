@@ -1,0 +1,103 @@
+import { createAnswerReader } from '../../../core/connectors/handles/answer-reader.ts'
+import type { GivenAt, Handle, HandleReader } from '../../../core/connectors/handles/handle.ts'
+import type { MemberReader } from '../../../core/connectors/handles/member-reader.ts'
+import type { RawHeaders } from '../../../core/request/canonical.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import type { AnswerWatch } from '../../upstream/outbound.ts'
+import type { Exchange } from '../exchange.ts'
+import type { HandlePort } from '../ports.ts'
+
+/**
+ * Notes the ids of what the provider makes for this request, as they pass: the agent may use them before the answer has
+ * ended. Null where the operation gives none.
+ */
+export function handleWatchOf(exchange: Exchange, handles: HandlePort): HandleWatch | null {
+  const { connector, actions = [] } = exchange
+  const reader = connector?.connector.handles
+  const places = reader?.given(actions) ?? []
+  return reader === undefined || places.length === 0
+    ? null
+    : new HandleWatch(exchange, { handles, reader, places })
+}
+
+/** The same for the messages of a WebSocket, each of which is a JSON text. */
+export function watchMessages(exchange: Exchange, handles: HandlePort): void {
+  const watch = handleWatchOf(exchange, handles)
+  if (watch === null) return
+  exchange.onAnswerMessage = (head) => {
+    watch.head(200, [])
+    watch.data(Buffer.from(head))
+  }
+}
+
+type Deps = {
+  readonly handles: HandlePort
+  readonly reader: HandleReader
+  readonly places: readonly GivenAt[]
+}
+
+export class HandleWatch implements AnswerWatch {
+  /** The ids stand in the body, which must not be compressed. */
+  readonly readsBody: boolean
+  readonly #exchange: Exchange
+  readonly #deps: Deps
+  readonly #kinds: readonly string[]
+  readonly #paths: readonly (readonly string[])[]
+  #body: MemberReader | null = null
+
+  constructor(exchange: Exchange, deps: Deps) {
+    this.#exchange = exchange
+    this.#deps = deps
+    const members = deps.places.flatMap((place) => ('path' in place ? [place] : []))
+    this.#kinds = members.map(({ kind }) => kind)
+    this.#paths = members.map(({ path }) => path)
+    this.readsBody = members.length > 0
+  }
+
+  head(status: number, headers: RawHeaders): void {
+    if (status < 200 || status >= 300) return
+    for (const place of this.#deps.places) {
+      const value = 'header' in place ? headerValue(headers, place.header) : undefined
+      if (value !== undefined) this.#given(place.kind, value)
+    }
+    if (this.readsBody) this.#body = createAnswerReader(this.#paths, isEvents(headers))
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.#body === null) return
+    const { found } = this.#body
+    const known = found.size
+    const isWanted = this.#body.push(chunk)
+    if (this.#body.found.size > known) this.#note(this.#body.found)
+    if (!isWanted) this.#body = null
+  }
+
+  #note(found: ReadonlyMap<number, string>): void {
+    for (const [at, text] of found) this.#given(this.#kinds[at] ?? '', text)
+  }
+
+  #given(kind: string, text: string): void {
+    const id = this.#deps.reader.read(kind, text)
+    if (id !== null) noteGiven(this.#exchange, { kind, id }, this.#deps.handles)
+  }
+}
+
+/** A record lists so many. */
+const MAX_GIVEN = 8
+
+/** The provider gave it to the agent of the exchange. An id that the request itself named is not given by its answer. */
+export function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): void {
+  const { agent, connector } = exchange
+  if (agent === undefined || connector === undefined) return
+  const key = handles.keyOf(connector, handle)
+  const given = exchange.given ?? []
+  const isNamed = exchange.namedHandles?.includes(key) === true
+  if (isNamed || given.length >= MAX_GIVEN || given.some(({ hash }) => hash === key)) return
+  handles.give(key, agent)
+  exchange.given = [...given, { kind: handle.kind, hash: key }]
+}
+
+function isEvents(headers: RawHeaders): boolean {
+  const [type = ''] = (headerValue(headers, 'content-type') ?? '').split(';')
+  return type.trim().toLowerCase() === 'text/event-stream'
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { LIMITS } from '../../core/wire/limits.ts'
+import type { QuotaLimits } from '../listener/connection-quotas.ts'
+
+/** What the environment says; null for the default. */
+export type ConnectionSettings = {
+  readonly maxConnections: number | null
+  readonly maxConnectionsPerAgent: number | null
+  readonly maxTunnelsPerAgent: number | null
+}
+
+/** For everything but connections of clients and upstreams: the journal, the stream, epoll, libraries. */
+const RESERVED_DESCRIPTORS = 64
+
+/**
+ * The limits of connections. Never more than the descriptors of the process carry, of which each connection needs two:
+ * its own and one to the upstream. `isSingleAgent`: all connections belong to one agent, as in a pod.
+ */
+export function connectionLimits(
+  settings: ConnectionSettings,
+  descriptors: number,
+  isSingleAgent: boolean,
+): QuotaLimits {
+  const usable = descriptors - Math.min(RESERVED_DESCRIPTORS, Math.floor(descriptors / 2))
+  const connections = Math.max(8, Math.floor(usable / 2))
+  const maxUnauthenticated = Math.min(LIMITS.maxUnauthenticatedConnections, Math.ceil(connections / 4))
+  const maxConnections = Math.min(
+    settings.maxConnections ?? LIMITS.maxConnections,
+    connections - maxUnauthenticated,
+  )
+  const share = isSingleAgent ? maxConnections : Math.ceil(maxConnections / 2)
+  const perAgent = isSingleAgent ? maxConnections : Math.min(LIMITS.maxConnectionsPerAgent, share)
+  const maxConnectionsPerAgent = Math.min(settings.maxConnectionsPerAgent ?? perAgent, maxConnections)
+  return {
+    maxConnections,
+    maxConnectionsPerAgent,
+    maxTunnelsPerAgent: Math.min(
+      settings.maxTunnelsPerAgent ?? maxConnectionsPerAgent,
+      maxConnectionsPerAgent,
+    ),
+    maxUnauthenticated,
+    unauthenticatedTimeoutMs: LIMITS.unauthenticatedTimeoutMs,
+  }
+}
+
+/** The soft limit of descriptors, which Node raises to the hard one when it starts. */
+export function descriptorLimit(): number {
+  const found = /^Max open files +(\d+)/m.exec(readLimits())?.[1]
+  return found === undefined ? DEFAULT_DESCRIPTORS : Number(found)
+}
+
+/** Where there is no /proc, as on macOS: what launchd and Node agree on at least. */
+const DEFAULT_DESCRIPTORS = 10_240
+
+function readLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return ''
+  }
+}

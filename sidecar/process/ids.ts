@@ -1,0 +1,25 @@
+import { randomFillSync } from 'node:crypto'
+import { base62, ID_PREFIXES, type IdKind } from '../../core/ids.ts'
+
+const ID_CHARACTERS = 16
+const POOL_BYTES = 4_096
+
+/** The character code that each byte is spelt as. */
+const SPELT = Uint8Array.from({ length: 256 }, (_, byte) => base62(Uint8Array.of(byte)).charCodeAt(0))
+
+/** Random ids. Randomness is drawn and spelt for 256 of them at a time: two are made for every request. */
+export function createIds(): (kind: IdKind) => string {
+  const bytes = Buffer.alloc(POOL_BYTES)
+  let pool = ''
+  let used = POOL_BYTES
+  return (kind) => {
+    if (used === POOL_BYTES) {
+      randomFillSync(bytes)
+      for (let at = 0; at < POOL_BYTES; at++) bytes[at] = SPELT[bytes[at] ?? 0] ?? 0
+      pool = bytes.toString('latin1')
+      used = 0
+    }
+    used += ID_CHARACTERS
+    return ID_PREFIXES[kind] + pool.slice(used - ID_CHARACTERS, used)
+  }
+}

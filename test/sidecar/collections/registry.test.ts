@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { Roster, type Seat } from '../../../sidecar/collections/registry.ts'
+import fc from '../../support/fast-check.ts'
+
+test('holds exactly those who came and did not leave, whatever the order', () => {
+  const step = fc.record({ isComing: fc.boolean(), which: fc.nat() })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const roster = new Roster<number>()
+      const seats = new Map<number, Seat<number>>()
+      steps.forEach(({ isComing, which }, n) => {
+        if (isComing) seats.set(n, roster.add(n))
+        const there = [...seats]
+        const leaving = there[which % Math.max(1, there.length)]
+        if (isComing || leaving === undefined) return
+        roster.remove(leaving[1])
+        seats.delete(leaving[0])
+      })
+      expect(roster.size).toBe(seats.size)
+      expect(roster.all().sort((a, b) => a - b)).toEqual([...seats.keys()])
+    }),
+  )
+})
+
+test('leaving twice takes nobody else along', () => {
+  const roster = new Roster<string>()
+  const first = roster.add('first')
+  roster.add('second')
+  roster.remove(first)
+  roster.remove(first)
+  expect(roster.all()).toEqual(['second'])
+})
+
+test('those who are gone through may leave meanwhile', () => {
+  const roster = new Roster<string>()
+  const seats = ['a', 'b', 'c'].map((name) => roster.add(name))
+  for (const _name of roster.all()) for (const seat of seats) roster.remove(seat)
+  expect(roster.size).toBe(0)
+})

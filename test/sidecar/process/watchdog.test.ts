@@ -1,0 +1,84 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createMetrics } from '../../../sidecar/metrics.ts'
+import { createWatchdog, type Watchdog } from '../../../sidecar/process/watchdog.ts'
+
+let watchdog: Watchdog | null = null
+afterEach(() => watchdog?.close())
+
+/** A clock that only the test moves. */
+function setUp(thresholdMs = 200) {
+  const clock = { ms: 1_000 }
+  const lines: object[] = []
+  const blocked: string[] = []
+  const made = createWatchdog({
+    config: { eventLoopBlockedMs: thresholdMs },
+    clock: { monotonicMs: () => clock.ms },
+    onBlocked: (stage) => blocked.push(stage),
+    log: { warn: (fields) => lines.push(fields) },
+  })
+  watchdog = made
+  const { stages } = made
+  const run = (stage: string, ms: number) => {
+    stages.enter(stage)
+    clock.ms += ms
+    stages.leave()
+  }
+  return { clock, run, lines, blocked, look: () => watchdog?.look() }
+}
+
+describe('the watchdog', () => {
+  it('names the stage that blocked the event loop, though others ran before and behind it', () => {
+    const { run, lines, blocked, look } = setUp()
+    run('decide', 3)
+    run('classify', 450)
+    run('forward', 2)
+    look()
+    expect(blocked).toEqual(['classify'])
+    expect(lines).toEqual([{ stage: 'classify', blocked_ms: 355 }])
+  })
+
+  it('says other where no stage ran for half of the time', () => {
+    const { clock, run, blocked, look } = setUp()
+    run('classify', 90)
+    clock.ms += 400
+    look()
+    expect(blocked).toEqual(['other'])
+  })
+
+  it('reports nothing while turns are short, and each block once', () => {
+    const { clock, run, blocked, look } = setUp()
+    for (let n = 0; n < 50; n++) {
+      run('classify', 60)
+      look()
+    }
+    expect(blocked).toEqual([])
+    run('hold', 1_000)
+    look()
+    clock.ms += 100
+    look()
+    expect(blocked).toEqual(['hold'])
+  })
+
+  it('keeps the threshold that it is given', () => {
+    const { run, blocked, look } = setUp(1_000)
+    run('classify', 1_400)
+    look()
+    expect(blocked).toEqual([])
+  })
+
+  it('is counted by stage in the metrics', () => {
+    const metrics = createMetrics()
+    metrics.loopBlocked('classify')
+    metrics.loopBlocked('classify')
+    const gauges = {
+      activeByAgent: new Map(),
+      killEntries: [],
+      approvalsPending: 0,
+      connectors: 0,
+      uptimeSeconds: 0,
+      deferredBatches: 0,
+      journal: 'ok' as const,
+    }
+    expect(metrics.scrape(gauges)).toContain('svc_event_loop_blocked_total{stage="classify"} 2')
+  })
+})
