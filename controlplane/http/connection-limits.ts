@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net'
-import { networkOf } from '../services/sign-in-attempts.ts'
+import { networkOf } from '../features/sessions/attempts.ts'
 import type { Principal } from './route.ts'
 
 /**

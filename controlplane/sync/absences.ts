@@ -1,4 +1,4 @@
-import type { KnownProcess } from '../store/gateway-processes.ts'
+import type { KnownProcess } from '../features/gateways/process-store.ts'
 
 /** A process that was connected a moment ago: it still counts when somebody asks how many were stopped. */
 export type Gone = {

@@ -1,11 +1,11 @@
-import { ownerKey } from '../services/process-owners.ts'
+import { ownerKey } from '../features/gateways/process-owners.ts'
 import {
   type KnownProcess,
   listProcesses,
   reportProcesses,
   withdrawReplica,
-} from '../store/gateway-processes.ts'
-import type { Db } from '../store/query.ts'
+} from '../features/gateways/process-store.ts'
+import type { Db } from '../db/query.ts'
 import { createAbsences, type HeardProcess, type Untold } from './absences.ts'
 import type { Clock } from './clock.ts'
 import type { Peer } from './peer.ts'

@@ -1,5 +1,5 @@
-import type { Query } from '../store/query.ts'
-import { raiseEpoch, type SeenOrders } from '../store/state-order.ts'
+import type { Query } from '../db/query.ts'
+import { raiseEpoch, type SeenOrders } from '../db/state-order.ts'
 import type { Clock } from './clock.ts'
 
 /** Begins a new epoch when the database went back behind what a gateway has seen. True when it did. */

@@ -1,6 +1,6 @@
 import type { GatewayProcess } from '../../core/wire/operator.ts'
 import type { Census } from './census.ts'
-import type { KillViews } from './kill-views.ts'
+import type { KillViews } from './kill-switch/views.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 

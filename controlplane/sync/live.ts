@@ -1,5 +1,5 @@
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
-import { stopsGateway } from './kill-board.ts'
+import { stopsGateway } from './kill-switch/state.ts'
 import type { Peer } from './peer.ts'
 
 /** One running process, connected to whichever replica. */

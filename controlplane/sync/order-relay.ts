@@ -12,8 +12,8 @@ import {
   takeOrder,
   takeResult,
   withdrawOrder,
-} from '../store/execution-orders.ts'
-import type { Db } from '../store/query.ts'
+} from '../features/executions/order-store.ts'
+import type { Db } from '../db/query.ts'
 import type { Hub } from './hub.ts'
 import type { Order } from './orders.ts'
 

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
-import type { ProcessWord } from '../store/process-words.ts'
+import type { ProcessWord } from './process-words-store.ts'
 import type { Census } from './census.ts'
 import type { Clock } from './clock.ts'
-import type { KillCast } from './kill-cast.ts'
-import type { ManifestCast } from './manifest-cast.ts'
+import type { KillCast } from './kill-switch/broadcast.ts'
+import type { ManifestCast } from './sections/broadcast.ts'
 import type { Peer } from './peer.ts'
 
 export type ReportsDeps = {

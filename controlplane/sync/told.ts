@@ -1,4 +1,4 @@
-import type { ProcessReport } from '../store/gateway-processes.ts'
+import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
 /** What there is to write about a process. `isNews`: others wait for it. */

@@ -1,6 +1,6 @@
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
-import { type AnsweredHold, listAnsweredHolds } from '../store/answered-holds.ts'
-import type { Db } from '../store/query.ts'
+import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/answered-hold-store.ts'
+import type { Db } from '../db/query.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 import { createSerial } from './serial.ts'

@@ -1,5 +1,5 @@
-import { type ProcessWord, putWords, takeWords } from '../store/process-words.ts'
-import type { Db } from '../store/query.ts'
+import { type ProcessWord, putWords, takeWords } from './process-words-store.ts'
+import type { Db } from '../db/query.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 import { createSerial } from './serial.ts'

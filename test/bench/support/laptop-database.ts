@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { bumpVersion } from '../../../controlplane/store/config-version.ts'
-import { openDb } from '../../../controlplane/store/db.ts'
-import type { Db } from '../../../controlplane/store/query.ts'
+import { bumpVersion } from '../../../controlplane/db/config-version.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
+import type { Db } from '../../../controlplane/db/query.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Laptop } from '../../support/laptop.ts'
 

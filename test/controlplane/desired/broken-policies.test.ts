@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
+import { createSectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import { decide } from '../../../core/decision/decide.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'

@@ -46,7 +46,7 @@ async function section<T>(name: string, of = gateway): Promise<T> {
 
 /** What the gateway would be sent now, read through a fresh replica's eyes. */
 async function sections(of: Enrolled): Promise<ReadonlyMap<string, string>> {
-  const { createSectionLibrary } = await import('../../../controlplane/sync/library.ts')
+  const { createSectionLibrary } = await import('../../../controlplane/sync/sections/library.ts')
   const library = createSectionLibrary({
     db: replica.db,
     keyring: world.keyring,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
+import { createSectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import type { DesiredReply } from '../../../core/wire/operator.ts'
 import type { ConnectorEntry, PermissionEntry, PolicyEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Enrolled, Replica, World } from '../sync/harness.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDesired, type Desired } from '../../../controlplane/services/desired.ts'
-import type { Db, Query } from '../../../controlplane/store/query.ts'
+import { createDesired, type Desired } from '../../../controlplane/features/manifests/service.ts'
+import type { Db, Query } from '../../../controlplane/db/query.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import type { DesiredBody } from '../../../core/wire/operator.ts'
 import { startWorld, type World } from '../sync/harness.ts'

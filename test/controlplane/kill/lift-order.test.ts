@@ -4,9 +4,9 @@ import {
   createKillSwitch,
   type KillChange,
   type KillSwitch,
-} from '../../../controlplane/services/kill-switch.ts'
-import { systemActor } from '../../../controlplane/store/audit.ts'
-import type { Db } from '../../../controlplane/store/query.ts'
+} from '../../../controlplane/features/kill-switch/service.ts'
+import { systemActor } from '../../../controlplane/features/audit/store.ts'
+import type { Db } from '../../../controlplane/db/query.ts'
 import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, type Replica, startWorld, type World } from '../sync/harness.ts'

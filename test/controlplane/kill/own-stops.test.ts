@@ -5,8 +5,8 @@ import {
   createKillSwitch,
   type KillChange,
   type OwnStop,
-} from '../../../controlplane/services/kill-switch.ts'
-import { systemActor } from '../../../controlplane/store/audit.ts'
+} from '../../../controlplane/features/kill-switch/service.ts'
+import { systemActor } from '../../../controlplane/features/audit/store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, person, type Replica, startWorld, type World } from '../sync/harness.ts'
 

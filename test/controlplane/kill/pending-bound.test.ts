@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { makeRoom, notStored } from '../../../controlplane/services/kill-room.ts'
+import { makeRoom, notStored } from '../../../controlplane/features/kill-switch/capacity.ts'
 import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 import { person, startWorld } from '../sync/harness.ts'

@@ -239,8 +239,8 @@ describe('the cleanup', () => {
   })
 
   test('ran by itself when the last one was a day ago', async () => {
-    const { createRetention } = await import('../../../controlplane/services/retention.ts')
-    const { openDb } = await import('../../../controlplane/store/db.ts')
+    const { createRetention } = await import('../../../controlplane/features/maintenance/retention.ts')
+    const { openDb } = await import('../../../controlplane/db/open.ts')
     const { pino } = await import('pino')
     const log = pino({ level: 'silent' })
     const db = await openDb({ url: here.database.url, log })

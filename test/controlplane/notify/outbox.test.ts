@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RETRY_AFTER_S, waitAfter } from '../../../controlplane/notify/back-off.ts'
+import { RETRY_AFTER_S, waitAfter } from '../../../controlplane/features/notifications/back-off.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import {

@@ -6,7 +6,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { KubeApi } from '../../../controlplane/services/token-review.ts'
+import type { KubeApi } from '../../../controlplane/features/authentication/cluster/token-review.ts'
 import { createTestCa } from '../../support/test-ca.ts'
 
 export const AUDIENCE = 'chaperone-control-plane'

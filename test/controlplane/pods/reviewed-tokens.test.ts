@@ -3,8 +3,8 @@ import {
   createReviewedTokens,
   type PresentedToken,
   type ReviewLimits,
-} from '../../../controlplane/services/reviewed-tokens.ts'
-import type { ReviewedPod } from '../../../controlplane/services/token-review.ts'
+} from '../../../controlplane/features/authentication/cluster/reviewed-tokens.ts'
+import type { ReviewedPod } from '../../../controlplane/features/authentication/cluster/token-review.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 
 const POD: ReviewedPod = { namespace: 'team', serviceAccount: 'bot', name: 'bot-1', uid: 'uid-1' }

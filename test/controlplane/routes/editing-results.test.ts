@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { insertTraffic } from '../../../controlplane/store/traffic.ts'
+import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from './installation.ts'
 import { type Answer, at, caller } from './start.ts'

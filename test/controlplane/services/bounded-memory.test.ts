@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
-import { createReportedRefusals } from '../../../controlplane/services/reported-refusals.ts'
+import { createKillRelay } from '../../../controlplane/features/kill-switch/relay.ts'
+import { createReportedRefusals } from '../../../controlplane/features/traffic/reported-refusals.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 
 /* What names of gateways, agents and objects that come and go leave in memory. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { orReplayed } from '../../../controlplane/services/edit-replay.ts'
-import { EditedInYaml, type EditedPolicy } from '../../../controlplane/services/edited-in-yaml.ts'
+import { orReplayed } from '../../../controlplane/features/policies/edit-replay.ts'
+import { EditedInYaml, type EditedPolicy } from '../../../controlplane/features/policies/edited-in-yaml.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
 

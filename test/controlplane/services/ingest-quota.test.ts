@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createIngestQuota } from '../../../controlplane/services/ingest-quota.ts'
+import { createIngestQuota } from '../../../controlplane/features/traffic/ingest-quota.ts'
 
 const GATEWAY = { name: 'default/local', agent: null }
 const sidecar = (agent: string) => ({ name: 'default/local', agent })

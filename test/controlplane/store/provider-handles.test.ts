@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDb } from '../../../controlplane/store/db.ts'
-import { migrate } from '../../../controlplane/store/migrate.ts'
-import { deleteOldHandles } from '../../../controlplane/store/provider-handles.ts'
-import type { Db } from '../../../controlplane/store/query.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
+import { migrate } from '../../../controlplane/db/migrate.ts'
+import { deleteOldHandles } from '../../../controlplane/features/gateways/handle-store.ts'
+import type { Db } from '../../../controlplane/db/query.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

@@ -5,21 +5,21 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
-import { findAgentByName, insertAgent, updateAgent } from '../../../controlplane/store/agents.ts'
-import { appendAudit, systemActor } from '../../../controlplane/store/audit.ts'
-import { bumpVersion, currentVersion } from '../../../controlplane/store/config-version.ts'
-import { openDb } from '../../../controlplane/store/db.ts'
-import { upsertGateway } from '../../../controlplane/store/gateways.ts'
-import { migrate } from '../../../controlplane/store/migrate.ts'
-import { ensureOrg } from '../../../controlplane/store/orgs.ts'
+import { findAgentByName, insertAgent, updateAgent } from '../../../controlplane/features/agents/store.ts'
+import { appendAudit, systemActor } from '../../../controlplane/features/audit/store.ts'
+import { bumpVersion, currentVersion } from '../../../controlplane/db/config-version.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
+import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
+import { migrate } from '../../../controlplane/db/migrate.ts'
+import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import {
   listPermissions,
   replaceOwnedPermissions,
   upsertPermission,
-} from '../../../controlplane/store/permissions.ts'
-import type { Db } from '../../../controlplane/store/query.ts'
-import { createScopedQuery } from '../../../controlplane/store/scoped-query.ts'
-import { insertTraffic, listTraffic } from '../../../controlplane/store/traffic.ts'
+} from '../../../controlplane/features/permissions/store.ts'
+import type { Db } from '../../../controlplane/db/query.ts'
+import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
+import { insertTraffic, listTraffic } from '../../../controlplane/features/traffic/store.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
@@ -62,7 +62,7 @@ describe('migrations', () => {
     const fresh = await server.createDatabase()
     const other = await openDb({ url: fresh.url, log })
     const folder = await mkdtemp(join(tmpdir(), 'chaperone-migrations-'))
-    await cp(join(import.meta.dirname, '../../../controlplane/store/migrations'), folder, { recursive: true })
+    await cp(join(import.meta.dirname, '../../../controlplane/db/migrations'), folder, { recursive: true })
     await writeFile(join(folder, '900-future.sql'), 'create table future (id int);')
     await migrate(other, folder)
     await expect(migrate(other)).rejects.toThrow(/at schema 900.*newer version of Chaperone/)

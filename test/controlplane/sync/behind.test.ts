@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createFreshness } from '../../../controlplane/sync/freshness.ts'
-import { createKillCast } from '../../../controlplane/sync/kill-cast.ts'
-import type { SectionLibrary } from '../../../controlplane/sync/library.ts'
-import { createManifestCast } from '../../../controlplane/sync/manifest-cast.ts'
+import { createKillCast } from '../../../controlplane/sync/kill-switch/broadcast.ts'
+import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
+import { createManifestCast } from '../../../controlplane/sync/sections/broadcast.ts'
 import { createRoster } from '../../../controlplane/sync/roster.ts'
 
 /* A database that answers, with a state that is earlier than the one that this replica has read before. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createKillRounds } from '../../../controlplane/sync/kill-rounds.ts'
-import { createKillViews } from '../../../controlplane/sync/kill-views.ts'
+import { createKillRounds } from '../../../controlplane/sync/kill-switch/ack-rounds.ts'
+import { createKillViews } from '../../../controlplane/sync/kill-switch/views.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
 import { createRoster } from '../../../controlplane/sync/roster.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { SectionLibrary } from '../../../controlplane/sync/library.ts'
-import { createManifestCast } from '../../../controlplane/sync/manifest-cast.ts'
+import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
+import { createManifestCast } from '../../../controlplane/sync/sections/broadcast.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
 import { createRoster } from '../../../controlplane/sync/roster.ts'
-import type { SectionSet } from '../../../controlplane/sync/sections.ts'
+import type { SectionSet } from '../../../controlplane/sync/sections/sections.ts'
 
 /** A library that is behind the database, whose readings end when the test lets them. */
 function slowLibrary() {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
-import type { OrganisationTokenScope } from '../../../controlplane/sync/organisation-token.ts'
+import { createSectionLibrary } from '../../../controlplane/sync/sections/library.ts'
+import type { OrganisationTokenScope } from '../../../controlplane/sync/sections/organisation-token.ts'
 import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import { type Enrolled, type Replica, startWorld, type World } from './harness.ts'
 

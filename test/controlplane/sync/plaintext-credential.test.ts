@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
+import { createSectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
 import { type Enrolled, type Replica, startWorld, type World } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { SectionLibrary } from '../../../controlplane/sync/library.ts'
-import { createManifestCast } from '../../../controlplane/sync/manifest-cast.ts'
+import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
+import { createManifestCast } from '../../../controlplane/sync/sections/broadcast.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
 import { createRoster } from '../../../controlplane/sync/roster.ts'
 import { createSteadyClock } from '../../../controlplane/sync/steady-clock.ts'

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bumpVersion, currentVersion } from '../../../controlplane/store/config-version.ts'
+import { bumpVersion, currentVersion } from '../../../controlplane/db/config-version.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import { SECTION_NAMES } from '../../../core/snapshot/sections.ts'
 import { beatMacText, manifestMacText } from '../../../core/wire/gateway/sync-mac.ts'

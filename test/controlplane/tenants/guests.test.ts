@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { insertTraffic } from '../../../controlplane/store/traffic.ts'
+import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
 import { at, type Call, caller, register } from '../routes/start.ts'

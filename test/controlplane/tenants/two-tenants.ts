@@ -1,4 +1,4 @@
-import { insertTraffic } from '../../../controlplane/store/traffic.ts'
+import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
 import { at, type Call, caller, PASSWORD, register } from '../routes/start.ts'

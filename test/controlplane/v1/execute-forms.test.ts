@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FILE_ACTIONS } from '../../../controlplane/services/file-actions.ts'
+import { FILE_ACTIONS } from '../../../controlplane/features/executions/file-actions.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { storedHeader } from '../../support/every-connector.ts'
 import { type ExecutionWorld, startExecutionWorld } from './execution-world.ts'

@@ -1,0 +1,34 @@
+import type { StateOrder } from '../../core/wire/gateway/kill.ts'
+import { SYNC_CHANNEL } from '../features/kill-switch/store.ts'
+import type { Query } from './query.ts'
+import { onlyRow } from './rows.ts'
+
+export async function currentEpoch(q: Query): Promise<number> {
+  const { rows } = await q.query<{ epoch: number }>('select epoch from state_order', [])
+  return onlyRow(rows).epoch
+}
+
+/** States that a gateway or a replica has seen; null = not asked about. */
+export type SeenOrders = { readonly kill: StateOrder | null; readonly config: StateOrder | null }
+
+/**
+ * Begins a new epoch when the database is behind what was seen: it lost commits, and what it holds now is the later
+ * state all the same. True when it did. An epoch from the future is no proof of anything.
+ */
+export async function raiseEpoch(q: Query, { kill, config }: SeenOrders): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `with now_ms as (select (extract(epoch from clock_timestamp()) * 1000)::bigint as at),
+     raised as (
+       update state_order set epoch = greatest(epoch + 1, at) from now_ms, config_version c
+       where (($1::bigint, $2::bigint) > (epoch, kill_revision) and $1::bigint <= at + 60000)
+          or (($3::bigint, $4::bigint) > (epoch, c.version) and $3::bigint <= at + 60000)
+       returning epoch
+     )
+     select pg_notify($5, '') from raised`,
+    [
+      ...[kill?.epoch ?? null, kill?.revision ?? null],
+      ...[config?.epoch ?? null, config?.revision ?? null, SYNC_CHANNEL],
+    ],
+  )
+  return rowCount > 0
+}

@@ -1,0 +1,32 @@
+import type { ActionRequestState } from '../../../core/state/action-request.ts'
+import { getAction, moveAction } from './store.ts'
+import type { ApprovalRow } from '../approvals/store.ts'
+import { insertNonce } from '../tokens/nonce-store.ts'
+import type { Query } from '../../db/query.ts'
+import type { Notify } from './submission.ts'
+import type { NotifyEvent } from '../notifications/service.ts'
+import type { Tokens } from '../tokens/service.ts'
+
+type Ending = { readonly to: ActionRequestState; readonly event: NotifyEvent }
+
+const ENDINGS: Readonly<Record<string, Ending>> = {
+  approved: { to: 'allowed', event: 'action.approved' },
+  denied: { to: 'denied', event: 'action.denied' },
+  expired: { to: 'expired', event: 'action.expired' },
+}
+
+/** What the end of an approval means for its action, in the transaction that ends it. Cancelling does its own part. */
+export function createActionEnding(deps: {
+  readonly tokens: Tokens
+  readonly notify: Notify
+}): (q: Query, row: ApprovalRow) => Promise<void> {
+  return async (q, { kind, actId, status }) => {
+    const ending = ENDINGS[status]
+    if (kind !== 'action' || actId === null || ending === undefined) return
+    if (!(await moveAction(q, actId, { from: 'pending_approval', to: ending.to }))) return
+    if (status === 'approved') await insertNonce(q, { ...deps.tokens.newSeed(), actId })
+    const action = await getAction(q, actId)
+    if (action === undefined || action.webhook === null) return
+    await deps.notify(q, action, ending.event)
+  }
+}

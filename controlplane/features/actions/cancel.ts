@@ -1,0 +1,66 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { type ActionRow, getAction, moveAction } from './store.ts'
+import { endApproval } from '../approvals/answers/store.ts'
+import { appendAudit } from '../audit/store.ts'
+import { spendNonces } from '../tokens/nonce-store.ts'
+import type { Query } from '../../db/query.ts'
+import type { SubmissionDeps } from './submission.ts'
+import { assertMovable, type OwnAction, ownAction } from '../executions/action-of-agent.ts'
+
+/**
+ * Withdraws an action. Its approval or its nonce is what everybody else needs, so that is taken first: whoever takes
+ * it moves the action.
+ */
+export function createCancel({
+  db,
+  notify,
+}: Pick<SubmissionDeps, 'db' | 'notify'>): (own: OwnAction) => Promise<void> {
+  return (own) =>
+    db.tx(async (q) => {
+      const row = await ownAction(() => getAction(q, own.id), own)
+      assertMovable(row, 'cancel')
+      const isTaken = row.status === 'allowed' ? await takeNonce(q, row) : await takeApproval(q, row)
+      const from = row.status
+      if (!isTaken || !(await moveAction(q, row.id, { from, to: 'cancelled' }))) throw await tooLate(q, row)
+      await appendAudit(q, {
+        orgId: row.orgId,
+        eventType: 'action.cancelled',
+        actor: { kind: 'agent', agentId: row.agentId, label: row.agent },
+        actionRequestId: row.id,
+        details: { action_type: row.spec.type, previous_status: from },
+      })
+      if (row.webhook !== null) await notify(q, { ...row, status: 'cancelled' }, 'action.cancelled')
+    })
+}
+
+/** An expired token stops nobody from withdrawing; a used one means that the action is under way or done. */
+async function takeNonce(q: Query, { jti, id }: ActionRow): Promise<boolean> {
+  if (jti === null) return true
+  const outcomes = await spendNonces(q, [{ jti, actId: id, usedBy: 'cancel' }])
+  return outcomes.get(jti) !== 'used'
+}
+
+async function takeApproval(q: Query, { approvalId, agent }: ActionRow): Promise<boolean> {
+  if (approvalId === null) return true
+  const ended = await endApproval(q, {
+    id: approvalId,
+    status: 'cancelled',
+    by: agent,
+    via: 'api',
+    note: null,
+  })
+  return ended !== undefined
+}
+
+/** Somebody answered, executed or verified a moment earlier. */
+async function tooLate(q: Query, row: ActionRow): Promise<Error> {
+  const now = await getAction(q, row.id)
+  if (now !== undefined) assertMovable(now, 'cancel')
+  return new ChaperoneError('conflict', {
+    error: 'Too late to cancel',
+    detail:
+      row.status === 'allowed'
+        ? 'The decision token was used already: the action is under way or done'
+        : 'The approval has ended meanwhile: read the action request again',
+  })
+}

@@ -1,0 +1,48 @@
+import { matchedDetails, percent, requestedDetails } from '../../../core/decision/audit-details.ts'
+import { sha256Hex } from '../../crypto/sha256.ts'
+import type { NewAction } from './store.ts'
+import type { Evaluated } from './evaluation.ts'
+
+type Event = NewAction['events'][number]
+
+/** Audit events of an action that was decided on the spot (spec 6.1), in the order of the evidence chain. */
+export function decidedEvents(
+  evaluated: Evaluated,
+  /** The key that signs its token; null when it is denied. */
+  kid: string | null,
+): readonly Event[] {
+  const { decision } = evaluated
+  const common = { ...matchedDetails(decision), risk_score: percent(decision.riskScore) }
+  const details = { decision: kid === null ? 'deny' : 'allow', reason: decision.reason, ...common }
+  const event: Event =
+    kid === null
+      ? { type: 'action.denied', details }
+      : { type: 'action.allowed', details: { ...details, decision_token_kid: kid } }
+  return [requestedEvent(evaluated), event]
+}
+
+export function pendingEvents(
+  evaluated: Evaluated,
+  approval: {
+    readonly id: string
+    readonly expiresAt: Date
+    readonly requiredApproverGroups: readonly string[]
+  },
+): readonly Event[] {
+  const { decision } = evaluated
+  const details = {
+    decision: 'requires_approval',
+    reason: decision.reason,
+    ...matchedDetails(decision),
+    risk_score: percent(decision.riskScore),
+    approval_id: approval.id,
+    required_approver_groups: approval.requiredApproverGroups,
+    expires_at: approval.expiresAt.toISOString(),
+  }
+  return [requestedEvent(evaluated), { type: 'action.pending_approval', details }]
+}
+
+function requestedEvent({ action, decision, environment }: Evaluated): Event {
+  const details = requestedDetails(action, { environment, riskScore: decision.riskScore, sha256: sha256Hex })
+  return { type: 'action.requested', details }
+}

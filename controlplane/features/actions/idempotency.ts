@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../../../core/action/spec.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
+import type { Query } from '../../db/query.ts'
+
+/** A key together with the hash of what was sent under it. */
+export type IdempotentRequest = IdempotencyKey & { readonly bodySha256: Buffer }
+
+export function idempotentRequest(key: IdempotencyKey, body: unknown): IdempotentRequest {
+  return { ...key, bodySha256: createHash('sha256').update(canonicalJson(body)).digest() }
+}
+
+/**
+ * Does the work once per key, in the caller's transaction: a repetition gets what was stored. Of two at the same time
+ * one waits for the other. Throws `conflict` when the key came with another body.
+ */
+export async function once<R>(q: Query, request: IdempotentRequest, work: () => Promise<R>): Promise<R> {
+  const known = await takeIdempotencyKey(q, request)
+  if (known !== undefined) {
+    if (known.bodySha256.equals(request.bodySha256)) return JSON.parse(known.reply) as R
+    throw new ChaperoneError('conflict', {
+      error: 'Idempotency-Key was used with another body',
+      detail: 'This Idempotency-Key came with another body within 24 hours: use a new key for a new request',
+    })
+  }
+  const reply = await work()
+  // As text: `jsonb` would sort the keys, and a repetition is the same to the byte.
+  await putIdempotencyKey(q, request, { bodySha256: request.bodySha256, reply: JSON.stringify(reply) })
+  return reply
+}

@@ -1,0 +1,32 @@
+import type { KnownAction } from '../../../core/action/spec.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { ActionRow } from './store.ts'
+import { placeOf, stopOf } from './evaluation.ts'
+import type { ActionRulesSource } from './rules.ts'
+
+/** Whether a stored action is stopped now. */
+export type ActionStops = {
+  /** False almost always: then nobody has to ask further. */
+  isAnything(): boolean
+  /** `stops`: by default those in force. */
+  of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>, stops?: readonly KillEntry[]): KillEntry | null
+}
+
+export function createActionStops(deps: {
+  readonly rules: ActionRulesSource
+  readonly kills: () => readonly KillEntry[]
+  readonly knownAction: (type: string) => KnownAction | null
+}): ActionStops {
+  const { rules, kills } = deps
+  return {
+    isAnything: () => kills().length > 0,
+    of({ agentId, agent, spec }, stops = kills()) {
+      const known = rules.current()
+      const row = known.agent(agentId)
+      const named = { id: agentId, name: row?.name ?? agent }
+      if (row !== undefined) return stopOf(stops, named, placeOf(deps, known, row, spec))
+      const action = { type: spec.type, connector: spec.type.split('.')[0] ?? spec.type }
+      return stopOf(stops, named, { gateway: null, action })
+    },
+  }
+}

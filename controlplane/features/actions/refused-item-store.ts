@@ -1,0 +1,21 @@
+import type { Query } from '../../db/query.ts'
+
+/** Refused items of batches that one agent may have stored in one minute. Single requests, up to 60, come on top. */
+export const REFUSED_ITEMS_PER_MINUTE = 540
+
+/** Counts refused items of an agent in the current minute. Null: counted; else the seconds until the next minute. */
+export async function takeRefusedItems(q: Query, agentId: string, items: number): Promise<number | null> {
+  const { rows } = await q.query<{ isTaken: boolean; seconds: number }>(
+    `with now as (select clock_timestamp() as at), taken as (
+       insert into refused_items as known (agent_id, minute, items)
+         select $1, date_trunc('minute', at), $2 from now
+       on conflict (agent_id) do update set minute = excluded.minute,
+         items = excluded.items + case when known.minute = excluded.minute then known.items else 0 end
+       where known.minute <> excluded.minute or known.items + excluded.items <= $3
+       returning 1)
+     select exists (select from taken) as "isTaken", ceil(60 - extract(second from at))::int as seconds from now`,
+    [agentId, items, REFUSED_ITEMS_PER_MINUTE],
+  )
+  const [row] = rows
+  return row === undefined || row.isTaken ? null : Math.max(1, row.seconds)
+}

@@ -1,0 +1,151 @@
+import * as z from 'zod'
+import {
+  BatchBody,
+  BatchReply,
+  CancelReply,
+  DryRunBody,
+  DryRunReply,
+  ExecuteBody,
+  ExecuteReply,
+  StatusReply,
+  SubmitBody,
+  SubmitReply,
+} from '../../../core/wire/v1.ts'
+import { validationError } from '../../http/input.ts'
+import { type Route, type RouteInput, route } from '../../http/route.ts'
+import type { Actions } from './service.ts'
+import type { Execute, Execution } from '../executions/service.ts'
+import { idempotentRequest } from './idempotency.ts'
+import { agentOf } from './principals.ts'
+
+export type ActionRoutesDeps = {
+  readonly orgId: string
+  readonly actions: Actions
+  readonly execute: Execute
+}
+
+const Params = z.object({ actionRequestId: z.string().max(300) })
+
+/** What agents do with actions (spec 4.3). Every decision is a 200, denials too. */
+export function createActionRoutes(deps: ActionRoutesDeps): readonly Route[] {
+  return [...submissions(deps), ...later(deps)]
+}
+
+function submissions({ orgId, actions }: ActionRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/actions',
+      auth: 'agent',
+      summary: 'Submits an action for a decision; an allowed one comes with a decision token',
+      body: SubmitBody,
+      response: SubmitReply,
+      statuses: [409],
+      handler: async ({ principal, body, raw }) => {
+        const { agentId } = agentOf(principal)
+        const key = idempotencyKey(raw.request.headers['idempotency-key'])
+        return actions.submit({
+          agentId,
+          spec: body.action_spec,
+          webhookUrl: body.webhook_url,
+          idempotency: key === null ? undefined : idempotentRequest({ orgId, agentId, key }, body),
+        })
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/actions/batch',
+      auth: 'agent',
+      summary: 'Up to 20 actions, each decided by itself; nobody is asked for approval',
+      body: BatchBody,
+      response: BatchReply,
+      handler: async ({ principal, body }) => {
+        const specs = body.actions.map((item) => item.action_spec)
+        return actions.submitBatch(agentOf(principal).agentId, specs)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/actions/dry-run',
+      auth: 'agent',
+      summary: 'What would be decided and why, rule by rule; nothing is stored',
+      body: DryRunBody,
+      response: DryRunReply,
+      handler: async ({ principal, body }) => actions.dryRun(agentOf(principal).agentId, body.action_spec),
+    }),
+  ]
+}
+
+function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/actions/:actionRequestId',
+      auth: 'agent',
+      summary: 'An action as it stands now; the token while it can be used',
+      params: Params,
+      response: StatusReply,
+      statuses: [404],
+      handler: async (input) => actions.get(own(input)),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/actions/:actionRequestId/execute',
+      auth: 'agent',
+      summary:
+        "Has the agent's gateway carry an allowed action out, once; pending_approval where the gateway holds it",
+      params: Params,
+      body: ExecuteBody,
+      response: ExecuteReply,
+      statuses: [403, 404, 409, 410, 502, 503, 504],
+      handler: async (input) => {
+        const agentKey = bearerOf(input.raw.request.headers.authorization)
+        const done = await execute(own(input), { token: input.body.decision_token, agentKey })
+        return executionReply(input.params.actionRequestId, done)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/actions/:actionRequestId/cancel',
+      auth: 'agent',
+      summary: 'Withdraws an action that waits or was not executed; its token is worth nothing then',
+      params: Params,
+      response: CancelReply,
+      statuses: [404, 409],
+      handler: async (input) => {
+        await actions.cancel(own(input))
+        return { action_request_id: input.params.actionRequestId, status: 'cancelled' }
+      },
+    }),
+  ]
+}
+
+function executionReply(action_request_id: string, execution: Execution): z.infer<typeof ExecuteReply> {
+  if (execution.kind === 'held') {
+    const { status, decision, approval } = execution
+    return { executed: false, action_request_id, status, decision, approval }
+  }
+  const { status, result } = execution
+  return { executed: true, action_request_id, gateway_response: { status, result } }
+}
+
+/** `auth: 'agent'` has found the agent by it. */
+function bearerOf(authorization: string | undefined): string {
+  return authorization?.split(' ')[1] ?? ''
+}
+
+function own({
+  principal,
+  params,
+}: Pick<RouteInput<z.infer<typeof Params>, unknown, unknown>, 'principal' | 'params'>) {
+  return { agentId: agentOf(principal).agentId, id: params.actionRequestId }
+}
+
+const Key = z.string().regex(/^[\x20-\x7e]{1,255}$/)
+
+function idempotencyKey(header: string | readonly string[] | undefined): string | null {
+  if (header === undefined) return null
+  const key = Key.safeParse(header)
+  if (key.success) return key.data
+  throw validationError(['Idempotency-Key: is one header of 1 to 255 printable ASCII characters'])
+}

@@ -1,0 +1,106 @@
+import type { ActionSpec } from '../../../core/action/spec.ts'
+import { groupNames } from '../../../core/decision/policies/required-groups.ts'
+import type { BatchReply, DryRunReply, StatusReply, SubmitReply } from '../../../core/wire/v1.ts'
+import { getAction } from './store.ts'
+import { getApproval } from '../approvals/store.ts'
+import { createSubmitBatch } from './batches.ts'
+import { createCancel } from './cancel.ts'
+import { decisionView, evaluateAction } from './evaluation.ts'
+import {
+  approvalView,
+  createSubmit,
+  expiryOf,
+  restless,
+  type Submission,
+  type SubmissionDeps,
+  type Submitted,
+} from './submission.ts'
+import { type OwnAction, ownAction } from '../executions/action-of-agent.ts'
+
+export type Actions = {
+  /** Decides, stores, and gives a token when it is allowed. Throws `conflict` for a misused Idempotency-Key. */
+  submit(submission: Submission): Promise<SubmitReply>
+  submitBatch(agentId: string, specs: readonly ActionSpec[]): Promise<BatchReply>
+  /** The same decision with its whole trace; nothing is stored. */
+  dryRun(agentId: string, spec: ActionSpec): Promise<DryRunReply>
+  /** Throws `not_found`. */
+  get(own: OwnAction): Promise<StatusReply>
+  /** From `pending_approval` or unexecuted `allowed`. Throws `not_found`, `conflict`. */
+  cancel(own: OwnAction): Promise<void>
+  /** The token of an action as it stands now, for whoever tells about it; null when there is none to use. */
+  tokenOf(id: string): Promise<string | null>
+}
+
+export function createActions(deps: SubmissionDeps): Actions {
+  const { db, rules, tokens, orgId } = deps
+  const submit = createSubmit(deps)
+  const submitBatch = createSubmitBatch(deps)
+  const sign = (agentId: string, spec: ActionSpec, { id, seed }: Pick<Submitted, 'id' | 'seed'>) =>
+    seed === null ? null : tokens.signed({ id, orgId, agentId, spec }, seed, seed.issuedAt)
+
+  return {
+    async submit(submission) {
+      const done = await submit(submission)
+      const token = await sign(submission.agentId, submission.spec, done)
+      return {
+        action_request_id: done.id,
+        status: done.status,
+        decision: done.decision,
+        decision_token: token,
+        ...(done.seed === null ? {} : { expires_at: expiryOf(done.seed.issuedAt) }),
+        ...(done.approval === null ? {} : { approval: done.approval }),
+      }
+    },
+    async submitBatch(agentId, specs) {
+      const { batchId, items } = await submitBatch(agentId, specs)
+      const results = items.map(async (item) => ({
+        action_request_id: item.id,
+        status: item.status,
+        decision: item.decision,
+        decision_token: await sign(agentId, item.spec, item),
+        expires_at: item.seed === null ? null : expiryOf(item.seed.issuedAt),
+      }))
+      return { batch_id: batchId, total: items.length, results: await Promise.all(results) }
+    },
+    async dryRun(agentId, spec) {
+      const known = await rules.fresh()
+      const agent = known.agent(agentId)
+      if (agent === undefined) throw restless()
+      const { decision } = evaluateAction(deps, { rules: known, agent, spec, trace: true })
+      const trace = (decision.trace ?? []).map((policy) => ({ ...policy, rules: [...policy.rules] }))
+      return {
+        dry_run: true,
+        decision: {
+          ...decisionView(decision),
+          matched_rules: decision.source === 'kill' ? [] : decision.rules.map(({ rule }) => rule),
+          risk_factors: [...decision.riskFactors],
+          approver_groups: groupNames(decision.requiredGroups),
+        },
+        trace,
+        policies_evaluated: trace.length,
+        agent: { id: agent.id, environment: agent.environment },
+      }
+    },
+    async get(own) {
+      const row = await ownAction(() => getAction(db, own.id), own)
+      const approval = row.approvalId === null ? undefined : await getApproval(db, row.approvalId)
+      const token = await tokens.of(row)
+      return {
+        action_request_id: row.id,
+        // Before the sweeper has come by: database time decides.
+        status: row.status === 'pending_approval' && approval?.isOverdue === true ? 'expired' : row.status,
+        action_spec: row.spec,
+        decision: row.decision,
+        decision_token: token,
+        expires_at: token === null || row.issuedAt === null ? null : expiryOf(row.issuedAt),
+        approval: approval === undefined ? null : approvalView(approval),
+        created_at: row.createdAt.toISOString(),
+      }
+    },
+    cancel: createCancel(deps),
+    async tokenOf(id) {
+      const row = await getAction(db, id)
+      return row === undefined ? null : tokens.of(row)
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import type { ActionSpec } from '../../../core/action/spec.ts'
+import type { ActionRequestState } from '../../../core/state/action-request.ts'
+import { TOKEN_LIFE_S } from '../../../core/token.ts'
+import type { DecisionView } from '../../../core/wire/v1.ts'
+import type { Sealed } from '../../crypto/sealed.ts'
+import type { AuditEventType } from '../audit/store.ts'
+import type { Query } from '../../db/query.ts'
+import type { StoredWebhook } from '../notifications/webhook-store.ts'
+
+export type NewAction = {
+  readonly id: string
+  readonly orgId: string
+  readonly agentId: string
+  readonly agent: string
+  readonly status: ActionRequestState
+  readonly spec: ActionSpec
+  readonly decision: DecisionView
+  readonly connector: string
+  readonly batchId: string | null
+  readonly approvalId: string | null
+  readonly webhook: Sealed | null
+  /** The version of the configuration it was decided with. */
+  readonly rulesVersion: number
+  /** Given to actions that are allowed at once. */
+  readonly token: { readonly jti: string; readonly kid: string } | null
+  /** In the order of the evidence chain. */
+  readonly events: ReadonlyArray<{ readonly type: AuditEventType; readonly details: object }>
+}
+
+export type StoredAction = {
+  readonly id: string
+  readonly createdAt: Date
+  /** Epoch seconds by the database's clock; null without a token. */
+  readonly issuedAt: number | null
+}
+
+/**
+ * Stores actions, their nonces and their audit events in one statement. Actions that were decided with rules that are
+ * no longer the newest are left out: decide them again.
+ */
+export async function insertActions(
+  q: Query,
+  actions: readonly NewAction[],
+): Promise<readonly StoredAction[]> {
+  const { rows } = await q.query<StoredAction>(INSERT, [
+    JSON.stringify(
+      actions.map(({ spec, decision, ...action }) => ({
+        ...action,
+        // As text: `jsonb` would sort the keys on the way.
+        spec: JSON.stringify(spec),
+        decision: JSON.stringify(decision),
+      })),
+    ),
+  ])
+  return rows
+}
+
+const INSERT = `with list as (
+    select e, position from jsonb_array_elements($1::jsonb) with ordinality as l(e, position), config_version c
+    where (e->>'rulesVersion')::bigint = c.version
+  ), stored as (
+    insert into action_requests (id, org_id, agent_id, agent, status, action_spec, decision, connector, batch_id,
+      approval_id, webhook_sealed)
+    select e->>'id', e->>'orgId', e->>'agentId', e->>'agent', e->>'status', (e->>'spec')::json,
+      (e->>'decision')::json, e->>'connector', e->>'batchId', e->>'approvalId',
+      nullif(e->'webhook', 'null')
+    from list order by position returning id, created_at
+  ), issued as (
+    insert into nonces (jti, act_id, kid, issued_at, expires_at)
+    select e->'token'->>'jti', e->>'id', e->'token'->>'kid', date_trunc('second', statement_timestamp()),
+      date_trunc('second', statement_timestamp()) + interval '${TOKEN_LIFE_S} seconds'
+    from list where e->'token'->>'jti' is not null returning act_id, issued_at
+  ), logged as (
+    insert into audit_events (event_type, org_id, agent_id, action_request_id, details)
+    select x->>'type', e->>'orgId', e->>'agentId', e->>'id', x->'details'
+    from list, jsonb_array_elements(e->'events') with ordinality as events(x, place) order by position, place
+  )
+  select id, created_at as "createdAt", extract(epoch from issued_at)::bigint as "issuedAt"
+  from stored left join issued on act_id = id`
+
+export type ActionRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly agentId: string
+  readonly agent: string
+  readonly status: ActionRequestState
+  readonly spec: ActionSpec
+  readonly decision: DecisionView
+  readonly connector: string
+  readonly approvalId: string | null
+  readonly webhook: StoredWebhook | null
+  readonly createdAt: Date
+  /** Of its token, when one was issued and is still remembered. Times in epoch seconds. */
+  readonly jti: string | null
+  readonly kid: string | null
+  readonly issuedAt: number | null
+  readonly expiresAt: number | null
+  readonly usedBy: 'verify' | 'execute' | 'cancel' | null
+  /** By the database's clock, when the row was read. */
+  readonly isExpired: boolean
+}
+
+export async function getAction(q: Query, id: string): Promise<ActionRow | undefined> {
+  const [row] = await listActions(q, [id])
+  return row
+}
+
+export async function listActions(q: Query, ids: readonly string[]): Promise<readonly ActionRow[]> {
+  if (ids.length === 0) return []
+  const { rows } = await q.query<ActionRow>(
+    `select a.id, org_id as "orgId", agent_id as "agentId", agent, status, action_spec as spec, decision, connector,
+       approval_id as "approvalId", coalesce(webhook_sealed, to_jsonb(webhook_url)) as webhook, created_at as "createdAt", jti, kid,
+       extract(epoch from issued_at)::bigint as "issuedAt", extract(epoch from expires_at)::bigint as "expiresAt",
+       used_by as "usedBy", coalesce(expires_at <= clock_timestamp(), false) as "isExpired"
+     from action_requests a left join nonces n on n.act_id = a.id where a.id = any($1::text[])`,
+    [ids],
+  )
+  return rows
+}
+
+/** True when it was in the state `from` and is now in `to`: of two that try, one succeeds. */
+export async function moveAction(
+  q: Query,
+  id: string,
+  { from, to }: { readonly from: ActionRequestState; readonly to: ActionRequestState },
+): Promise<boolean> {
+  const { rowCount } = await q.query('update action_requests set status = $3 where id = $1 and status = $2', [
+    id,
+    from,
+    to,
+  ])
+  return rowCount === 1
+}
+
+/** Moves those that wait for an approver or for their token to be used. */
+export async function moveActions(
+  q: Query,
+  ids: readonly string[],
+  to: Extract<ActionRequestState, 'cancelled'>,
+): Promise<void> {
+  if (ids.length === 0) return
+  await q.query(
+    "update action_requests set status = $2 where id = any($1::text[]) and status in ('pending_approval', 'allowed')",
+    [ids, to],
+  )
+}
+
+/** A gateway holds an allowed action: it waits for this approval. False when it is not `allowed`. */
+export async function holdAction(
+  q: Query,
+  id: string,
+  { approvalId, decision }: { readonly approvalId: string; readonly decision: DecisionView },
+): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `update action_requests set status = 'pending_approval', approval_id = $2, decision = $3
+     where id = $1 and status = 'allowed'`,
+    [id, approvalId, JSON.stringify(decision)],
+  )
+  return rowCount === 1
+}

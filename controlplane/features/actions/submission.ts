@@ -1,0 +1,267 @@
+import type { ActionSpec, KnownAction } from '../../../core/action/spec.ts'
+import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import { matchedDetails } from '../../../core/decision/audit-details.ts'
+import { requiredView } from '../../../core/decision/policies/required-groups.ts'
+import { ruleLabel } from '../../../core/decision/policies/rule-label.ts'
+import { REQUEST_STATUS } from '../../../core/decision/vocabulary.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { TOKEN_LIFE_S } from '../../../core/token.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { DecisionView, SubmitReply } from '../../../core/wire/v1.ts'
+import { newId } from '../../crypto/ids.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { type ActionRow, insertActions, type NewAction, type StoredAction } from './store.ts'
+import type { AgentRow } from '../agents/store.ts'
+import { type ApprovalRow, insertApproval } from '../approvals/store.ts'
+import { listKillSwitches } from '../kill-switch/store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { shareWithStops } from '../approvals/kill-cancellation-store.ts'
+import { createBatcher } from './batcher.ts'
+import { decisionView, type Evaluated, evaluateAction, stopOf } from './evaluation.ts'
+import { decidedEvents, pendingEvents } from './events.ts'
+import type { ActionRules, ActionRulesSource } from './rules.ts'
+import { approvalProgress } from '../approvals/progress.ts'
+import { type IdempotentRequest, once } from './idempotency.ts'
+import type { NotifyEvent } from '../notifications/service.ts'
+import { actionBinding } from '../executions/approval-binding.ts'
+import type { TokenSeed, Tokens } from '../tokens/service.ts'
+import { sealWebhook } from './webhook-address.ts'
+
+/** What is told to whoever left a `webhook_url`, in the transaction that makes it true. */
+export type Notify = (
+  q: Query,
+  told: Pick<ActionRow, 'id' | 'orgId' | 'status' | 'decision' | 'spec' | 'webhook'>,
+  event: NotifyEvent,
+) => Promise<void>
+
+export type SubmissionDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly keyring: Pick<Keyring, 'seal'>
+  readonly rules: ActionRulesSource
+  readonly tokens: Tokens
+  readonly knownAction: (type: string) => KnownAction | null
+  readonly kills: () => readonly KillEntry[]
+  readonly clock: { nowMs(): number }
+  readonly notify: Notify
+  /** After a commit that left an approval open. */
+  readonly onOpened: (row: ApprovalRow) => void
+  /** An evaluation that threw; the action is denied. */
+  readonly onFailed: (error: unknown) => void
+}
+
+export type Submission = {
+  readonly agentId: string
+  readonly spec: ActionSpec
+  readonly webhookUrl?: string | undefined
+  readonly idempotency?: IdempotentRequest | undefined
+}
+
+/** A submission as it was answered, but for its token: that is signed again for every answer. */
+export type Submitted = {
+  readonly id: string
+  readonly status: NewAction['status']
+  readonly decision: DecisionView
+  readonly seed: (TokenSeed & { readonly issuedAt: number }) | null
+  readonly approval: NonNullable<SubmitReply['approval']> | null
+}
+
+/** Rules that change while an action is decided are rare; ever again, something else is wrong. */
+const MAX_ROUNDS = 8
+const MAX_TOGETHER = 128
+
+export type Submit = (submission: Submission) => Promise<Submitted>
+
+/**
+ * Decides and stores. What nobody has to be asked or told about is one statement, shared with whatever else arrives
+ * at that moment; the rest is one transaction. A decision is stored only under the rules that are in force then.
+ */
+export function createSubmit(deps: SubmissionDeps): Submit {
+  const { db, rules } = deps
+  const together = createBatcher((items: readonly NewAction[]) => storeAll(db, items), {
+    max: MAX_TOGETHER,
+    atOnce: 2,
+  })
+
+  return async (submission) => {
+    let known = rules.current()
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const agent = known.agent(submission.agentId)
+      const done = agent === undefined ? null : await attempt(deps, { submission, known, agent, together })
+      if (done !== null) return done
+      known = await rules.reload()
+    }
+    throw restless()
+  }
+}
+
+type Attempt = {
+  readonly submission: Submission
+  readonly known: ActionRules
+  readonly agent: AgentRow
+  readonly together: (item: NewAction) => Promise<StoredAction | null>
+}
+
+/** Null when the rules changed meanwhile. */
+async function attempt(deps: SubmissionDeps, given: Attempt): Promise<Submitted | null> {
+  const { submission, known, agent } = given
+  const { spec, webhookUrl, idempotency } = submission
+  const evaluated = evaluateAction(deps, { rules: known, agent, spec })
+  const isPlain = webhookUrl === undefined && idempotency === undefined
+  if (isPlain && evaluated.decision.verdict !== 'hold') {
+    const action = decidedAction(deps, { ...given, evaluated })
+    const stored = await given.together(action)
+    return stored && submitted(action, stored, null)
+  }
+  return inTransaction(deps, { ...given, evaluated })
+}
+
+type Case = Pick<Attempt, 'submission' | 'known' | 'agent'> & { readonly evaluated: Evaluated }
+
+async function inTransaction(deps: SubmissionDeps, given: Case): Promise<Submitted | null> {
+  const { idempotency } = given.submission
+  let opened: ApprovalRow | null = null
+  const work = async (q: Query): Promise<Submitted> => {
+    if (given.evaluated.decision.verdict !== 'hold') return storeDecided(q, deps, given)
+    const held = await storePending(q, deps, given)
+    opened = held.approval
+    return held.submitted
+  }
+  try {
+    const done = await deps.db.tx((q) =>
+      idempotency === undefined ? work(q) : once(q, idempotency, () => work(q)),
+    )
+    if (opened !== null) deps.onOpened(opened)
+    return done
+  } catch (error) {
+    if (error === OUTDATED) return null
+    throw error
+  }
+}
+
+/** Rolls the transaction back. */
+const OUTDATED = new Error('the rules changed while the action was decided')
+
+async function storeDecided(q: Query, deps: SubmissionDeps, given: Case): Promise<Submitted> {
+  const action = decidedAction(deps, given)
+  const [stored] = await insertActions(q, [action])
+  if (stored === undefined) throw OUTDATED
+  if (action.webhook !== null) {
+    await deps.notify(q, action, action.status === 'allowed' ? 'action.allowed' : 'action.denied')
+  }
+  return submitted(action, stored, null)
+}
+
+async function storePending(
+  q: Query,
+  deps: SubmissionDeps,
+  given: Case,
+): Promise<{ readonly submitted: Submitted; readonly approval: ApprovalRow }> {
+  const { evaluated, submission } = given
+  const base = baseOf(deps, given)
+  await shareWithStops(q)
+  // A stop that was stored since it was decided: decided again, it is denied.
+  if (stopOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
+  const approval = await insertApproval(q, {
+    orgId: deps.orgId,
+    kind: 'action',
+    gatewayId: null,
+    agent: base.agent,
+    actId: base.id,
+    binding: actionBinding(evaluated),
+    card: cardOf(evaluated, submission.spec),
+    requiredGroups: requiredView(evaluated.decision.requiredGroups),
+    timeoutS: LIMITS.approvalTimeoutS,
+  })
+  const events = pendingEvents(evaluated, approval)
+  const action = { ...base, approvalId: approval.id, token: null, events }
+  const [stored] = await insertActions(q, [action])
+  if (stored === undefined) throw OUTDATED
+  return { submitted: submitted(action, stored, approval), approval }
+}
+
+function decidedAction(deps: SubmissionDeps, given: Case): NewAction {
+  const token = given.evaluated.decision.verdict === 'allow' ? deps.tokens.newSeed() : null
+  const events = decidedEvents(given.evaluated, token?.kid ?? null)
+  return { ...baseOf(deps, given), approvalId: null, token, events }
+}
+
+function baseOf(deps: SubmissionDeps, { submission, known, agent, evaluated }: Case) {
+  const id = newId('actionRequest')
+  const { webhookUrl } = submission
+  return {
+    id,
+    orgId: deps.orgId,
+    agentId: agent.id,
+    agent: agent.name,
+    status: REQUEST_STATUS[evaluated.decision.verdict],
+    spec: submission.spec,
+    decision: decisionView(evaluated.decision),
+    connector: evaluated.action.connector,
+    batchId: null,
+    webhook: webhookUrl === undefined ? null : sealWebhook(deps.keyring, id, webhookUrl),
+    rulesVersion: known.version,
+  }
+}
+
+function submitted(action: NewAction, { issuedAt }: StoredAction, approval: ApprovalRow | null): Submitted {
+  const { id, status, decision, token } = action
+  const seed = token === null || issuedAt === null ? null : { ...token, issuedAt }
+  return { id, status, decision, seed, approval: approval && approvalView(approval) }
+}
+
+export function approvalView(row: ApprovalRow): NonNullable<SubmitReply['approval']> {
+  const isPartial = row.status === 'pending' && row.answers.length > 0
+  return {
+    id: row.id,
+    status: row.status === 'pending' && row.isOverdue ? 'expired' : row.status,
+    required_approver_groups: row.requiredApproverGroups,
+    ...(isPartial ? { answered_groups: approvalProgress(row).answeredGroups } : {}),
+    expires_at: row.expiresAt.toISOString(),
+  }
+}
+
+/** What a person sees before answering: everything from the canonical action; the agent's own words are quoted. */
+function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow['card'] {
+  return {
+    action_type: action.type,
+    connector: action.connector,
+    target: canonicalTarget(action.connector, action.resource) ?? null,
+    method: null,
+    host: null,
+    path: null,
+    parameters: { ...action.parameters },
+    risk_score: decision.riskScore,
+    risk_factors: [...decision.riskFactors],
+    matched_rule: ruleOf(decision),
+    requested_by_agent_text: spec.context?.reason ?? null,
+    body_sha256: null,
+  }
+}
+
+/** A tenant can change neither the rule nor the approvers of the platform team: the card says whose rule it is. */
+function ruleOf(decision: Evaluated['decision']): string | null {
+  const { decisive } = decision
+  return decisive?.tier === 'platform' ? ruleLabel(decisive) : matchedDetails(decision).matched_rule
+}
+
+/** `expires_at` of a token. */
+export function expiryOf(issuedAt: number): string {
+  return new Date((issuedAt + TOKEN_LIFE_S) * 1_000).toISOString()
+}
+
+/** In the order of `items`; null for those whose rules are outdated. */
+async function storeAll(db: Db, items: readonly NewAction[]): Promise<readonly (StoredAction | null)[]> {
+  const stored = new Map((await insertActions(db, items)).map((row) => [row.id, row]))
+  return items.map(({ id }) => stored.get(id) ?? null)
+}
+
+export function restless(): ChaperoneError {
+  return new ChaperoneError('not_ready', {
+    error: 'Rules are changing',
+    detail:
+      'The rules changed again and again while the action was decided, or the agent is gone: send it again',
+    retryAfterS: 1,
+  })
+}

@@ -1,0 +1,19 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+
+/** `records`: ids of records that the gateway began when it served their agents no more. */
+export type Foreign = { readonly agents: readonly string[]; readonly records?: readonly string[] }
+
+/** Throws `forbidden`, with agents and records in `refused`, when a gateway names agents for which it does not speak. */
+export function refuseForeign({ agents, records = [] }: Foreign): void {
+  const [agent] = agents
+  const [record] = records
+  if (agent === undefined && record === undefined) return
+  const detail =
+    agent === undefined
+      ? `Record ${record} was begun when this gateway served its agent no more: records of before are taken for 7 days`
+      : `${agent} is no agent of this gateway: a gateway speaks for its own agents only`
+  throw new ChaperoneError('forbidden', {
+    detail,
+    extra: { refused: { agents: [...agents], record_ids: [...records] } },
+  })
+}

@@ -1,0 +1,166 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { newId } from '../../crypto/ids.ts'
+import { type IssuedKey, issueAgentKey } from '../../crypto/tokens.ts'
+import { originOf, recordEvent } from '../../events.ts'
+import {
+  type AgentRow,
+  type AgentStatus,
+  findAgentByName,
+  insertAgent,
+  listAgentsIn,
+  lockAgent,
+  updateAgent,
+} from './store.ts'
+import type { Actor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
+import { defaultGateway } from '../gateways/names.ts'
+
+export type AgentsDeps = { readonly db: Db; readonly orgId: string }
+
+export type NewAgent = {
+  readonly name: string
+  readonly runtime: string
+  readonly environment: string
+  readonly capabilities?: readonly string[] | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** Undefined = active. */
+  readonly status?: AgentStatus | undefined
+  /** Undefined = the local gateway, when there is one. */
+  readonly gatewayId?: string | undefined
+}
+
+export type AgentFields = Partial<
+  Pick<AgentRow, 'name' | 'runtime' | 'environment' | 'capabilities' | 'metadata' | 'gatewayId'>
+>
+export type CreatedAgent = { readonly agent: AgentRow; readonly key: IssuedKey }
+
+export type Agents = {
+  list(namespaces: Namespaces): Promise<readonly AgentRow[]>
+  create(by: Actor, input: NewAgent): Promise<CreatedAgent>
+  setStatus(by: Actor, id: string, status: AgentStatus): Promise<AgentRow>
+  update(by: Actor, id: string, fields: AgentFields): Promise<AgentRow>
+  rotateKey(by: Actor, id: string): Promise<CreatedAgent>
+}
+
+export function createAgents(deps: AgentsDeps): Agents {
+  const { db } = deps
+  return {
+    list: (namespaces) => listAgentsIn(createScopedQuery(db, namespaces)),
+    create: (by, input) => db.tx((q) => createAgent(q, deps.orgId, by, input)),
+    setStatus: (by, id, status) =>
+      db.tx(async (q) => {
+        const agent = await existing(q, id)
+        if (agent.status === status) return agent
+        refuseRevoked(agent)
+        const type = STATUS_EVENTS[status]
+        return save(q, { by, agent, type, changes: { status }, details: { name: agent.name } })
+      }),
+    update: (by, id, fields) =>
+      db.tx(async (q) => {
+        const agent = await existing(q, id)
+        refuseRevoked(agent)
+        refuseManaged(agent)
+        if (fields.name !== undefined && fields.name !== agent.name) await refuseTaken(q, fields.name)
+        const details = { name: agent.name, change: 'fields', fields: Object.keys(fields) }
+        return save(q, { by, agent, type: 'agent.updated', changes: fields, details })
+      }),
+    rotateKey: (by, id) =>
+      db.tx(async (q) => {
+        const agent = await existing(q, id)
+        refuseRevoked(agent)
+        const key = issueAgentKey(agent.environment)
+        const changes = { apiKeyPrefix: key.prefix, apiKeySha256: key.sha256 }
+        const details = { name: agent.name, change: 'key_rotated', api_key_prefix: key.prefix }
+        return { agent: await save(q, { by, agent, type: 'agent.updated', changes, details }), key }
+      }),
+  }
+}
+
+/** The same inside somebody else's transaction. 409 when an agent bears the name. */
+export async function createAgent(
+  q: Query,
+  orgId: string,
+  by: Actor,
+  input: NewAgent,
+): Promise<CreatedAgent> {
+  const status = input.status ?? 'active'
+  if (status !== 'revoked') await refuseTaken(q, input.name)
+  const key = issueAgentKey(input.environment)
+  const { name, runtime, environment } = input
+  const agent = await insertAgent(q, {
+    id: newId('agent'),
+    orgId,
+    name,
+    runtime,
+    environment,
+    status,
+    capabilities: input.capabilities ?? [],
+    metadata: input.metadata ?? {},
+    apiKeyPrefix: key.prefix,
+    apiKeySha256: key.sha256,
+    gatewayId: input.gatewayId ?? (await defaultGateway(q))?.id ?? null,
+    source: 'api',
+    managedBy: null,
+    origin: originOf(by),
+  })
+  const details = { name, runtime, environment, status, api_key_prefix: key.prefix, by: by.label }
+  await recordEvent(q, { orgId, actor: by, agentId: agent.id, type: 'agent.registered', details })
+  await bumpVersion(q)
+  return { agent, key }
+}
+
+const STATUS_EVENTS = {
+  active: 'agent.activated',
+  suspended: 'agent.suspended',
+  revoked: 'agent.revoked',
+} as const
+
+async function save(
+  q: Query,
+  change: {
+    by: Actor
+    agent: AgentRow
+    type: 'agent.updated' | (typeof STATUS_EVENTS)[AgentStatus]
+    changes: Parameters<typeof updateAgent>[2]
+    details: Readonly<Record<string, unknown>>
+  },
+): Promise<AgentRow> {
+  const { by, agent, type, changes, details } = change
+  const saved = await updateAgent(q, agent.id, changes)
+  if (saved === undefined) throw notFound(agent.id)
+  await recordEvent(q, { orgId: agent.orgId, actor: by, agentId: agent.id, type, details })
+  await bumpVersion(q)
+  return saved
+}
+
+async function existing(q: Query, id: string): Promise<AgentRow> {
+  const agent = await lockAgent(q, id)
+  if (agent === undefined) throw notFound(id)
+  return agent
+}
+
+function notFound(id: string): ChaperoneError {
+  return new ChaperoneError('not_found', { detail: `There is no agent ${id}: see GET /api/dashboard/agents` })
+}
+
+function refuseRevoked(agent: AgentRow): void {
+  if (agent.status !== 'revoked') return
+  throw new ChaperoneError('conflict', {
+    detail: `The agent ${agent.name} is revoked, and that is for good: create a new one, it may have the same name`,
+  })
+}
+
+function refuseManaged(agent: AgentRow): void {
+  if (agent.source === 'api') return
+  throw new ChaperoneError('conflict', { error: `Managed by ${agent.managedBy}; edit the manifest` })
+}
+
+async function refuseTaken(q: Query, name: string): Promise<void> {
+  if ((await findAgentByName(q, name)) === undefined) return
+  throw new ChaperoneError('conflict', {
+    detail: `There is an agent named ${name} already: choose another name, or revoke that one first`,
+  })
+}

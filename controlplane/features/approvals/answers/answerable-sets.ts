@@ -1,0 +1,87 @@
+import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
+import { groupNames, requiredText } from '../../../../core/decision/policies/required-groups.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { RequiredGroupsView } from '../../../../core/wire/internal.ts'
+import { hasRole } from '../../../../core/wire/rights.ts'
+import { type ApprovalRow, isAnybodyInGroups, type StoredAnswer } from '../store.ts'
+import type { Query } from '../../../db/query.ts'
+import { isMachine } from './answering-user.ts'
+import type { Answerer } from './service.ts'
+
+/** What of an approval a person may answer for. */
+export type AnswerableSets = Pick<StoredAnswer, 'sets' | 'groups'>
+
+/**
+ * Whether the cluster's RBAC lets the members of a group answer approvals in a namespace: such a group has members, though
+ * none of them has an account here. Rejects with `not_ready` when the API server does not answer.
+ */
+export type ClusterGroups = (group: string, namespace: string) => Promise<boolean>
+
+/**
+ * The required sets that this person answers for, at least one where any is required. Throws `forbidden` for everybody
+ * else and wherever groups are required for the internal API, whose token
+ * names no person. The command line's token names none either, so it is not one of several different people.
+ */
+export async function answerableSets(
+  q: Query,
+  { row, clusterGroups }: { readonly row: ApprovalRow; readonly clusterGroups?: ClusterGroups | undefined },
+  by: Answerer,
+): Promise<AnswerableSets> {
+  const { requiredGroups } = row
+  if (by.kind === 'operator') {
+    if (requiredGroups.some(({ groups, distinct }) => groups.length > 0 || distinct)) throw namesNoPerson(row)
+    return { sets: [...requiredGroups.keys()], groups: [] }
+  }
+  if (by.userId === null && requiredGroups.some(({ distinct }) => distinct)) throw namesNoPerson(row)
+  if (isMachine(by) && requiredGroups.some(({ distinct }) => distinct)) throw isNoPerson(row, by)
+  const own: Array<readonly string[] | null> = []
+  for (const set of requiredGroups) own.push(await ownGroups(q, { row, set, by, clusterGroups }))
+  const sets = own.flatMap((groups, set) => (groups === null ? [] : [set]))
+  if (sets.length === 0 && requiredGroups.length > 0) throw outsider(row, by)
+  return { sets, groups: [...new Set(own.flatMap((groups) => groups ?? []))] }
+}
+
+type User = Extract<Answerer, { kind: 'user' }>
+type Asked = {
+  readonly row: ApprovalRow
+  readonly set: RequiredGroupsView
+  readonly by: User
+  readonly clusterGroups: ClusterGroups | undefined
+}
+
+/** The groups of the set that the person stands for; null when none. A group without members is left to owners, and admins everywhere. */
+async function ownGroups(
+  q: Query,
+  { row, set, by, clusterGroups }: Asked,
+): Promise<readonly string[] | null> {
+  if (set.groups.length === 0) return []
+  const own = set.groups.filter((group) => by.groups.includes(group))
+  if (own.length > 0) return own
+  // A tenant's admin is none: the groups of the platform team may have no members yet.
+  const isAdmin = hasRole(by.role, 'admin') && by.namespaces === 'all'
+  if (!isAdmin || (await isAnybodyInGroups(q, row.orgId, set.groups))) return null
+  const namespace = namespaceOf(row.agent)
+  for (const group of set.groups) if (await clusterGroups?.(group, namespace)) return null
+  return set.groups
+}
+
+function isNoPerson({ id, requiredGroups }: ApprovalRow, { email }: User): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `${id} needs different people of ${requiredText(requiredGroups)}, and ${email} is a machine of the cluster. Answer as a user.`,
+    extra: { required_approver_groups: groupNames(requiredGroups) },
+  })
+}
+
+function outsider({ id, requiredGroups }: ApprovalRow, by: User): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `${id} needs an approver of ${requiredText(requiredGroups)}; you are in ${by.groups.join(', ') || 'no group'}`,
+    extra: { required_approver_groups: groupNames(requiredGroups) },
+  })
+}
+
+function namesNoPerson({ id, requiredGroups }: ApprovalRow): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `${id} needs an approver of ${requiredText(requiredGroups)}, and this token names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
+    extra: { required_approver_groups: groupNames(requiredGroups) },
+  })
+}

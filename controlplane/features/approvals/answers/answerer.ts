@@ -1,0 +1,12 @@
+import { personIdOf } from '../../../events.ts'
+import type { UserPrincipal } from '../../../http/auth/authenticate.ts'
+import { roleWithin } from '../../../http/auth/rights.ts'
+import type { Answerer } from './service.ts'
+
+/** The signed-in user as an approver, with the role that they have in all namespaces of the right. */
+export function answererOf(user: UserPrincipal): Answerer {
+  const { email, groups, namespaces, clusterCredential, clusterUser } = user
+  const role = roleWithin(user, namespaces)
+  const found = { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces } as const
+  return { ...found, clusterCredential, clusterUser }
+}

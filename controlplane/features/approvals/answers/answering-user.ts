@@ -1,0 +1,36 @@
+import type { AnsweringPerson } from '../../../../core/state/approver-identity.ts'
+import type { StoredAnswer } from '../store.ts'
+import type { Query } from '../../../db/query.ts'
+import { findIdentityOf } from '../../oidc/identity-store.ts'
+import type { Answerer } from './service.ts'
+
+/** The person behind an answer; null for a token that names none. */
+export async function answeringPerson(q: Query, by: Answerer): Promise<AnsweringPerson | null> {
+  if (by.kind === 'operator' || by.userId === null) return null
+  const { userId: id, email, clusterCredential } = by
+  if (clusterCredential !== undefined) {
+    const address = addressOf(email)
+    return { id, way: clusterCredential, email: address, isEmailVerified: address !== null }
+  }
+  const identity = await findIdentityOf(q, id)
+  const isEmailVerified = identity?.tokens != null && identity.isEmailVerified
+  return { id, way: 'account', email: email.toLowerCase(), isEmailVerified }
+}
+
+/** That of a stored answer; one of an older version says no more than its id. */
+export function personOf({ person, user_id: id, by }: StoredAnswer): AnsweringPerson {
+  if (person !== undefined && person !== null) return person
+  const way = id?.startsWith('cluster:') ? 'token' : 'account'
+  return { id: id ?? `name:${by}`, way, email: null, isEmailVerified: false }
+}
+
+/** A machine of the cluster: it is none of several different people. */
+export function isMachine(by: Answerer): boolean {
+  return by.kind === 'user' && by.clusterCredential !== undefined && /^system:(?!admin$)/.test(by.email)
+}
+
+/** The address in the name of a cluster's user, without the prefix of its authenticator: `oidc:ann@example.com`. */
+function addressOf(username: string): string | null {
+  const [address] = /[^\s:/#|]+@[^\s@:/#|]+\.[^\s@:/#|]+$/.exec(username) ?? []
+  return address?.toLowerCase() ?? null
+}

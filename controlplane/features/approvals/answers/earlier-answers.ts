@@ -1,0 +1,76 @@
+import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { VouchFor } from '../../oidc/confirmation.ts'
+import type { ApprovalRow, StoredAnswer } from '../store.ts'
+import type { ClusterUser } from '../../authentication/cluster/user.ts'
+import type { Db } from '../../../db/query.ts'
+import { identityState } from '../../oidc/identity-store.ts'
+import { reviewAccess } from '../../authentication/cluster/access-review.ts'
+import { isAgent } from '../../authentication/cluster/callers.ts'
+import type { KubeClient } from '../../authentication/cluster/kube-client.ts'
+
+/**
+ * Whether the user of a stored answer may still give it for an agent of the namespace ('' for an agent without one). Rejects
+ * with `not_ready` when the identity provider or the API server does not answer.
+ */
+export type ConfirmAnswer = (answer: StoredAnswer, namespace: string) => Promise<boolean>
+
+export type ConfirmAnswerDeps = {
+  readonly db: Db
+  /** Null where there is no cluster. */
+  readonly kube: Pick<KubeClient, 'create'> | null
+  readonly vouchFor: VouchFor
+}
+
+/** Asks the cluster about its users, and the identity provider about users whose last confirmation is five minutes old. */
+export function createConfirmAnswer({ db, kube, vouchFor }: ConfirmAnswerDeps): ConfirmAnswer {
+  return async (answer, namespace) => {
+    const { user_id: id } = answer
+    if (id === null) return true
+    if (id.startsWith('cluster:')) return kube !== null && isAllowed({ db, kube }, answer, namespace)
+    return (await vouchFor({ id, identity: await identityState(db, id) })) !== 'ended'
+  }
+}
+
+async function isAllowed(
+  { db, kube }: { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> },
+  answer: StoredAnswer,
+  namespace: string,
+): Promise<boolean> {
+  const user = clusterUserOf(answer)
+  if (await isAgent(db, user)) return false
+  if (!(await reviewAccess(kube, user, { right: 'approvals/answer', namespace }))) return false
+  // A group without members is answered for by admins.
+  const isAsAdmin = answer.groups.some((group) => !user.groups.includes(group))
+  return !isAsAdmin || reviewAccess(kube, user, { right: 'settings/update', namespace: '' })
+}
+
+/** An answer of an older version says no more than the name and the groups that it is for. */
+function clusterUserOf({ cluster_user: user, by, groups }: StoredAnswer): ClusterUser {
+  return user ?? { username: by, groups: [...groups, 'system:authenticated'] }
+}
+
+/** Ids of the users whose earlier answers no longer count. Rejects with `not_ready`, naming the answer that was not confirmed. */
+export async function voidAnswers(
+  { answers, agent }: ApprovalRow,
+  confirmAnswer: ConfirmAnswer,
+): Promise<readonly string[]> {
+  const found = await Promise.all(
+    answers.map(async (answer) => {
+      const isConfirmed = await confirmAnswer(answer, namespaceOf(agent)).catch((error: unknown) => {
+        throw unconfirmed(answer, error)
+      })
+      return isConfirmed || answer.user_id === null ? [] : [answer.user_id]
+    }),
+  )
+  return found.flat()
+}
+
+function unconfirmed({ by }: StoredAnswer, cause: unknown): unknown {
+  if (!(cause instanceof ChaperoneError && cause.code === 'not_ready')) return cause
+  return new ChaperoneError('not_ready', {
+    detail: `The earlier answer of ${by} cannot be confirmed, because the identity provider or the API of the cluster does not answer. Your answer was not stored. Try again in a moment.`,
+    retryAfterS: 5,
+    cause,
+  })
+}

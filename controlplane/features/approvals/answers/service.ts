@@ -1,0 +1,222 @@
+import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
+import { requiredText } from '../../../../core/decision/policies/required-groups.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { type AnsweringPerson, isSamePerson } from '../../../../core/state/approver-identity.ts'
+import { moveApproval } from '../../../../core/state/approval.ts'
+import type { ApprovalStatus } from '../../../../core/wire/internal.ts'
+import { covers, type Namespaces, type Role } from '../../../../core/wire/rights.ts'
+import { gatewayActor } from '../../../events.ts'
+import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from './store.ts'
+import {
+  type ApprovalKind,
+  type ApprovalRow,
+  getApproval,
+  lockApproval,
+  type StoredAnswer,
+} from '../store.ts'
+import { type Actor, appendAudit, systemActor } from '../../audit/store.ts'
+import { outdateCard } from '../../chat/message-store.ts'
+import type { ClusterUser } from '../../authentication/cluster/user.ts'
+import type { Query } from '../../../db/query.ts'
+import { answerableSets } from './answerable-sets.ts'
+import { answeringPerson, personOf } from './answering-user.ts'
+import { approvalProgress } from '../progress.ts'
+import type { ApprovalsDeps } from '../service.ts'
+import { currentAnswerer } from './current-answerer.ts'
+import { type ConfirmAnswer, voidAnswers } from './earlier-answers.ts'
+
+/**
+ * Who answers. A `user` has signed in (or bears an approver key, or the install's admin token); `operator` holds the
+ * token of a gateway's internal API, which names no person and is in no group; `chat` was verified by its
+ * signature and mapped to nobody in particular.
+ */
+export type Answerer =
+  | {
+      readonly kind: 'user'
+      /** Null for the token of the command line, which is no person's. */
+      readonly userId: string | null
+      readonly email: string
+      readonly role: Role
+      readonly groups: readonly string[]
+      /** How the cluster identified the user; absent for accounts of this installation. */
+      readonly clusterCredential?: 'token' | 'certificate' | undefined
+      readonly clusterUser?: ClusterUser | undefined
+      /** Those whose agents' approvals the user may answer. */
+      readonly namespaces: Namespaces
+    }
+  | {
+      readonly kind: 'operator'
+      /** As the caller claims it: the token of the internal API names no person. */
+      readonly name: string
+      readonly gatewayId: string
+      readonly gateway: string
+    }
+
+export type Respond = {
+  readonly id: string
+  /** Ids of other kinds are not found: v1 answers `apr_`, the internal API `apv_`, the dashboard both. */
+  readonly kinds: readonly ApprovalKind[]
+  readonly approved: boolean
+  readonly note: string | null
+  readonly by: Answerer
+  /** `dashboard`, `cli`, `api`, `internal`, `chat`. */
+  readonly via: string
+  /** Runs in the transaction of the answer once it is accepted; a rejection undoes the answer. */
+  readonly within?: ((q: Query) => Promise<void>) | undefined
+}
+
+export type Response = {
+  readonly id: string
+  /** `pending` while other groups have to answer as well. */
+  readonly status: ApprovalStatus
+  readonly answeredGroups: string[]
+  readonly approval: ApprovalRow
+}
+
+/**
+ * Records one person's answer, and ends the approval with it when nothing more is required. Answer, state, audit row and
+ * the message to the gateways commit together; answers of several people to one approval take turns. Earlier answers are
+ * confirmed before one that approves.
+ */
+export async function respond(
+  { db, orgId, onEnded, clusterGroups, confirmAnswer }: ApprovalsDeps,
+  given: Respond,
+): Promise<Response> {
+  const voidUsers = await notConfirmed(db, given, confirmAnswer)
+  return db.tx(async (q) => {
+    const locked = await lockApproval(q, given.id)
+    if (locked === undefined) throw notFound(given.id)
+    const by = await currentAnswerer(q, given.by, namespaceOf(locked.agent) || null)
+    const answer = { ...given, by }
+    if (!isVisible(locked, answer)) throw notFound(given.id)
+    refuseEnded(locked)
+    const row = await dropVoidAnswers(q, locked, voidUsers)
+    const person = await answeringPerson(q, answer.by)
+    refuseSecondAnswer(row, answer.by, person)
+    const own = await answerableSets(q, { row, clusterGroups }, answer.by)
+    const answered = await addAnswer(q, row.id, { ...answerOf(answer), person, ...own })
+    if (answered === undefined) throw await whyNot(q, answer.id)
+    await answer.within?.(q)
+    const after = (await endedBy(q, answered, answer)) ?? answered
+    await appendAudit(q, { ...answeredEvent(after, answer, goneSince(locked, row)), orgId })
+    await (after.status === 'pending' ? outdateCard(q, after.id) : onEnded?.(q, after))
+    return {
+      id: after.id,
+      status: after.status,
+      answeredGroups: approvalProgress(after).answeredGroups,
+      approval: after,
+    }
+  })
+}
+
+/** Users whose earlier answers no longer count; asked where the caller sees the approval, and would approve it. */
+async function notConfirmed(
+  db: Query,
+  answer: Respond,
+  confirmAnswer: ConfirmAnswer | undefined,
+): Promise<readonly string[]> {
+  if (!answer.approved || confirmAnswer === undefined) return []
+  const row = await getApproval(db, answer.id)
+  const isAsked = row !== undefined && isVisible(row, answer) && endedError(row) === null
+  return isAsked ? voidAnswers(row, confirmAnswer) : []
+}
+
+/** Undefined while other people have to answer as well. */
+async function endedBy(
+  q: Query,
+  row: ApprovalRow,
+  { approved, by, via, note }: Respond,
+): Promise<EndedApproval | undefined> {
+  if (!approved) return endApproval(q, { id: row.id, status: 'denied', by: nameOf(by), via, note })
+  if (!approvalProgress(row).isComplete) return undefined
+  const names = [...new Set(row.answers.map((answer) => answer.by))].join(', ')
+  return endApproval(q, { id: row.id, status: 'approved', by: names, via, note })
+}
+
+function answerOf({ approved, by, via, note }: Respond) {
+  const user = by.kind === 'user' ? { user_id: by.userId, cluster_user: by.clusterUser } : { user_id: null }
+  return { ...user, by: nameOf(by), approved, via, note }
+}
+
+function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: AnsweringPerson | null): void {
+  const isSame = (answer: StoredAnswer) =>
+    person === null
+      ? answer.user_id === null && answer.by === nameOf(by)
+      : answer.user_id !== null && isSamePerson(personOf(answer), person)
+  if (!row.answers.some(isSame)) return
+  const missing = requiredText(approvalProgress(row).missing)
+  throw new ChaperoneError('conflict', {
+    error: 'Already answered',
+    detail: `You have already answered ${row.id}. An answer counts once and cannot be changed. Still missing: ${missing}.`,
+  })
+}
+
+/** Names of the users whose earlier answers were taken out. */
+function goneSince(before: ApprovalRow, { answers: left }: ApprovalRow): readonly string[] {
+  const isLeft = ({ by, at }: StoredAnswer) => left.some((answer) => answer.by === by && answer.at === at)
+  return before.answers.filter((answer) => !isLeft(answer)).map(({ by }) => by)
+}
+
+function answeredEvent(row: EndedApproval, answer: Respond, gone: readonly string[]) {
+  return {
+    eventType: 'approval.responded' as const,
+    agentId: row.agentId,
+    actor: actorOf(answer.by),
+    actionRequestId: row.actId,
+    details: {
+      approved: answer.approved,
+      responded_by: nameOf(answer.by),
+      response_time_seconds: Math.round(row.responseS * 1_000) / 1_000,
+      note: answer.note,
+      approval_id: row.id,
+      via: answer.via,
+      ...(answer.by.kind === 'operator' && { responded_by_claimed: true, gateway: answer.by.gateway }),
+      approval_status: row.status,
+      answered_groups: approvalProgress(row).answeredGroups,
+      ...(gone.length > 0 && { void_answers: gone }),
+    },
+  }
+}
+
+/** The name that a caller of the internal API claims is no actor: its token is that of the gateway. */
+function actorOf(by: Answerer): Actor {
+  if (by.kind === 'operator') return gatewayActor(by.gateway)
+  return by.userId === null ? systemActor(by.email) : { kind: 'user', userId: by.userId, label: by.email }
+}
+
+function nameOf(by: Answerer): string {
+  return by.kind === 'user' ? by.email : by.name
+}
+
+function isVisible(row: ApprovalRow, { kinds, by }: Respond): boolean {
+  if (!kinds.includes(row.kind)) return false
+  return by.kind === 'user'
+    ? covers(by.namespaces, namespaceOf(row.agent) || null)
+    : row.gatewayId === by.gatewayId
+}
+
+/** Null while it can be answered. Overdue counts as expired, whether the sweeper has been there or not. */
+function endedError(row: ApprovalRow): ChaperoneError | null {
+  const moved = moveApproval(row.status === 'pending' && row.isOverdue ? 'expired' : row.status, 'approve')
+  if (moved.ok) return null
+  const error = moved.code === 'gone' ? 'Approval expired' : 'Approval already resolved'
+  return new ChaperoneError(moved.code, { error, detail: moved.detail })
+}
+
+function refuseEnded(row: ApprovalRow): void {
+  const error = endedError(row)
+  if (error !== null) throw error
+}
+
+/** Somebody was quicker, or time ran out between the look and the answer. */
+async function whyNot(q: Query, id: string): Promise<ChaperoneError> {
+  const row = await getApproval(q, id)
+  return (row && endedError(row)) ?? notFound(id)
+}
+
+function notFound(id: string): ChaperoneError {
+  return new ChaperoneError('not_found', {
+    error: 'Approval not found',
+    detail: `There is no approval ${id} here; list the pending ones for their ids`,
+  })
+}

@@ -1,0 +1,67 @@
+import { APPROVAL_COLUMNS, type ApprovalRow, notifyAnswer, type StoredAnswer } from '../store.ts'
+import { ANSWER_COUNTS } from './counting-answers.ts'
+import type { Query } from '../../../db/query.ts'
+
+export type EndedApproval = ApprovalRow & { readonly responseS: number }
+
+export type ApprovalEnd = {
+  readonly id: string
+  readonly status: 'approved' | 'denied' | 'cancelled'
+  readonly by: string
+  readonly via: string
+  readonly note: string | null
+}
+
+/** Ends a pending approval: undefined when it has ended already or its time is over. */
+export async function endApproval(q: Query, end: ApprovalEnd): Promise<EndedApproval | undefined> {
+  const { rows } = await q.query<EndedApproval>(
+    `update approvals set status = $2, responded_at = clock_timestamp(), responded_by = $3, via = $4, note = $5
+     where id = $1 and status = 'pending' and expires_at > clock_timestamp() returning ${COLUMNS}`,
+    [end.id, end.status, end.by, end.via, end.note],
+  )
+  const [row] = rows
+  if (row !== undefined) await notifyAnswer(q, row)
+  return row
+}
+
+/** Adds one person's answer to a pending approval, which stays pending; undefined when it has ended or its time is over. */
+export async function addAnswer(
+  q: Query,
+  id: string,
+  answer: Omit<StoredAnswer, 'at'>,
+): Promise<EndedApproval | undefined> {
+  const { rows } = await q.query<EndedApproval>(
+    `update approvals set answers = answers || jsonb_build_array($2::jsonb || jsonb_build_object('at', ${NOW}))
+     where id = $1 and status = 'pending' and expires_at > clock_timestamp() returning ${COLUMNS}`,
+    [id, JSON.stringify(answer)],
+  )
+  return rows[0]
+}
+
+/**
+ * Takes out the answers of people who may not answer any more: suspended, ended by the identity provider, without a role
+ * that answers in the namespace of the agent, no longer in the group that they answered for, or one of `voidUsers` (ids). Their
+ * audit events stay.
+ */
+export async function dropVoidAnswers(
+  q: Query,
+  row: ApprovalRow,
+  voidUsers: readonly string[],
+): Promise<ApprovalRow> {
+  if (row.answers.length === 0) return row
+  const { rows } = await q.query<ApprovalRow>(
+    `update approvals set answers = (
+       select coalesce(jsonb_agg(answer order by place), '[]')
+       from jsonb_array_elements(answers) with ordinality as given(answer, place)
+         left join users u on u.id = answer->>'user_id' left join user_identities i on i.user_id = u.id
+       where coalesce(answer->>'user_id', '') <> all($2::text[])
+         and (u.id is null or ${ANSWER_COUNTS}))
+     where id = $1 and status = 'pending' returning ${APPROVAL_COLUMNS}`,
+    [row.id, voidUsers],
+  )
+  return rows[0] ?? row
+}
+
+const NOW = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+const COLUMNS = `${APPROVAL_COLUMNS},
+  extract(epoch from coalesce(responded_at, clock_timestamp()) - created_at)::float8 as "responseS"`

@@ -1,0 +1,61 @@
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { APPROVAL_COLUMNS, type ApprovalRow, type HoldKey, notifyAnswer } from './store.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+
+/** Of `approvals`: its agent left so long ago that nobody should be asked any more. */
+export const HAS_LEFT = `(left_at is not null and left_at <= clock_timestamp() - make_interval(secs => ${LIMITS.askerAbsenceS}))`
+
+/** Processes that crash leave entries. */
+const MAX_ASKERS = 64
+
+/** Notes who waits. Without a name (older gateways) the approval never counts as left. */
+export async function addAsker(q: Query, id: string, asker: string | undefined): Promise<ApprovalRow> {
+  const { rows } = await q.query<ApprovalRow>(
+    `update approvals set left_at = null,
+       askers = case when $2::text is null then '{}' else (array_prepend($2, array_remove(askers, $2)))[1:${MAX_ASKERS}] end
+     where id = $1 returning ${APPROVAL_COLUMNS}`,
+    [id, asker ?? null],
+  )
+  return onlyRow(rows)
+}
+
+/** Notes that one of those who waited left, and with the last of them when. */
+export async function removeAsker(
+  q: Query,
+  key: Omit<HoldKey, 'agent'> & { readonly id: string; readonly asker: string },
+): Promise<void> {
+  await q.query(
+    `update approvals set askers = array_remove(askers, $4),
+       left_at = case when array_remove(askers, $4) = '{}' then clock_timestamp() end
+     where id = $1 and gateway_id = $2 and binding = $3 and kind = 'hold' and status = 'pending' and $4 = any(askers)`,
+    [key.id, key.gatewayId, key.binding, key.asker],
+  )
+}
+
+/** Ends the oldest open holds of an agent that left, so that fewer than `limit` of them stay. */
+export async function expireLeft(
+  q: Query,
+  { orgId, agent, limit }: { readonly orgId: string; readonly agent: string; readonly limit: number },
+): Promise<readonly ApprovalRow[]> {
+  const { rows } = await q.query<ApprovalRow>(
+    `update approvals set status = 'expired', responded_at = clock_timestamp(),
+       expires_at = least(expires_at, clock_timestamp())
+     where id in (select id from approvals where org_id = $1 and agent = $2 and kind = 'hold' and status = 'pending'
+       and ${HAS_LEFT} order by created_at desc, id desc offset $3 for update skip locked)
+     returning ${APPROVAL_COLUMNS}`,
+    [orgId, agent, limit - 1],
+  )
+  for (const row of rows) await notifyAnswer(q, row)
+  return rows
+}
+
+/** Open holds of an agent that somebody waits for, or did a moment ago. */
+export async function countPendingHolds(q: Query, orgId: string, agent: string): Promise<number> {
+  const { rows } = await q.query<{ count: number }>(
+    `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'
+       and status = 'pending' and expires_at > clock_timestamp() and not ${HAS_LEFT}`,
+    [orgId, agent],
+  )
+  return onlyRow(rows).count
+}

@@ -1,0 +1,77 @@
+import type { Logger } from 'pino'
+import { type ApprovalRow, countPending, expireOverdue } from './store.ts'
+import { appendAuditAll, systemActor } from '../audit/store.ts'
+import type { Db, Query } from '../../db/query.ts'
+
+export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
+
+/** Writes what belongs to approvals that nobody answered in time, in the transaction that ended them. */
+export async function appendExpired(
+  q: Query,
+  rows: readonly ApprovalRow[],
+  onEnded: EndedHook,
+): Promise<void> {
+  if (rows.length === 0) return
+  const events = rows.map((row) => ({
+    orgId: row.orgId,
+    actor: systemActor('installation'),
+    eventType: 'approval.expired' as const,
+    agentId: row.agentId,
+    actionRequestId: row.actId,
+    details: {
+      approval_id: row.id,
+      action_type: row.card.action_type,
+      expired_at: row.expiresAt.toISOString(),
+    },
+  }))
+  await appendAuditAll(q, events)
+  for (const row of rows) await onEnded?.(q, row)
+}
+
+/** Ends approvals when their time is over. `wake` after one was opened; it also looks every half minute by itself. */
+export type ExpirySweeper = Disposable & { wake(): void }
+
+const BUSY_MS = 1_000
+const IDLE_MS = 30_000
+
+export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: EndedHook }): ExpirySweeper {
+  let timer: NodeJS.Timeout | undefined
+  let isDisposed = false
+  let isRunning = false
+  let isWoken = false
+
+  async function sweep(): Promise<boolean> {
+    await deps.db.tx(async (q) => appendExpired(q, await expireOverdue(q), deps.onEnded))
+    return (await countPending(deps.db)) > 0
+  }
+
+  async function run(): Promise<void> {
+    if (isRunning || isDisposed) return
+    isRunning = true
+    isWoken = false
+    const isBusy = await sweep().catch((error: unknown) => {
+      deps.log.error({ err: error }, 'approvals could not be expired')
+      return true
+    })
+    isRunning = false
+    if (!isDisposed) schedule(isBusy || isWoken ? BUSY_MS : IDLE_MS)
+  }
+
+  function schedule(delayMs: number): void {
+    clearTimeout(timer)
+    timer = setTimeout(() => void run(), delayMs)
+  }
+
+  schedule(0)
+  return {
+    wake() {
+      // The sweep that runs may have counted before the approval was stored.
+      isWoken = true
+      schedule(BUSY_MS)
+    },
+    [Symbol.dispose]() {
+      isDisposed = true
+      clearTimeout(timer)
+    },
+  }
+}

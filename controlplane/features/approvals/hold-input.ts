@@ -1,0 +1,71 @@
+import { percent } from '../../../core/decision/audit-details.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
+import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { ApprovalRow, CardFacts } from './store.ts'
+import { getGateway } from '../gateways/store.ts'
+import type { Query } from '../../db/query.ts'
+
+/** `isSidecar`: the token of its pod names its one agent, which the caller of the service has compared. */
+export type HoldOwner = {
+  readonly gatewayId: string
+  readonly gatewayName: string
+  readonly isSidecar?: boolean
+}
+
+/** A hold as a gateway asks for it. */
+export type HoldInput = {
+  readonly owner: HoldOwner
+  readonly body: HoldBody
+  readonly orgId: string
+  /** Stops that are in force and not stored yet. */
+  readonly announcedStops: () => readonly KillEntry[]
+  readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
+}
+
+/** What the approver sees of it. */
+export function cardFacts(body: HoldBody): CardFacts {
+  const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
+  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body, pins } =
+    body
+  return {
+    ...{ action_type, connector, target, method, host, path, headers, parameters },
+    ...(connector_name === undefined ? {} : { connector_name }),
+    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body, pins },
+  }
+}
+
+/** A gateway of an older version names one set. */
+export function requiredOf({
+  required_groups,
+  required_approver_groups: groups,
+}: HoldBody): RequiredGroupsView[] {
+  if (required_groups !== undefined) return required_groups
+  return groups.length === 0 ? [] : [{ policy: '', groups, distinct: false }]
+}
+
+/** `approvals` of the Gateway. Throws `not_found` for one that is not configured any more. */
+export async function holdLimits(q: Query, gatewayId: string) {
+  const gateway = await getGateway(q, gatewayId)
+  if (gateway === undefined) {
+    throw new ChaperoneError('not_found', { detail: 'This gateway is not configured any more' })
+  }
+  return gateway.spec.approvals
+}
+
+/** Details of `action.pending_approval`. */
+export function pendingDetails(row: ApprovalRow, body: HoldBody) {
+  return {
+    approval_id: row.id,
+    action_type: body.action_type,
+    decision: 'requires_approval',
+    matched_rule: body.matched_rule,
+    required_approver_groups: row.requiredApproverGroups,
+    risk_score: percent(body.risk_score),
+    method: body.method,
+    host: body.host,
+    path: body.path,
+    expires_at: row.expiresAt.toISOString(),
+  }
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { percent, statedDetails } from '../../../core/decision/audit-details.ts'
+import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { HoldBody, HoldReply } from '../../../core/wire/gateway/hold.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { sha256Hex } from '../../crypto/sha256.ts'
+import { addAsker, countPendingHolds, expireLeft } from './asker-store.ts'
+import {
+  type ApprovalRow,
+  expireOverdue,
+  findPendingHold,
+  findUnspentHold,
+  insertApproval,
+  lockAgentApprovals,
+} from './store.ts'
+import { agentActor, appendAuditAll } from '../audit/store.ts'
+import { foreignAgents } from '../gateways/agent-store.ts'
+import { listKillSwitches } from '../kill-switch/store.ts'
+import type { Query } from '../../db/query.ts'
+import { findActionOwners, findAgentIds } from '../traffic/ingest-store.ts'
+import { shareWithStops } from './kill-cancellation-store.ts'
+import { approvalCard } from './card.ts'
+import { appendExpired } from './expiry.ts'
+import { holdOfExecution } from '../executions/holds.ts'
+import { refuseForeign } from '../agents/foreign-agents.ts'
+import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
+import { holdStop } from './kill-cancellation.ts'
+
+/**
+ * Finds or opens the hold for exactly this request. One agent's holds are looked at one after the other, so that
+ * identical requests at the same time share one card and the limit of pending holds is exact.
+ */
+export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
+  const { owner, body, orgId } = input
+  await shareWithStops(q)
+  await refuseForeignAgent(q, input)
+  await refuseStopped(q, input)
+  await lockAgentApprovals(q, orgId, body.agent)
+  const binding = bindingOf(owner.gatewayId, body.binding)
+  const executed = await holdOfExecution(q, input, binding)
+  if (executed !== undefined) return executed
+  const key = { gatewayId: owner.gatewayId, binding, agent: body.agent }
+  const pending = await findPendingHold(q, key)
+  if (pending !== undefined) {
+    return { outcome: 'joined', approval: approvalCard(await addAsker(q, pending.id, body.asker)) }
+  }
+  const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
+  if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
+  // What is overdue may still stand as pending under this very binding, of which only one may be open.
+  await appendExpired(q, await expireOverdue(q), input.onEnded)
+  return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
+}
+
+/** The card would stand in the lists of another Gateway or namespace. The token of a pod names its agent. */
+async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise<void> {
+  if (owner.isSidecar === true) return
+  const { gatewayId, gatewayName: name } = owner
+  const foreign = await foreignAgents(q, { gatewayId, name }, [body.agent])
+  refuseForeign({ agents: foreign.map((agent) => agent.name) })
+}
+
+/** A request that passed its gateway a moment before the stop arrived there. */
+async function refuseStopped(q: Query, { owner, body, announcedStops }: HoldInput): Promise<void> {
+  const stops = [...(await listKillSwitches(q)), ...announcedStops()]
+  if (stops.length === 0) return
+  const { agent, connector, connector_name } = body
+  const entry = holdStop(stops, {
+    gateway: owner.gatewayName,
+    agent,
+    agentId: (await findAgentIds(q, [agent])).get(agent) ?? null,
+    connectors: [connector, ...(connector_name === undefined ? [] : [connector_name])],
+  })
+  if (entry === null) return
+  const reason = killReason(entry)
+  throw new ChaperoneError('kill_switch', { error: reason, detail: reason, extra: { scope: entry.scope } })
+}
+
+/** The gateway is part of what a yes is bound to: another one that asks the same asks for itself. */
+export function bindingOf(gatewayId: string, binding: string): string {
+  return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
+}
+
+async function create(q: Query, input: HoldInput, binding: string): Promise<ApprovalRow> {
+  const { owner, body, orgId } = input
+  const limits = await holdLimits(q, owner.gatewayId)
+  if ((await countPendingHolds(q, orgId, body.agent)) >= limits.maxPendingPerAgent) {
+    throw new ChaperoneError('too_many_holds', {
+      detail: `${limits.maxPendingPerAgent} requests of ${body.agent} wait for a person already; have some of them answered first`,
+      retryAfterS: 30,
+    })
+  }
+  await refuseForeignAction(q, body)
+  // They do not count above; without an end an agent could open any number by leaving.
+  const left = { orgId, agent: body.agent, limit: limits.maxPendingPerAgent }
+  await appendExpired(q, await expireLeft(q, left), input.onEnded)
+  const row = await insertApproval(q, {
+    orgId,
+    kind: 'hold',
+    gatewayId: owner.gatewayId,
+    agent: body.agent,
+    actId: body.act_id,
+    binding,
+    card: cardFacts(body),
+    requiredGroups: requiredOf(body),
+    timeoutS: limits.timeoutSeconds,
+    asker: body.asker,
+  })
+  await appendAuditAll(q, holdEvents(row, body, { orgId, owner }))
+  return row
+}
+
+/** Its events would stand in the evidence of what somebody else did. */
+async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promise<void> {
+  const owner = (await findActionOwners(q, [act_id])).get(act_id) ?? null
+  if (owner === null || owner === (await findAgentIds(q, [agent])).get(agent)) return
+  throw new ChaperoneError('forbidden', { detail: `${act_id} is an action of another agent than ${agent}` })
+}
+
+/** The chain of one action begins with what was asked, then says that it waits. */
+function holdEvents(row: ApprovalRow, body: HoldBody, { orgId, owner }: Pick<HoldInput, 'orgId' | 'owner'>) {
+  const actor = agentActor(row.agentId, `gateway:${owner.gatewayName}`)
+  const common = { orgId, actor, actionRequestId: body.act_id }
+  const riskScore = percent(body.risk_score)
+  const requested = {
+    action_type: body.action_type,
+    resource: { provider: body.connector, target: body.target, environment: body.environment ?? null },
+    ...statedDetails('parameters', body.parameters, sha256Hex),
+    risk_score: riskScore,
+    ...statedDetails('risk_hints', body.risk_hints ?? {}, sha256Hex),
+  }
+  return [
+    { ...common, eventType: 'action.requested' as const, details: requested },
+    { ...common, eventType: 'action.pending_approval' as const, details: pendingDetails(row, body) },
+  ]
+}

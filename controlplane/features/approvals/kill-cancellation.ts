@@ -1,0 +1,122 @@
+import { killReason, matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { type ActionRow, listActions, moveActions } from '../actions/store.ts'
+import { type Actor, appendAuditAll } from '../audit/store.ts'
+import { listConnectorNames } from '../connectors/store.ts'
+import { cancelNonces } from '../tokens/nonce-store.ts'
+import type { Query } from '../../db/query.ts'
+import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kill-cancellation-store.ts'
+import { entriesFor } from '../../sync/kill-switch/state.ts'
+import type { ActionStops } from '../actions/kill-checks.ts'
+import type { Notify } from '../actions/submission.ts'
+
+export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
+
+/** Cancels every approval in the scope of a stop that could still be answered or used, in the transaction of the stop. */
+export type CancelStopped = (q: Query, stop: Stop) => Promise<void>
+
+export type CancelStoppedDeps = {
+  readonly orgId: string
+  readonly stops: Pick<ActionStops, 'of'>
+  readonly notify: Notify
+}
+
+const VIA = 'kill_switch'
+
+export function createCancelStopped(deps: CancelStoppedDeps): CancelStopped {
+  return async (q, stop) => {
+    const usable = await lockUsableApprovals(q, deps.orgId, LIMITS.approvedRetryWindowS)
+    if (usable.length === 0) return
+    const actions = new Map((await listActions(q, actionsOf(usable))).map((row) => [row.id, row]))
+    const names = usable.some(isUnnamed) ? await listConnectorNames(q) : new Map<string, string[]>()
+    const entry: KillEntry = { scope: stop.scope, source: stop.source, reason: stop.reason, since: '' }
+    const isStopped = (approval: UsableApproval): boolean => {
+      if (approval.kind === 'hold') return holdStop([entry], subjectOf(approval, names)) !== null
+      const action = actions.get(approval.actId ?? '')
+      return action !== undefined && deps.stops.of(action, [entry]) !== null
+    }
+    const cancelled = await withoutUsed(q, usable.filter(isStopped))
+    await cancel(q, deps, { cancelled, actions, stop })
+  }
+}
+
+/** Whose hold it is, as far as stops name it. */
+export type HoldSubject = {
+  readonly gateway: string
+  readonly agent: string
+  readonly agentId: string | null
+  /** Type and record names. */
+  readonly connectors: readonly string[]
+}
+
+/** The stop that covers a hold, or null. */
+export function holdStop(stops: readonly KillEntry[], subject: HoldSubject): KillEntry | null {
+  return matchKill(entriesFor(stops, subject.gateway), subject)
+}
+
+/** A gateway of an older version does not say which connector it is: then it may be any of that type. */
+function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly string[]>): HoldSubject {
+  const { gateway, agent, agentId, card } = approval
+  const type = card.connector ?? ''
+  const own = card.connector_name === undefined ? (names.get(type) ?? []) : [card.connector_name]
+  return { gateway: gateway ?? '', agent, agentId, connectors: [type, ...own] }
+}
+
+function isUnnamed({ kind, card }: UsableApproval): boolean {
+  return kind === 'hold' && card.connector_name === undefined
+}
+
+/** Approved actions whose decision token is used or expired are left as they are. */
+async function withoutUsed(
+  q: Query,
+  approvals: readonly UsableApproval[],
+): Promise<readonly UsableApproval[]> {
+  const approved = approvals.filter(({ kind, status }) => kind === 'action' && status === 'approved')
+  const unused = new Set(await cancelNonces(q, actionsOf(approved)))
+  return approvals.filter((one) => !approved.includes(one) || unused.has(one.actId ?? ''))
+}
+
+type Cancelled = {
+  readonly cancelled: readonly UsableApproval[]
+  readonly actions: ReadonlyMap<string, ActionRow>
+  readonly stop: Stop
+}
+
+async function cancel(q: Query, deps: CancelStoppedDeps, given: Cancelled): Promise<void> {
+  const { cancelled, actions, stop } = given
+  if (cancelled.length === 0) return
+  const note = killReason({ ...stop, since: '' })
+  await cancelApprovals(
+    q,
+    cancelled.map(({ id }) => id),
+    { by: stop.by.label, via: VIA, note },
+  )
+  await moveActions(q, actionsOf(cancelled), 'cancelled')
+  await appendAuditAll(
+    q,
+    cancelled.map(({ id, agentId, actId, status, card }) => ({
+      orgId: deps.orgId,
+      actor: stop.by,
+      eventType: 'action.cancelled' as const,
+      agentId: actions.get(actId ?? '')?.agentId ?? agentId,
+      actionRequestId: actId,
+      details: {
+        action_type: card.action_type,
+        previous_status: status === 'pending' ? 'pending_approval' : 'allowed',
+        approval_id: id,
+        reason: note,
+        scope: stop.scope,
+        cancelled_by: stop.by.label,
+      },
+    })),
+  )
+  for (const { actId } of cancelled) {
+    const action = actions.get(actId ?? '')
+    if (action?.webhook != null) await deps.notify(q, { ...action, status: 'cancelled' }, 'action.cancelled')
+  }
+}
+
+function actionsOf(approvals: readonly UsableApproval[]): string[] {
+  return approvals.flatMap(({ kind, actId }) => (kind === 'action' && actId !== null ? [actId] : []))
+}

@@ -1,0 +1,51 @@
+import type { ApprovalStatus } from '../../../core/wire/internal.ts'
+import { HAS_LEFT } from './asker-store.ts'
+import { APPROVAL_COLUMNS, type ApprovalKind, type ApprovalRow } from './store.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type ApprovalFilter = {
+  readonly status?: ApprovalStatus | undefined
+  readonly kind?: ApprovalKind | undefined
+  readonly gatewayId?: string | undefined
+  readonly limit: number
+  readonly offset?: number | undefined
+}
+
+/** Characters of cards in one answer: a browser holds as much, and an agent may send a megabyte in each. */
+const MAX_PAGE = 8 * 1024 * 1024
+
+/** An approval reads as expired from the moment of its expiry, before the expiry is written down. */
+const SHOWN_STATUS = `case when status = 'pending' and expires_at <= clock_timestamp() then 'expired' else status end`
+
+/**
+ * Newest first, with the number of all that fit. Pending approvals whose agent left are in the unfiltered list only. Fewer than
+ * `limit` where the cards are large, but at least one.
+ */
+export async function listApprovals(
+  q: ScopedQuery,
+  orgId: string,
+  filter: ApprovalFilter,
+): Promise<{ readonly rows: readonly ApprovalRow[]; readonly total: number }> {
+  const rows = await q.rows<ApprovalRow & { total: number }>(
+    [
+      orgId,
+      filter.status ?? null,
+      filter.kind ?? null,
+      filter.gatewayId ?? null,
+      filter.limit,
+      filter.offset ?? 0,
+    ],
+    (within) => `with page as (
+       select id as of_id, octet_length(card::text) as size, total, row_number() over newest as place
+       from (select id, created_at, card, count(*) over ()::int as total from approvals
+         where org_id = $1 and ($2::text is null or (${SHOWN_STATUS} = $2 and not ($2 = 'pending' and ${HAS_LEFT}))) and ($3::text is null or kind = $3)
+           and ($4::text is null or gateway_id = $4)
+           and ${within.name('agent')}
+         order by created_at desc, id desc limit $5 offset $6) as asked
+       window newest as (order by created_at desc, id desc)
+     ), fitting as (select *, sum(size) over (order by place) as sizes from page)
+     select ${APPROVAL_COLUMNS}, total from fitting join approvals on id = of_id
+     where place = 1 or sizes <= ${MAX_PAGE} order by place`,
+  )
+  return { rows, total: rows[0]?.total ?? 0 }
+}

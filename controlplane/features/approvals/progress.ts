@@ -1,0 +1,45 @@
+import { groupNames } from '../../../core/decision/policies/required-groups.ts'
+import { type AnsweringPerson, areTwoPeople } from '../../../core/state/approver-identity.ts'
+import { satisfiedBy } from '../../../core/state/approver-answers.ts'
+import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
+import type { ApprovalRow } from './store.ts'
+import { personOf } from './answers/answering-user.ts'
+
+/** How far the answers of an approval satisfy its required groups. */
+export type ApprovalProgress = {
+  /** For each required set who satisfies it; null while an answer is missing. */
+  readonly answeredBy: ReadonlyArray<string | null>
+  readonly answeredGroups: string[]
+  /** Sets without an answer. */
+  readonly missing: readonly RequiredGroupsView[]
+  /** Somebody approved, and no set is missing. */
+  readonly isComplete: boolean
+}
+
+export function approvalProgress({
+  requiredGroups,
+  answers,
+}: Pick<ApprovalRow, 'requiredGroups' | 'answers'>): ApprovalProgress {
+  const approving = answers.filter(({ approved }) => approved)
+  const people = approving.map(personOf)
+  const found = satisfiedBy(
+    requiredGroups,
+    approving.map(({ sets }) => sets),
+    (a, b) => areApart(people[a], people[b]),
+  )
+  const answerOf = found.map((index) => (index === null ? undefined : approving[index]))
+  const answered = requiredGroups.map(({ groups }, set) => ({
+    groups: groups.filter((group) => answerOf[set]?.groups.includes(group)),
+  }))
+  const missing = requiredGroups.filter((_, set) => answerOf[set] === undefined)
+  return {
+    answeredBy: answerOf.map((answer) => answer?.by ?? null),
+    answeredGroups: groupNames(answered),
+    missing,
+    isComplete: approving.length > 0 && missing.length === 0,
+  }
+}
+
+function areApart(a: AnsweringPerson | undefined, b: AnsweringPerson | undefined): boolean {
+  return a !== undefined && b !== undefined && areTwoPeople(a, b)
+}

@@ -1,0 +1,281 @@
+import { groupNames } from '../../../core/decision/policies/required-groups.ts'
+import type { AnsweringPerson } from '../../../core/state/approver-identity.ts'
+import type {
+  ApprovalStatus,
+  HeaderField,
+  PinView,
+  RequiredGroupsView,
+  UnreadBody,
+} from '../../../core/wire/internal.ts'
+import { newId } from '../../crypto/ids.ts'
+import type { ClusterUser } from '../authentication/cluster/user.ts'
+import { ALL_ANSWERS_COUNT } from './answers/counting-answers.ts'
+import { SYNC_CHANNEL } from '../kill-switch/store.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type ApprovalKind = 'action' | 'hold'
+
+/** What of an approval card never changes. */
+export type CardFacts = {
+  readonly action_type: string
+  readonly connector: string | null
+  /** Name of the connector's record; absent in approvals of older gateways. */
+  readonly connector_name?: string
+  readonly target: string | null
+  readonly method: string | null
+  readonly host: string | null
+  readonly path: string | null
+  /** Absent on cards of v1 actions, and of holds made before headers were shown. */
+  readonly headers?: readonly HeaderField[]
+  readonly parameters: Record<string, unknown>
+  readonly risk_score: number
+  readonly risk_factors: string[]
+  readonly matched_rule: string | null
+  readonly requested_by_agent_text: string | null
+  readonly body_sha256: string | null
+  readonly unread_body?: UnreadBody | null
+  /** Absent on cards of v1 actions, and of gateways of older versions. */
+  readonly pins?: readonly PinView[] | undefined
+}
+
+/** One person's answer. `sets`: places in `requiredGroups` that the person may answer for. */
+export type StoredAnswer = {
+  readonly user_id: string | null
+  /** Null for a token that names no person; absent in answers of older versions. */
+  readonly person?: AnsweringPerson | null
+  /** Absent for accounts of this installation, and in answers of older versions. */
+  readonly cluster_user?: ClusterUser | undefined
+  readonly by: string
+  readonly approved: boolean
+  readonly sets: readonly number[]
+  /** The groups of these sets that the person answered for. */
+  readonly groups: readonly string[]
+  readonly via: string
+  readonly note: string | null
+  /** ISO 8601. */
+  readonly at: string
+}
+
+export type ApprovalRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly kind: ApprovalKind
+  readonly status: ApprovalStatus
+  readonly gatewayId: string | null
+  readonly agent: string
+  /** Of the agent that bears that name now; null when none does. */
+  readonly agentId: string | null
+  readonly actId: string | null
+  readonly binding: string | null
+  readonly card: CardFacts
+  /** All groups of `requiredGroups`. */
+  readonly requiredApproverGroups: string[]
+  readonly requiredGroups: readonly RequiredGroupsView[]
+  readonly answers: readonly StoredAnswer[]
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly respondedAt: Date | null
+  readonly respondedBy: string | null
+  readonly via: string | null
+  readonly note: string | null
+  readonly spentAt: Date | null
+  /** When the last request that waited for it left; null while one waits. */
+  readonly leftAt: Date | null
+  /** By the database's clock, when the row was read: pending ones past it count as expired. */
+  readonly isOverdue: boolean
+}
+
+export type ApprovalInput = Pick<
+  ApprovalRow,
+  'orgId' | 'kind' | 'gatewayId' | 'agent' | 'actId' | 'binding' | 'card' | 'requiredGroups'
+> & { readonly timeoutS: number; readonly asker?: string | undefined }
+
+export const APPROVAL_COLUMNS = `id, org_id as "orgId", kind, status, gateway_id as "gatewayId", agent, act_id as "actId", binding, card,
+  (select a.id from agents a where a.org_id = approvals.org_id and a.name = approvals.agent
+   and a.status <> 'revoked') as "agentId",
+  required_approver_groups as "requiredApproverGroups", answers,
+  coalesce(required_groups, case when required_approver_groups = '{}' then '[]' else jsonb_build_array(
+    jsonb_build_object('policy', '', 'groups', required_approver_groups, 'distinct', false)) end) as "requiredGroups",
+  created_at as "createdAt", expires_at as "expiresAt",
+  responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt", left_at as "leftAt",
+  expires_at <= clock_timestamp() as "isOverdue"`
+
+/** Serialises everything that opens approvals for one agent, until the transaction ends. */
+export async function lockAgentApprovals(q: Query, orgId: string, agent: string): Promise<void> {
+  await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`approvals ${orgId} ${agent}`])
+}
+
+/** Expiry counts from the moment of the statement, not from the start of a transaction that had to wait. */
+export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
+  const { rows } = await q.query<ApprovalRow>(
+    `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
+       required_groups, created_at, expires_at, askers)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, statement_timestamp(),
+       statement_timestamp() + make_interval(secs => $11), array_remove(array[$12::text], null)) returning ${APPROVAL_COLUMNS}`,
+    [
+      newId(row.kind === 'hold' ? 'hold' : 'approval'),
+      row.orgId,
+      row.kind,
+      row.gatewayId,
+      row.agent,
+      row.actId,
+      row.binding,
+      JSON.stringify(row.card),
+      groupNames(row.requiredGroups),
+      JSON.stringify(row.requiredGroups),
+      row.timeoutS,
+      row.asker ?? null,
+    ],
+  )
+  return onlyRow(rows)
+}
+
+/** A hold that was answered before it was asked for: nobody ever sees it pending. */
+export async function insertApprovedHold(
+  q: Query,
+  row: Omit<ApprovalInput, 'kind' | 'timeoutS' | 'requiredGroups'> & { readonly by: string },
+): Promise<ApprovalRow> {
+  const { rows } = await q.query<ApprovalRow>(
+    `insert into approvals (id, org_id, kind, status, gateway_id, agent, act_id, binding, card, created_at, expires_at,
+       responded_at, responded_by, via)
+     values ($1, $2, 'hold', 'approved', $3, $4, $5, $6, $7, statement_timestamp(), statement_timestamp(),
+       clock_timestamp(), $8, 'api') returning ${APPROVAL_COLUMNS}`,
+    [
+      newId('hold'),
+      row.orgId,
+      row.gatewayId,
+      row.agent,
+      row.actId,
+      row.binding,
+      JSON.stringify(row.card),
+      row.by,
+    ],
+  )
+  return onlyRow(rows)
+}
+
+/** The agent is part of the key: a gateway computes the binding, and a sidecar speaks for one agent of its Gateway. */
+export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
+
+/** The open hold for exactly this request; overdue ones are not open. */
+export async function findPendingHold(
+  q: Query,
+  { gatewayId, binding, agent }: HoldKey,
+): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'pending' and gateway_id = $1 and binding = $2
+       and agent = $3 and expires_at > clock_timestamp()`,
+    [gatewayId, binding, agent],
+  )
+  return rows[0]
+}
+
+/** A yes for exactly this request that nobody used yet, answered at most `windowS` seconds ago by users who may still answer. */
+export async function findUnspentHold(
+  q: Query,
+  key: HoldKey & { readonly windowS: number },
+): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'approved' and gateway_id = $1 and binding = $2
+       and agent = $3 and spent_at is null and responded_at > clock_timestamp() - make_interval(secs => $4)
+       and ${ALL_ANSWERS_COUNT}
+     order by created_at desc limit 1`,
+    [key.gatewayId, key.binding, key.agent, key.windowS],
+  )
+  return rows[0]
+}
+
+export async function getApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(`select ${APPROVAL_COLUMNS} from approvals where id = $1`, [id])
+  return rows[0]
+}
+
+/** An approved one whose users may still answer. */
+export async function getUsableApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${APPROVAL_COLUMNS} from approvals where id = $1 and status = 'approved' and ${ALL_ANSWERS_COUNT}`,
+    [id],
+  )
+  return rows[0]
+}
+
+/** Any, and nobody else answers, cancels or spends it before the transaction ends. */
+export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${APPROVAL_COLUMNS} from approvals where id = $1 for update`,
+    [id],
+  )
+  return rows[0]
+}
+
+/** The approvals that one action went through, oldest first. */
+export async function listApprovalsOfAction(
+  q: ScopedQuery,
+  orgId: string,
+  actId: string,
+): Promise<readonly ApprovalRow[]> {
+  const select = `select ${APPROVAL_COLUMNS} from approvals where org_id = $1 and act_id = $2`
+  return q.rows<ApprovalRow>(
+    [orgId, actId],
+    (within) => `${select} and ${within.name('agent')} order by created_at, id limit 50`,
+  )
+}
+
+/** True exactly once per approved hold, for the request it was given for, while its users may still answer. */
+export async function spendHold(
+  q: Query,
+  key: {
+    readonly id: string
+    readonly gatewayId: string
+    readonly binding: string
+    readonly windowS: number
+  },
+): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `update approvals set spent_at = clock_timestamp()
+     where id = $1 and gateway_id = $2 and binding = $3 and kind = 'hold' and status = 'approved' and spent_at is null
+       and responded_at > clock_timestamp() - make_interval(secs => $4) and ${ALL_ANSWERS_COUNT}`,
+    [key.id, key.gatewayId, key.binding, key.windowS],
+  )
+  return rowCount === 1
+}
+
+/** Ends what nobody answered in time, at most 200 at once; rows that another replica is ending are left to it. */
+export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
+  const { rows } = await q.query<ApprovalRow>(
+    `update approvals set status = 'expired', responded_at = clock_timestamp() where id in (
+       select id from approvals where status = 'pending' and expires_at <= clock_timestamp()
+       order by expires_at limit 200 for update skip locked) returning ${APPROVAL_COLUMNS}`,
+    [],
+  )
+  for (const row of rows) await notifyAnswer(q, row)
+  return rows
+}
+
+export async function countPending(q: Query): Promise<number> {
+  const { rows } = await q.query<{ count: number }>(
+    "select count(*)::int as count from approvals where status = 'pending' and expires_at > clock_timestamp()",
+    [],
+  )
+  return onlyRow(rows).count
+}
+
+/** Whether anybody who may sign in is in one of these groups. */
+export async function isAnybodyInGroups(
+  q: Query,
+  orgId: string,
+  groups: readonly string[],
+): Promise<boolean> {
+  const { rows } = await q.query<{ found: boolean }>(
+    `select exists(select 1 from users where org_id = $1 and status = 'active' and groups && $2::text[]) as found`,
+    [orgId, groups],
+  )
+  return onlyRow(rows).found
+}
+
+/** Tells gateways through their replicas, at commit. */
+export async function notifyAnswer(q: Query, row: Pick<ApprovalRow, 'id'>): Promise<void> {
+  await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, row.id])
+}

@@ -1,0 +1,86 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { eventId } from '../../../core/ids.ts'
+import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/governance.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { validationError } from '../../http/input.ts'
+import { listApprovalsOfAction } from '../approvals/store.ts'
+import {
+  type AuditExportRow,
+  type AuditFilter,
+  listAuditAfter,
+  listAuditBefore,
+} from './export-store.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import { listTrafficOfAction } from '../traffic/record-store.ts'
+import { approvalCard } from '../approvals/card.ts'
+
+export type Evidence = {
+  /** Newest first. `cursor` is `next_cursor` of the page before. */
+  search(
+    namespaces: Namespaces,
+    filter: AuditFilter,
+    page: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Promise<AuditReply>
+  /** Everything that is known of one action. Throws `not_found`. */
+  chain(namespaces: Namespaces, actionRequestId: string): Promise<EvidenceReply>
+}
+
+const MAX_EVENTS = 500
+
+export function createEvidence({
+  read,
+  orgId,
+}: {
+  readonly read: ScopedReads
+  readonly orgId: string
+}): Evidence {
+  return {
+    async search(namespaces, filter, { limit, cursor }) {
+      const before = cursor === undefined ? null : numberOf(cursor)
+      // One more than asked for tells whether there is a next page.
+      const rows = await listAuditBefore(read(namespaces), orgId, { filter, before, limit: limit + 1 })
+      const shown = rows.slice(0, limit)
+      const last = shown.at(-1)
+      return {
+        events: shown.map(entryOf),
+        next_cursor: rows.length > limit && last !== undefined ? String(last.id) : null,
+      }
+    },
+    async chain(namespaces, actionRequestId) {
+      const query = read(namespaces)
+      const [events, approvals, requests] = await Promise.all([
+        listAuditAfter(query, orgId, { filter: { actionRequestId }, after: 0, limit: MAX_EVENTS }),
+        listApprovalsOfAction(query, orgId, actionRequestId),
+        listTrafficOfAction(query, orgId, actionRequestId),
+      ])
+      if (events.length + approvals.length + requests.length === 0)
+        throw new ChaperoneError('not_found', {
+          detail: `Nothing is known of ${actionRequestId}: check the id, or the audit log was purged by its retention`,
+        })
+      return {
+        action_request_id: actionRequestId,
+        events: events.map(entryOf),
+        approvals: approvals.map(approvalCard),
+        requests: [...requests],
+      }
+    },
+  }
+}
+
+function numberOf(cursor: string): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
+  throw validationError(['cursor: is not a next_cursor of this list'])
+}
+
+function entryOf(row: AuditExportRow): AuditEntry {
+  return {
+    id: eventId(row.id),
+    event_type: row.event_type,
+    agent_id: row.agent_id,
+    user_id: row.user_id,
+    action_request_id: row.action_request_id,
+    action_type: row.action_type,
+    details: JSON.parse(row.details) as AuditEntry['details'],
+    created_at: row.created_at.toISOString(),
+  }
+}

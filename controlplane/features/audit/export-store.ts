@@ -1,0 +1,95 @@
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type AuditFilter = {
+  readonly eventType?: string | undefined
+  /** ISO 8601; from inclusive, to exclusive. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly agentId?: string | undefined
+  readonly actionRequestId?: string | undefined
+  /** Text anywhere in the event's type, ids or details; case does not matter. */
+  readonly q?: string | undefined
+}
+
+export type AuditExportRow = {
+  readonly id: number
+  readonly event_type: string
+  readonly org_id: string
+  readonly agent_id: string | null
+  readonly user_id: string | null
+  readonly action_request_id: string | null
+  readonly created_at: Date
+  /** JSON text. */
+  readonly details: string
+  /** Its own, or that of the request it belongs to. */
+  readonly action_type: string | null
+  /** JSON text; its own, or that of the request it belongs to. */
+  readonly resource: string | null
+}
+
+/** At most `limit` events after the one numbered `after`, oldest first. */
+export async function listAuditAfter(
+  q: ScopedQuery,
+  orgId: string,
+  page: { readonly filter: AuditFilter; readonly after: number; readonly limit: number },
+): Promise<readonly AuditExportRow[]> {
+  return listAudit(q, orgId, { ...page, from: page.after, where: 'e.id > $2', order: 'e.id' })
+}
+
+/** At most `limit` events before the one numbered `before`, or the newest ones; newest first. */
+export async function listAuditBefore(
+  q: ScopedQuery,
+  orgId: string,
+  page: { readonly filter: AuditFilter; readonly before: number | null; readonly limit: number },
+): Promise<readonly AuditExportRow[]> {
+  const where = '($2::bigint is null or e.id < $2::bigint)'
+  return listAudit(q, orgId, { ...page, from: page.before, where, order: 'e.id desc' })
+}
+
+async function listAudit(
+  q: ScopedQuery,
+  orgId: string,
+  page: {
+    readonly filter: AuditFilter
+    readonly from: number | null
+    readonly limit: number
+    readonly where: string
+    readonly order: string
+  },
+): Promise<readonly AuditExportRow[]> {
+  const { where, values } = conditions(page.filter)
+  return q.rows<AuditExportRow>(
+    [orgId, page.from, page.limit, ...values],
+    (
+      within,
+    ) => `select e.id, e.event_type, e.org_id, e.agent_id, e.user_id, e.action_request_id, e.created_at,
+       e.details::text as details,
+       coalesce(e.details->>'action_type', requested.details->>'action_type') as action_type,
+       coalesce(e.details->'resource', requested.details->'resource')::text as resource
+     from audit_events e
+     left join lateral (
+       select r.details from audit_events r
+       where r.action_request_id = e.action_request_id and r.event_type = 'action.requested' order by r.id limit 1
+     ) requested on e.action_request_id is not null
+     where e.org_id = $1 and ${[page.where, within.namespace('e.namespace'), ...where].join(' and ')}
+     order by ${page.order} limit $3`,
+  )
+}
+
+function conditions(filter: AuditFilter) {
+  const where: string[] = []
+  const values: unknown[] = []
+  const add = (value: unknown, condition: (place: string) => string) => {
+    if (value === undefined) return
+    values.push(value)
+    where.push(condition(`$${values.length + 3}`))
+  }
+  add(filter.eventType, (p) => `e.event_type = ${p}`)
+  add(filter.from, (p) => `e.created_at >= ${p}::timestamptz`)
+  add(filter.to, (p) => `e.created_at < ${p}::timestamptz`)
+  add(filter.agentId, (p) => `e.agent_id = ${p}`)
+  add(filter.actionRequestId, (p) => `e.action_request_id = ${p}`)
+  const searched = `concat_ws(' ', e.event_type, e.agent_id, e.user_id, e.action_request_id, e.details::text)`
+  add(filter.q, (p) => `position(lower(${p}) in lower(${searched})) > 0`)
+  return { where, values }
+}

@@ -1,0 +1,36 @@
+import { Readable } from 'node:stream'
+import * as z from 'zod'
+import { type Route, route } from '../../http/route.ts'
+import type { AuditExport } from './export.ts'
+import { AuditFilterFields } from '../../http/fields.ts'
+
+/** Both spellings of spec 4.4; `type` and `event_type` are the same. */
+const ExportQuery = z
+  .strictObject(AuditFilterFields)
+  .refine(({ type, event_type }) => type === undefined || event_type === undefined || type === event_type, {
+    path: ['type'],
+    message: 'says something else than event_type: give one of the two',
+  })
+
+export function createAuditRoutes({ auditExport }: { readonly auditExport: AuditExport }): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/audit-export',
+      auth: 'auditevents/get',
+      isNamespaced: true,
+      summary: 'The audit log as CSV, oldest first',
+      query: ExportQuery,
+      produces: 'text/csv',
+      handler: async ({ namespaces, query, raw }) => {
+        const { type, event_type: eventType = type, agent_id: agentId, ...rest } = query
+        const { action_request_id: actionRequestId, ...texts } = rest
+        const lines = auditExport.csv(namespaces, { ...texts, eventType, agentId, actionRequestId })
+        void raw.reply
+          .header('content-type', 'text/csv; charset=utf-8')
+          .header('content-disposition', 'attachment; filename="audit-events.csv"')
+          .send(Readable.from(lines))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,104 @@
+import type { AuditScope } from './reading-store.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+
+export type AuditCount = {
+  /** All events up to here were counted. */
+  readonly upTo: number
+  readonly count: number
+  /** How often retention had been here by then. */
+  readonly purges: number
+  /** Of `count`, how many the database knows already. */
+  readonly stored: number
+}
+
+/** So many more and the database is told: whoever counts next has at most about as many to count. */
+const STORE_EVERY = 10_000
+const MAX_PURGES = 3
+
+/**
+ * Counts on from what was counted before, here or by any process. `settled` ends at events so old that no transaction
+ * which began before them can still commit one with a smaller number: only it may be kept.
+ */
+export async function countAuditEvents(
+  q: Query,
+  scope: AuditScope,
+  known: AuditCount | null,
+): Promise<{ readonly total: number; readonly settled: AuditCount }> {
+  let base = known ?? (await storedCount(q, scope))
+  let counted = await countFrom(q, scope, base)
+  for (let again = 0; counted.purges !== base.purges && again < MAX_PURGES; again++) {
+    base = await storedCount(q, scope)
+    counted = await countFrom(q, scope, base)
+  }
+  const count = base.count + counted.settled
+  const settled = { ...base, upTo: counted.settledTo ?? base.upTo, count, purges: counted.purges }
+  const isNews = totalKey(scope) !== null && count - base.stored >= STORE_EVERY
+  if (isNews) await storeCount(q, scope, settled)
+  return { total: base.count + counted.all, settled: isNews ? { ...settled, stored: count } : settled }
+}
+
+type Counted = {
+  readonly all: number
+  readonly settled: number
+  readonly settledTo: number | null
+  readonly purges: number
+}
+
+async function countFrom(q: Query, scope: AuditScope, { upTo }: AuditCount): Promise<Counted> {
+  const own = ownClause(scope)
+  const { rows } = await q.query<Counted>(
+    `with fresh as (
+       select coalesce(min(id), 9223372036854775807) as id from audit_events
+       where org_id = $1 ${own} and id > $3 and created_at >= now() - interval '5 minutes'
+     )
+     select count(*) as all, count(*) filter (where e.id < fresh.id) as settled,
+       max(e.id) filter (where e.id < fresh.id) as "settledTo", ${PURGES} as purges
+     from audit_events e, fresh where org_id = $1 ${own} and e.id > $3`,
+    [scope.orgId, keyOf(scope), upTo],
+  )
+  return onlyRow(rows)
+}
+
+const PURGES = 'coalesce((select purges from audit_purges where org_id = $1), 0)'
+
+async function storedCount(q: Query, scope: AuditScope): Promise<AuditCount> {
+  const { rows } = await q.query<AuditCount>(
+    `select coalesce(t.up_to, 0) as "upTo", coalesce(t.events, 0) as count, coalesce(t.events, 0) as stored,
+       ${PURGES} as purges
+     from (values (1)) as one left join audit_totals t on t.org_id = $1 and t.agent_id = $2`,
+    [scope.orgId, totalKey(scope)],
+  )
+  return onlyRow(rows)
+}
+
+/** Not when retention has been here since it was counted, and never over a later count. */
+async function storeCount(q: Query, scope: AuditScope, known: AuditCount): Promise<void> {
+  const { orgId } = scope
+  await q.query('insert into audit_purges (org_id, purges) values ($1, 0) on conflict do nothing', [orgId])
+  await q.query(
+    `with held as (select purges from audit_purges where org_id = $1 for share)
+     insert into audit_totals as t (org_id, agent_id, up_to, events)
+     select $1, $2, $3, $4 from held where purges = $5
+     on conflict (org_id, agent_id) do update set up_to = excluded.up_to, events = excluded.events
+       where t.up_to < excluded.up_to`,
+    [orgId, totalKey(scope), known.upTo, known.count, known.purges],
+  )
+}
+
+/** Written out, so that each has its own index. `$2` has to be named in both. */
+export function ownClause({ of }: AuditScope): string {
+  return of === 'all' ? 'and $2::text is null' : `and ${COLUMNS[of]} = $2`
+}
+
+const COLUMNS = { agent: 'agent_id', namespace: 'namespace' } as const
+
+/** `$2` of the clause. */
+export function keyOf(scope: AuditScope): string | null {
+  return scope.of === 'all' ? null : scope.key
+}
+
+/** In `audit_totals`. Null for a namespace, whose total is not stored, because retention takes nothing from it. */
+function totalKey(scope: AuditScope): string | null {
+  return scope.of === 'namespace' ? null : (keyOf(scope) ?? '')
+}

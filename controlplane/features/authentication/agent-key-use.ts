@@ -1,0 +1,72 @@
+import { createSlidingWindow, type SlidingWindow } from '../../../core/state/sliding-window.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { isSameHash, keyPrefix, sha256 } from '../../crypto/tokens.ts'
+import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.ts'
+import type { Db } from '../../db/query.ts'
+import { createBatcher } from '../actions/batcher.ts'
+
+/** One request of an agent: who it is and whether it fits into the window of one minute. */
+export type KeyUse = {
+  readonly agent: Pick<KeyedAgent, 'id' | 'name' | 'capabilities'>
+  readonly isAdmitted: boolean
+  /** Whole seconds, when it is not. */
+  readonly retryAfterS: number
+}
+
+const MAX_TOGETHER = 256
+
+/**
+ * Looks up whose key it is and counts the request. Requests that arrive while another look-up is under way share the
+ * next one; every answer is as the database has it after the request came in. Null: nobody who may act now.
+ */
+export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | null> {
+  const use = createBatcher((shown: readonly ShownKey[]) => useAll(db, shown), {
+    max: MAX_TOGETHER,
+    atOnce: 2,
+  })
+  return (key) => use({ prefix: keyPrefix(key), sha256: sha256(key) })
+}
+
+const MAX_WINDOWS = 1_000
+
+/** Counts requests of agents that the database cannot count, with the same limit but on this replica alone. */
+export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']) => KeyUse {
+  const windows = new Map<string, SlidingWindow>()
+  return (agent) => {
+    const window = windows.get(agent.id) ?? createSlidingWindow(LIMITS.controlPlaneRatePerMinute)
+    if (windows.size >= MAX_WINDOWS && !windows.has(agent.id)) windows.clear()
+    windows.set(agent.id, window)
+    const taken = window.take(nowMs())
+    return { agent, isAdmitted: taken.ok, retryAfterS: taken.ok ? 1 : taken.retryAfterS }
+  }
+}
+
+type Asked = ShownKey & { wanted: number; taken: number }
+
+/** In the order of the requests: of those with one key the first ones are admitted. */
+async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (KeyUse | null)[]> {
+  const asked = new Map<string, Asked>()
+  const keys = shown.map((one) => {
+    const hash = one.sha256.toString('latin1')
+    const known = asked.get(hash) ?? { ...one, wanted: 0, taken: 0 }
+    known.wanted += 1
+    asked.set(hash, known)
+    return known
+  })
+  const agents = await useAgentKeys(db, [...asked.values()], LIMITS.controlPlaneRatePerMinute)
+  const found = new Map([...asked.values()].map((one) => [one, agentOf(agents, one)]))
+  return keys.map((one) => useOf(found.get(one), one))
+}
+
+/** A wrong key that begins like a good one brings the same agent along, uncounted. */
+function agentOf(agents: readonly KeyedAgent[], { sha256: shown }: ShownKey): KeyedAgent | undefined {
+  return agents.find((agent) => agent.admitted !== null && isSameHash(agent.apiKeySha256, shown))
+}
+
+function useOf(agent: KeyedAgent | undefined, asked: Asked): KeyUse | null {
+  if (agent?.admitted == null) return null
+  const { admitted, retryAfterS } = agent
+  const isAdmitted = asked.taken < admitted
+  asked.taken += 1
+  return { agent, isAdmitted, retryAfterS: retryAfterS ?? 1 }
+}

@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { partsOfRight, type Right } from '../../../../core/wire/rights.ts'
+import type { ClusterUser } from './user.ts'
+import type { KubeClient } from './kube-client.ts'
+
+const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+const AccessReviewed = z.object({ status: z.object({ allowed: z.boolean() }) })
+
+/** A user, or a group as such. */
+export type Subject = ClusterUser | { readonly groups: readonly [string] }
+
+/**
+ * Asks RBAC about a right on the resources of `chaperone.dev` in a namespace ('' = in all). Rejects with `not_ready` when the API
+ * server does not answer.
+ */
+export async function reviewAccess(
+  kube: Pick<KubeClient, 'create'>,
+  subject: Subject,
+  { right, namespace }: { readonly right: Right; readonly namespace: string },
+): Promise<boolean> {
+  const resourceAttributes = { group: 'chaperone.dev', ...partsOfRight(right), namespace }
+  const { username, ...rest } = { username: undefined, ...subject }
+  const spec = { user: username, ...rest, resourceAttributes }
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
+  return AccessReviewed.parse(await kube.create(ACCESS_REVIEWS, review)).status.allowed
+}

@@ -1,0 +1,209 @@
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { createSlidingWindow, type SlidingWindow } from '../../../../core/state/sliding-window.ts'
+import { URGENT_MS, withinMs } from '../../../urgent.ts'
+import { networkOf } from '../../sessions/attempts.ts'
+import type { ReviewedPod } from './token-review.ts'
+
+/** One presented token. `hash`: SHA-256, hex. */
+export type PresentedToken = {
+  readonly token: string
+  readonly hash: string
+  /** Epoch milliseconds; null where the token does not say. */
+  readonly expiresAtMs: number | null
+  /**
+   * Of the caller; for one of several users of a shared address, with the port of the connection: `127.0.0.1 port 4711`. Null
+   * for the token of a session, which was reviewed before.
+   */
+  readonly address: string | null
+}
+
+/** `subject`: whose token it is; null for one that the cluster rejects. `ageMs`: since that was reviewed. */
+export type Reviewed<T> = { readonly subject: T | null; readonly ageMs: number }
+
+/**
+ * Reviews of the cluster, cached. Tokens that the cluster vouched for before are reviewed in a lane of their own; all
+ * others are limited by address and in total, so that invented tokens cost the cluster little and evict nothing.
+ */
+export type ReviewedTokens<T = ReviewedPod> = {
+  /** Rejects with `not_ready` when the cluster does not answer, and beyond the limits. */
+  of(presented: PresentedToken, use: ReviewUse): Promise<Reviewed<T>>
+}
+
+export type ReviewUse = {
+  /** A good review counts for so long; 0 = the cluster is asked. */
+  readonly maxAgeMs: number
+  /** Beyond that the last good review counts while the cluster does not answer, until the token expires. */
+  readonly survivesSilence?: boolean
+  /** The answer comes within `URGENT_MS`: a good review that is not older counts when the cluster does not answer by then. */
+  readonly urgentMaxAgeMs?: number
+}
+
+export type ReviewLimits = {
+  /** Tokens of one address, or of one connection of a shared one, that the cluster rejected, per minute; then unknown ones wait. */
+  readonly rejectedPerAddress: number
+  /** Reviews of unknown tokens per minute. */
+  readonly unknownPerMinute: number
+  /** Reviews of unknown tokens at a time. */
+  readonly unknownInFlight: number
+}
+
+const LIMITS: ReviewLimits = { rejectedPerAddress: 20, unknownPerMinute: 6_000, unknownInFlight: 8 }
+const BAD_REVIEW_TTL_MS = 10_000
+const MAX_GOOD = 20_000
+const MAX_BAD = 5_000
+/** Unknown tokens of one address that are reviewed or wait; the others of it wait for their next attempt. */
+const ADDRESS_IN_FLIGHT = 32
+const CONNECTION_IN_FLIGHT = 2
+const MAX_ADDRESSES = 10_000
+/** Unknown tokens that wait for one of the reviews at a time. */
+const MAX_WAITING = 1_000
+
+export function createReviewedTokens<T>(
+  { review }: { readonly review: (token: string) => Promise<T | null> },
+  nowMs: () => number = () => performance.now(),
+  limits: ReviewLimits = LIMITS,
+): ReviewedTokens<T> {
+  const good = new Map<string, { readonly subject: T; readonly atMs: number }>()
+  const bad = new Map<string, number>()
+  const inFlight = new Map<string, Promise<Reviewed<T>>>()
+  const admission = createAdmission(nowMs, limits)
+
+  async function ask({ token, hash, address }: PresentedToken): Promise<Reviewed<T>> {
+    const isKnown = address === null || good.has(hash)
+    const subject = isKnown ? await review(token) : await admission.admit(address, () => review(token))
+    if (subject === null) good.delete(hash)
+    if (subject === null) put(bad, hash, nowMs(), MAX_BAD)
+    else put(good, hash, { subject, atMs: nowMs() }, MAX_GOOD)
+    return { subject, ageMs: 0 }
+  }
+
+  /** Callers with one token share its review. */
+  function shared(presented: PresentedToken): Promise<Reviewed<T>> {
+    const running = inFlight.get(presented.hash)
+    if (running !== undefined) return running
+    const asked = ask(presented).finally(() => inFlight.delete(presented.hash))
+    inFlight.set(presented.hash, asked)
+    return asked
+  }
+
+  async function reviewed(
+    presented: PresentedToken,
+    use: ReviewUse,
+    cached: Reviewed<T> | undefined,
+  ): Promise<Reviewed<T>> {
+    const asked = shared(presented)
+    try {
+      return await (use.urgentMaxAgeMs === undefined ? asked : withinMs(asked, URGENT_MS))
+    } catch (error) {
+      if (cached !== undefined && isUsable(presented, use, cached.ageMs)) return cached
+      throw error
+    }
+  }
+
+  return {
+    async of(presented, use) {
+      const { hash } = presented
+      const rejectedAt = bad.get(hash)
+      if (rejectedAt !== undefined && nowMs() - rejectedAt < BAD_REVIEW_TTL_MS)
+        return { subject: null, ageMs: nowMs() - rejectedAt }
+      const known = good.get(hash)
+      const cached = known && { subject: known.subject, ageMs: nowMs() - known.atMs }
+      if (cached !== undefined && cached.ageMs < use.maxAgeMs) return cached
+      return reviewed(presented, use, cached)
+    },
+  }
+}
+
+/** Whether the last good review of a token counts while the cluster does not answer. */
+function isUsable({ expiresAtMs }: PresentedToken, use: ReviewUse, ageMs: number): boolean {
+  const { survivesSilence = false, urgentMaxAgeMs = Number.NEGATIVE_INFINITY } = use
+  const isUnexpired = expiresAtMs !== null && expiresAtMs > Date.now()
+  return isUnexpired && (survivesSilence || ageMs <= urgentMaxAgeMs)
+}
+
+/** The entry that was put first makes room. */
+function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
+  map.delete(key)
+  for (const oldest of map.keys()) {
+    if (map.size < max) break
+    map.delete(oldest)
+  }
+  map.set(key, value)
+}
+
+/** Limits the reviews of unknown tokens. */
+function createAdmission(nowMs: () => number, limits: ReviewLimits) {
+  const rejected = new Map<string, SlidingWindow>()
+  const blocked = new Map<string, number>()
+  const total = createSlidingWindow(limits.unknownPerMinute)
+  const ofAddress = { inFlight: ADDRESS_IN_FLIGHT, pending: MAX_WAITING, windows: [total] }
+  /** Connections of shared addresses leave half of the reviews to the others. */
+  const shared = createSlidingWindow(Math.ceil(limits.unknownPerMinute / 2))
+  const ofConnection = { inFlight: CONNECTION_IN_FLIGHT, pending: MAX_WAITING / 2, windows: [shared, total] }
+  const byAddress = new Map<string, number>()
+  const waiting: Array<() => void> = []
+  let running = 0
+
+  function refuseBeyondLimits(address: string): void {
+    const blockedUntil = blocked.get(address) ?? 0
+    if (blockedUntil > nowMs()) throw tooMany(Math.ceil((blockedUntil - nowMs()) / 1_000))
+    blocked.delete(address)
+    const bounds = isShared(address) ? ofConnection : ofAddress
+    if (isFull(address, bounds)) throw tooMany(1)
+    for (const window of bounds.windows) takeFrom(window)
+  }
+
+  function isFull(address: string, { inFlight, pending }: typeof ofAddress): boolean {
+    return (byAddress.get(address) ?? 0) >= inFlight || waiting.length >= pending
+  }
+
+  function takeFrom(window: SlidingWindow): void {
+    const taken = window.take(nowMs())
+    if (!taken.ok) throw tooMany(taken.retryAfterS)
+  }
+
+  function countRejected(address: string): void {
+    const window = rejected.get(address) ?? createSlidingWindow(limits.rejectedPerAddress)
+    put(rejected, address, window, MAX_ADDRESSES)
+    const taken = window.take(nowMs())
+    if (!taken.ok) put(blocked, address, nowMs() + taken.retryAfterS * 1_000, MAX_ADDRESSES)
+  }
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= limits.unknownInFlight) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running += 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+
+  return {
+    async admit<T>(from: string, review: () => Promise<T | null>): Promise<T | null> {
+      const address = networkOf(from)
+      refuseBeyondLimits(address)
+      byAddress.set(address, (byAddress.get(address) ?? 0) + 1)
+      try {
+        const subject = await inTurn(review)
+        if (subject === null) countRejected(address)
+        return subject
+      } finally {
+        const left = (byAddress.get(address) ?? 1) - 1
+        if (left === 0) byAddress.delete(address)
+        else byAddress.set(address, left)
+      }
+    },
+  }
+}
+
+function isShared(address: string): boolean {
+  return address.includes(' port ')
+}
+
+function tooMany(retryAfterS: number): ChaperoneError {
+  const detail = 'Too many unknown tokens are presented. Try again in a moment.'
+  return new ChaperoneError('not_ready', { detail, retryAfterS })
+}

@@ -1,0 +1,105 @@
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { Namespaces, Reach, Right } from '../../../../core/wire/rights.ts'
+import type { ClusterUser } from './user.ts'
+import { governedNamespaces } from '../../../db/namespaces.ts'
+import type { Db } from '../../../db/query.ts'
+import { reviewAccess } from './access-review.ts'
+import type { KubeClient } from './kube-client.ts'
+
+/** A review of a right counts for so long: a right that is withdrawn ends within that time, */
+const REVIEW_MS = 10_000
+/** and this for each namespace that was reviewed, which bounds the reviews that one user causes to 50 a second for each right. */
+const REVIEW_MS_PER_NAMESPACE = 20
+const MAX_RIGHTS = 10_000
+/** Reviews in flight: as many as the client has connections, */
+const IN_FLIGHT = 8
+/** of which one user causes so many for each right; the pending ones take turns. */
+const IN_FLIGHT_PER_RIGHT = 4
+const MAX_PENDING = 4_000
+
+export type ClusterRightsDeps = { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> }
+export type ClusterRightsOf = (user: ClusterUser, right: Right, reach: Reach) => Promise<Namespaces>
+type Known = { readonly untilMs: number; readonly namespaces: Promise<Namespaces> }
+
+/**
+ * Where RBAC gives a right: everywhere, or, with the reach `namespaces`, in some of the namespaces with Gateways or agents.
+ * Rejects with `not_ready` when the API server does not answer, and beyond the bound of pending reviews.
+ */
+export function createClusterRights(
+  { db, kube }: ClusterRightsDeps,
+  nowMs: () => number = () => performance.now(),
+): ClusterRightsOf {
+  const known = new Map<string, Known>()
+  const inTurn = createTurns(IN_FLIGHT)
+
+  const isAllowed = (user: ClusterUser, right: Right, namespace: string): Promise<boolean> =>
+    inTurn(() => reviewAccess(kube, user, { right, namespace }))
+
+  async function inNamespaces(
+    user: ClusterUser,
+    right: Right,
+    names: readonly string[],
+  ): Promise<Namespaces> {
+    const found = new Set<string>()
+    const left = names.values()
+    const next = async () => {
+      for (const name of left) if (await isAllowed(user, right, name)) found.add(name)
+    }
+    await Promise.all(Array.from({ length: IN_FLIGHT_PER_RIGHT }, next))
+    return new Set(names.filter((name) => found.has(name)))
+  }
+
+  /** `count`: how many namespaces were reviewed. */
+  async function ask(user: ClusterUser, right: Right, reach: Reach) {
+    if (await isAllowed(user, right, '')) return { namespaces: 'all' as const, count: 0 }
+    const names = reach === 'cluster' ? [] : await governedNamespaces(db)
+    return { namespaces: await inNamespaces(user, right, names), count: names.length }
+  }
+
+  function remember(key: string, entry: Known): void {
+    known.delete(key)
+    const [oldest] = known.keys()
+    if (known.size >= MAX_RIGHTS && oldest !== undefined) known.delete(oldest)
+    known.set(key, entry)
+  }
+
+  return (user, right, reach) => {
+    const key = JSON.stringify([right, reach, user])
+    const cached = known.get(key)
+    if (cached !== undefined && cached.untilMs > nowMs()) return cached.namespaces
+    const atMs = nowMs()
+    const asked = ask(user, right, reach)
+    const namespaces = asked.then((answer) => answer.namespaces)
+    // While it is pending, all requests of the user share it.
+    remember(key, { untilMs: Number.POSITIVE_INFINITY, namespaces })
+    asked.then(
+      ({ count }) =>
+        remember(key, { untilMs: atMs + REVIEW_MS + count * REVIEW_MS_PER_NAMESPACE, namespaces }),
+      () => known.delete(key),
+    )
+    return namespaces
+  }
+}
+
+/** Runs at most `most` at a time, in the order of arrival. */
+function createTurns(most: number) {
+  const pending: Array<() => void> = []
+  let running = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (pending.length >= MAX_PENDING) throw tooMany()
+    if (running >= most) await new Promise<void>((resolve) => pending.push(resolve))
+    else running += 1
+    try {
+      return await work()
+    } finally {
+      const next = pending.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+}
+
+function tooMany(): ChaperoneError {
+  const detail = 'Too many rights of users are being reviewed. Try again in a moment.'
+  return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
+}

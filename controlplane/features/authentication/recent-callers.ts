@@ -1,0 +1,117 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Namespaces, Reach, Right } from '../../../core/wire/rights.ts'
+import { sha256 } from '../../crypto/tokens.ts'
+import type { ClusterCallers, UserPrincipal } from '../../http/auth/authenticate.ts'
+import { URGENT_MS, withinMs } from '../../urgent.ts'
+import { tokenTimes } from '../tokens/times.ts'
+
+export type RecentCallersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
+
+/** Rights of the routes that activate kill switches. */
+const REMEMBERED = ['killswitches/activate', 'killswitches/lift'] as const
+const REACHES = ['cluster', 'namespaces'] as const satisfies readonly Reach[]
+/** How long an answer of the cluster counts while the cluster or the database does not answer. */
+const MEMORY_MS = 12 * 3_600_000
+/** Rights are asked for again, although nobody needs them, when they are older. */
+const RIGHTS_MS = 5 * 60_000
+const MAX_REMEMBERED = 10_000
+const NOWHERE: Namespaces = new Set()
+
+type Remembered = {
+  readonly principal: UserPrincipal
+  readonly rights: ReadonlyMap<string, Namespaces>
+  readonly atMs: number
+}
+/** `expiresAtMs`: of the token, epoch; null where it does not say. */
+type Shown = { readonly key: string; readonly expiresAtMs: number | null }
+type Find = () => Promise<UserPrincipal | undefined>
+
+/**
+ * Remembers the users of a cluster that this replica saw lately, with their rights on kill switches, so that a kill switch
+ * need not wait for the API server or the database: an urgent caller is answered within `URGENT_MS`, if need be as
+ * `unchecked`. Keeps hashes, no tokens. `nowMs` is monotonic.
+ */
+export function withRecentCallers(
+  callers: ClusterCallers,
+  { nowMs = () => performance.now(), patienceMs = URGENT_MS }: RecentCallersOptions = {},
+): ClusterCallers {
+  const recent = new Map<string, Remembered>()
+
+  async function remember({ key }: Shown, principal: UserPrincipal): Promise<UserPrincipal> {
+    // The answer is as old as the question.
+    const atMs = nowMs()
+    const rights = await rightsOf(principal)
+    recent.delete(key)
+    recent.set(key, { principal, rights, atMs })
+    const [oldest] = recent.keys()
+    if (recent.size > MAX_REMEMBERED && oldest !== undefined) recent.delete(oldest)
+    return principal
+  }
+
+  async function found(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
+    const principal = await find()
+    if (principal === undefined) recent.delete(shown.key)
+    return principal
+  }
+
+  /** Checked, with rights that the route finds cached. */
+  async function checked(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
+    const principal = await found(shown, find)
+    return principal && remember(shown, principal)
+  }
+
+  function fromMemory({ key, expiresAtMs }: Shown): UserPrincipal | undefined {
+    const known = recent.get(key)
+    if (known === undefined || nowMs() - known.atMs > MEMORY_MS) return undefined
+    if (expiresAtMs !== null && expiresAtMs <= Date.now()) return undefined
+    const clusterRights = async (right: Right, reach: Reach) =>
+      known.rights.get(`${right} ${reach}`) ?? NOWHERE
+    return { ...known.principal, restriction: 'unchecked', clusterRights }
+  }
+
+  async function usual(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
+    const principal = await found(shown, find)
+    const isNew = nowMs() - (recent.get(shown.key)?.atMs ?? Number.NEGATIVE_INFINITY) > RIGHTS_MS
+    // Without it a user who has only read so far would be unknown to an urgent call.
+    if (principal !== undefined && isNew) remember(shown, principal).catch(() => undefined)
+    return principal
+  }
+
+  async function urgent(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
+    try {
+      return await withinMs(checked(shown, find), patienceMs)
+    } catch (error) {
+      // A negative answer is an answer.
+      if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
+      const known = fromMemory(shown)
+      if (known !== undefined) return known
+      throw error
+    }
+  }
+
+  const of = (shown: Shown, find: Find, isUrgent: boolean) => (isUrgent ? urgent : usual)(shown, find)
+  return {
+    byToken(token, address, isUrgent = false) {
+      const shown = { key: hashOf(token), expiresAtMs: tokenTimes(token).expiresAtMs }
+      return of(shown, () => callers.byToken(token, address), isUrgent)
+    },
+    byCertificate(subject, isUrgent = false) {
+      const shown = { key: hashOf(JSON.stringify(subject)), expiresAtMs: null }
+      return of(shown, () => callers.byCertificate(subject), isUrgent)
+    },
+  }
+}
+
+async function rightsOf({ clusterRights }: UserPrincipal): Promise<ReadonlyMap<string, Namespaces>> {
+  const asked = REMEMBERED.flatMap((right) => REACHES.map((reach) => ({ right, reach })))
+  const answers = await Promise.all(
+    asked.map(async ({ right, reach }) => {
+      return [`${right} ${reach}`, (await clusterRights?.(right, reach)) ?? NOWHERE] as const
+    }),
+  )
+  return new Map(answers)
+}
+
+function hashOf(text: string): string {
+  return sha256(text).toString('hex')
+}

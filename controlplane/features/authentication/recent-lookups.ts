@@ -1,0 +1,109 @@
+import { sha256 } from '../../crypto/tokens.ts'
+import { SESSION_LIFE } from '../sessions/store.ts'
+import { URGENT_MS, withinMs } from '../../urgent.ts'
+import { networkOf } from '../sessions/attempts.ts'
+
+/**
+ * Who is behind each of these secrets, as the database has it. Secrets of nobody who may act now are left out. `turn`: look-ups
+ * of one name wait for each other before they keep others waiting.
+ */
+export type Lookup<T> = (secrets: readonly string[], turn: string) => Promise<ReadonlyMap<string, T>>
+
+export type Answers<T> = {
+  readonly found: ReadonlyMap<string, T>
+  /** False when the database did not answer: this is what it said last, and a secret may have been revoked since. */
+  readonly isChecked: boolean
+}
+
+/**
+ * Asks the database. Rejects when it cannot be asked. `isUrgent`: when the database does not answer within `URGENT_MS`, answers
+ * from memory, or rejects with `not_ready` where it has none.
+ */
+export type RecentAnswers<T> = {
+  (
+    secrets: readonly string[],
+    isUrgent: boolean,
+    /** Of the caller. */
+    address?: string,
+  ): Promise<Answers<T>>
+  /** Remembers values that the database has for secrets of which it knows the SHA-256. Newer answers stay. */
+  remember(read: readonly Preloaded<T>[]): void
+}
+
+/** `ageMs`: how old the answer is. */
+export type Preloaded<T> = { readonly sha256: Uint8Array; readonly value: T; readonly ageMs: number }
+
+export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
+
+/** How long an answer counts without being checked again: as long as a session that is not used. */
+const MEMORY_MS = SESSION_LIFE.idleHours * 3_600_000
+const MAX_REMEMBERED = 10_000
+
+/**
+ * Remembers who was behind the secrets that this replica saw lately, so that a kill switch and its acknowledgement need
+ * not wait for the database. Keeps hashes, no secrets. `nowMs` is monotonic.
+ */
+export function createRecentAnswers<T>(
+  lookup: Lookup<T>,
+  { nowMs = () => performance.now(), patienceMs = URGENT_MS }: RecentAnswersOptions = {},
+): RecentAnswers<T> {
+  const recent = new Map<string, { readonly value: T; readonly atMs: number }>()
+
+  /** Who was known lately has a turn of their own; all others have that of their network. */
+  function turnOf(secrets: readonly string[], address: string): string {
+    const known = secrets.map(keyOf).find((key) => recent.has(key))
+    return known === undefined ? `network ${networkOf(address)}` : `known ${known}`
+  }
+
+  async function read(secrets: readonly string[], address: string): Promise<Answers<T>> {
+    // The answer is as old as the question.
+    const atMs = nowMs()
+    const found = await lookup(secrets, turnOf(secrets, address))
+    for (const secret of secrets) recent.delete(keyOf(secret))
+    for (const [secret, value] of found) recent.set(keyOf(secret), { value, atMs })
+    limit()
+    return { found, isChecked: true }
+  }
+
+  function limit(): void {
+    for (const key of recent.keys()) {
+      if (recent.size <= MAX_REMEMBERED) break
+      recent.delete(key)
+    }
+  }
+
+  function remembered(secrets: readonly string[]): ReadonlyMap<string, T> {
+    const found = new Map<string, T>()
+    for (const secret of secrets) {
+      const known = recent.get(keyOf(secret))
+      if (known !== undefined && nowMs() - known.atMs <= MEMORY_MS) found.set(secret, known.value)
+    }
+    return found
+  }
+
+  function remember(preloaded: readonly Preloaded<T>[]): void {
+    for (const { sha256: hash, value, ageMs } of preloaded) {
+      const key = Buffer.from(hash).toString('hex')
+      const atMs = nowMs() - ageMs
+      if ((recent.get(key)?.atMs ?? Number.NEGATIVE_INFINITY) < atMs) recent.set(key, { value, atMs })
+    }
+    limit()
+  }
+
+  const ask = async (secrets: readonly string[], isUrgent: boolean, address = ''): Promise<Answers<T>> => {
+    const reading = read(secrets, address)
+    if (!isUrgent) return reading
+    try {
+      return await withinMs(reading, patienceMs)
+    } catch (error) {
+      const found = remembered(secrets)
+      if (found.size > 0) return { found, isChecked: false }
+      throw error
+    }
+  }
+  return Object.assign(ask, { remember })
+}
+
+function keyOf(secret: string): string {
+  return sha256(secret).toString('hex')
+}

@@ -1,0 +1,171 @@
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
+import type { AgentPrincipal, Identify, UserPrincipal } from '../../http/auth/authenticate.ts'
+import type { VouchFor } from '../oidc/confirmation.ts'
+import { findGatewayByTokenHash } from '../gateways/store.ts'
+import type { Db } from '../../db/query.ts'
+import { listSessionsInForce, type SessionUser, useSessions } from '../sessions/store.ts'
+import { findUserKeys, touchUserKey } from '../users/approver-key-store.ts'
+import { URGENT_MS, unlessLate } from '../../urgent.ts'
+import { createAgentKeyUse, createUncheckedUse, type KeyUse } from './agent-key-use.ts'
+import { createDeadline } from '../kill-switch/deadline.ts'
+import { inLanes } from './lookup-lanes.ts'
+import { createProcessOwners } from '../gateways/process-owners.ts'
+import { rateLimited } from './rate-limited.ts'
+import { createRecentAnswers, type Lookup } from './recent-lookups.ts'
+
+export type Identities = Identify & {
+  /** Reads the sessions in force, for urgent calls of users whom this replica has not seen. Rejects as the database does. */
+  preloadSessions(): Promise<void>
+}
+
+const MAX_PRELOADED = 5_000
+
+/** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
+export function createIdentities({
+  db,
+  podToken,
+  operatorToken,
+  clusterCallers,
+  vouchFor,
+}: { readonly db: Db; readonly vouchFor: VouchFor } & Required<
+  Pick<Identify, 'podToken' | 'operatorToken' | 'clusterCallers'>
+>): Identities {
+  const useUnchecked = createUncheckedUse(() => performance.now())
+  const sessions = createRecentAnswers(inLanes(sessionLookup(db)))
+  const agentKeys = createRecentAnswers(single(createAgentKeyUse(db)))
+  const approverKeys = createRecentAnswers(inLanes(single(approverKeyLookup(db))))
+  const gatewayTokens = createRecentAnswers(inLanes(single(gatewayLookup(db))))
+  /** The principal of a session that the provider was asked about where it had to be. */
+  const vouchedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
+    const asked = vouchFor(row)
+    const vouched = await (shown.isUrgent ? unlessLate(asked, shown.remainingMs()) : asked)
+    if (vouched === 'ended') return undefined
+    if (vouched === null) return unchecked(sessionPrincipal([id, row], shown))
+    const now = vouched === 'changed' ? (await sessions([id], false)).found.get(id) : row
+    return now && sessionPrincipal([id, now], shown)
+  }
+  return {
+    async preloadSessions() {
+      const rows = await listSessionsInForce(db, MAX_PRELOADED)
+      sessions.remember(
+        rows.map(({ idleS, ...value }) => ({ sha256: value.idHash, value, ageMs: idleS * 1_000 })),
+      )
+    },
+    async session(ids, pageSecret, isUrgent, address) {
+      const shown = { pageSecret, isUrgent, remainingMs: createDeadline(URGENT_MS).remainingMs }
+      const { found, isChecked } = await sessions(ids, isUrgent, address)
+      const chosen = chooseSession([...found], pageSecret)
+      if (chosen === undefined) return undefined
+      return isChecked ? vouchedSession(chosen, shown) : unchecked(sessionPrincipal(chosen, shown))
+    },
+    async approverKey(key, address) {
+      const find = async () => (await approverKeys([key], false, address)).found.get(key)
+      const known = await find()
+      const vouched = known === undefined ? 'ended' : await vouchFor(known)
+      const user = vouched === 'changed' ? await find() : known
+      if (user === undefined || vouched === 'ended') return undefined
+      await touchUserKey(db, user.keyId)
+      return userPrincipal(user, 'approver_key')
+    },
+    async agentKey(key, isUrgent) {
+      const { found, isChecked } = await agentKeys([key], isUrgent)
+      const known = found.get(key)
+      if (known === undefined) return undefined
+      const use = isChecked ? known : useUnchecked(known.agent)
+      if (!use.isAdmitted) throw rateLimited(use.retryAfterS)
+      return isChecked ? agentPrincipal(use) : unchecked(agentPrincipal(use))
+    },
+    podToken,
+    operatorToken,
+    clusterCallers,
+    ownProcesses: createProcessOwners(db),
+    async gatewayToken(token, isUrgent, address) {
+      const { found, isChecked } = await gatewayTokens([token], isUrgent, address)
+      const gateway = found.get(token)
+      return gateway === undefined || isChecked ? gateway : unchecked(gateway)
+    },
+  }
+}
+
+function sessionLookup(db: Db): Lookup<SessionUser> {
+  return async (ids) => {
+    const byHash = new Map(ids.map((id) => [sha256(id).toString('hex'), id]))
+    const rows = await useSessions(db, ids.map(sha256))
+    return new Map(rows.map((row) => [byHash.get(row.idHash.toString('hex')) ?? '', row]))
+  }
+}
+
+function approverKeyLookup(db: Db) {
+  return async (key: string) =>
+    (await findUserKeys(db, keyPrefix(key))).find((candidate) => matchesHash(key, candidate.sha256))
+}
+
+function gatewayLookup(db: Db) {
+  return async (token: string) => {
+    const row = await findGatewayByTokenHash(db, sha256(token))
+    return row && { id: row.id, name: row.name }
+  }
+}
+
+function single<T>(find: (secret: string) => Promise<T | null | undefined>): Lookup<T> {
+  return async ([secret = '']) => {
+    const found = await find(secret)
+    return new Map(found == null ? [] : [[secret, found]])
+  }
+}
+
+const RANKS = ['viewer', 'member', 'admin', 'owner']
+
+type KnownSession = readonly [id: string, row: SessionUser]
+
+/**
+ * The session that the page's secret is of, else the one with the highest role, else the oldest: a cookie that a server on
+ * another port planted takes nothing from the user.
+ */
+function chooseSession(sessions: readonly KnownSession[], pageSecret: string | undefined) {
+  const own = sessions.find(([, row]) => isPageOf(row, pageSecret))
+  const [first] = sessions.toSorted(([, a], [, b]) => RANKS.indexOf(b.role) - RANKS.indexOf(a.role))
+  return own ?? first
+}
+
+function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefined): boolean {
+  return pageSecret !== undefined && matchesHash(pageSecret, pageSecretHash)
+}
+
+type ShownSession = {
+  readonly pageSecret: string | undefined
+  readonly isUrgent: boolean
+  /** Until an urgent request has to be answered. */
+  readonly remainingMs: () => number
+}
+
+function unchecked<T extends object>(found: T): T & { readonly restriction: 'unchecked' } {
+  return { ...found, restriction: 'unchecked' }
+}
+
+function sessionPrincipal([id, row]: KnownSession, { pageSecret }: ShownSession): UserPrincipal {
+  const isPage = row.pageSecretHash !== null
+  const found = { ...userPrincipal(row, 'session'), session: { id, isPage } }
+  return isPage && !isPageOf(row, pageSecret) ? { ...found, restriction: 'page_secret' } : found
+}
+
+type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
+
+/** The user by their stored roles. */
+export function userPrincipal(user: User, via: UserPrincipal['via']): UserPrincipal {
+  const { id: userId, email, role, groups } = user
+  const found = { kind: 'user', userId, email, role, groups, via } as const
+  if (user.namespaces === null) return { ...found, namespaces: 'all' }
+  const roleNamespaces = new Set(user.namespaces)
+  const lowerRoles = user.lowerRoles.map((entry) => ({ role: entry.role, namespaces: reachOf(entry) }))
+  return { ...found, namespaces: roleNamespaces, roleNamespaces, lowerRoles }
+}
+
+function reachOf({ namespaces }: Pick<User, 'namespaces'>): Namespaces {
+  return namespaces === null ? 'all' : new Set(namespaces)
+}
+
+function agentPrincipal({ agent: { id, name, capabilities } }: KeyUse): AgentPrincipal {
+  return { kind: 'agent', agentId: id, name, capabilities }
+}

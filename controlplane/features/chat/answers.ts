@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { unstorableIn } from '../../../core/storable.ts'
+import { namespacesOf, roleWithin } from '../../http/auth/rights.ts'
+import type { VouchFor } from '../oidc/confirmation.ts'
+import type { Approvals } from '../approvals/service.ts'
+import { userPrincipal } from '../authentication/service.ts'
+import { newEventId } from '../notifications/service.ts'
+import type { Settings } from '../settings/service.ts'
+import { appendAudit, systemActor } from '../audit/store.ts'
+import { admitCallback, type CardRow, CHAT_LANE, findCard, spendNonce } from './message-store.ts'
+import { insertMessage } from '../notifications/store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { findIdentityOf, identityState } from '../oidc/identity-store.ts'
+import { findUserByEmail, getUser, type UserRow } from '../users/store.ts'
+import { unlessLate } from '../../urgent.ts'
+import { type CheckedCard, checkCard } from './card-check.ts'
+import type { ChatApi } from './api.ts'
+import { type Click, isSigned, type RawCallback, readClick } from './callback.ts'
+import { escaped } from './message.ts'
+
+export type ChatAnswersDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly settings: Pick<Settings, 'read'>
+  readonly approvals: Pick<Approvals, 'respond'>
+  readonly api: ChatApi
+  readonly vouchFor: VouchFor
+}
+
+/** `ok` with the approval's status, or what the person who clicked was told. */
+export type ChatAnswer =
+  | { readonly ok: true; readonly id?: string; readonly approval_status?: string }
+  | { readonly ok: false; readonly error: string; readonly message: string }
+
+export type ChatAnswers = {
+  /**
+   * Answers an approval for whoever clicked. Throws `unauthorized` for what the provider did not sign, signed too long
+   * ago or sent before, and `not_ready` when the provider cannot say who clicked, or the identity provider does not answer:
+   * nothing was answered then.
+   */
+  answer(callback: RawCallback): Promise<ChatAnswer>
+}
+
+const WINDOW_S = 300
+/** The provider waits three seconds for our answer. */
+const WHO_MS = 2_000
+/** The identity provider is asked on after that: the next click finds the answer. */
+const VOUCH_MS = 900
+
+export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
+  return {
+    async answer(callback) {
+      await verify(deps, callback)
+      const click = readClick(callback.body)
+      return click === null ? { ok: true } : answerClick(deps, click)
+    },
+  }
+}
+
+async function answerClick(deps: ChatAnswersDeps, click: Click): Promise<ChatAnswer> {
+  const card = click.place === null ? undefined : await findCard(deps.db, deps.orgId, click.place)
+  try {
+    return await respond(deps, click, checkCard(click, card))
+  } catch (error) {
+    if (!(error instanceof ChaperoneError) || error.status >= 500) throw error
+    await noteRefused(deps, { click, card, error })
+    return { ok: false, error: error.options.error ?? error.code, message: error.message }
+  }
+}
+
+async function verify({ db, settings }: ChatAnswersDeps, callback: RawCallback): Promise<void> {
+  const { timestamp, signature } = callback
+  if (!/^\d{1,12}$/.test(timestamp) || !/^v0=[0-9a-f]{64}$/.test(signature)) throw refused('is not signed')
+  const secret = await settings.read('chat_signing_secret')
+  if (secret === null || !isSigned(callback, secret)) {
+    throw refused('is not signed with the secret in the setting chat_signing_secret')
+  }
+  const digest = createHash('sha256').update(signature).digest()
+  const admitted = await admitCallback(db, { digest, timestamp: Number(timestamp), windowS: WINDOW_S })
+  if (admitted === 'late') throw refused('was signed more than five minutes ago, or in the future')
+  if (admitted === 'replayed') throw refused('was received before')
+}
+
+async function respond(
+  deps: ChatAnswersDeps,
+  click: Click,
+  { approvalId, nonceSha256 }: CheckedCard,
+): Promise<ChatAnswer> {
+  const user = userPrincipal(await userOf(deps, click), 'session')
+  const { userId, email, groups } = user
+  const namespaces = await namespacesOf(user, 'approvals/answer', 'namespaces')
+  const role = roleWithin(user, namespaces)
+  const { id, status } = await deps.approvals.respond({
+    id: approvalId,
+    kinds: ['action', 'hold'],
+    approved: click.approved,
+    note: null,
+    by: { kind: 'user', userId, email, role, groups, namespaces },
+    via: 'chat',
+    within: async (q) => {
+      if (nonceSha256 !== null && (await spendNonce(q, approvalId, nonceSha256))) return
+      throw new ChaperoneError('conflict', {
+        detail: 'Another click on this card was faster: look at it again',
+      })
+    },
+  })
+  return { ok: true, id, approval_status: status }
+}
+
+const Who = z.object({
+  team_id: z.string().optional(),
+  deleted: z.boolean().optional(),
+  is_bot: z.boolean().optional(),
+  is_stranger: z.boolean().optional(),
+  is_email_confirmed: z.boolean().optional(),
+  enterprise_user: z.object({ teams: z.array(z.string()).optional() }).optional(),
+  profile: z.object({ email: z.string().optional() }),
+})
+
+/** The user whose verified address is that of whoever clicked. Throws `forbidden` when that is nobody who may answer. */
+async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
+  const email = await emailOf(deps, click)
+  const user = email === null ? undefined : await findUserByEmail(deps.db, email)
+  if (user?.status !== 'active') {
+    throw new ChaperoneError('forbidden', {
+      detail:
+        'Your chat account has no verified e-mail address of an active Chaperone user: ask an admin for an invitation to that address',
+    })
+  }
+  const now = await vouchedUser(deps, user)
+  await refuseUnverified(deps, now)
+  if (now.role !== 'viewer') return now
+  throw new ChaperoneError('forbidden', {
+    detail: 'Answering needs the role member, yours is viewer: ask an owner or admin to change it',
+  })
+}
+
+/** The user as a session would be: with the groups that the identity provider confirmed within the last five minutes. */
+async function vouchedUser({ db, vouchFor }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {
+  const asked = vouchFor({ id: user.id, identity: await identityState(db, user.id) })
+  const vouched = await unlessLate(asked, VOUCH_MS)
+  if (vouched === null) {
+    const detail = 'The identity provider does not answer: nothing was answered, click again in a moment'
+    throw new ChaperoneError('not_ready', { detail, retryAfterS: 2 })
+  }
+  const now = vouched === 'changed' ? await getUser(db, user.id) : user
+  if (vouched !== 'ended' && now?.status === 'active') return now
+  throw new ChaperoneError('forbidden', {
+    detail: 'Nobody vouches for your account any more: sign in to the dashboard, then click again',
+  })
+}
+
+/** The address leads to the user, and the provider may let its users choose theirs. */
+async function refuseUnverified({ db }: ChatAnswersDeps, { id, email }: UserRow): Promise<void> {
+  if ((await findIdentityOf(db, id))?.isEmailVerified !== false) return
+  throw new ChaperoneError('forbidden', {
+    detail: `The identity provider does not state that ${email} is verified (email_verified): answer in the dashboard.`,
+  })
+}
+
+async function emailOf({ settings, api }: ChatAnswersDeps, click: Click): Promise<string | null> {
+  const token = await settings.read('chat_bot_token')
+  if (token === null) throw unknownClicker('the setting chat_bot_token is empty')
+  const call = { token, signal: AbortSignal.timeout(WHO_MS) }
+  const reply = await api('users.info', { user: click.chatUser }, call).catch((cause: unknown) => {
+    throw unknownClicker('it could not be reached', cause)
+  })
+  if (!reply.ok && reply.error === 'user_not_found') return null
+  if (!reply.ok) throw unknownClicker(`it answered ${reply.error}`)
+  const who = Who.safeParse(reply.body['user'])
+  if (unstorableIn(who.data) !== null) return null
+  return who.success && isTrusted(who.data, click.team) ? (who.data.profile.email ?? null) : null
+}
+
+/** People of other workspaces say about themselves what their own workspace lets them. */
+function isTrusted(who: z.infer<typeof Who>, team: string | null): boolean {
+  if (who.deleted || who.is_bot || who.is_stranger || who.is_email_confirmed === false) return false
+  if (team === null || who.team_id === undefined) return true
+  return who.team_id === team || who.enterprise_user?.teams?.includes(team) === true
+}
+
+type Refused = {
+  readonly click: Click
+  readonly card: CardRow | undefined
+  readonly error: ChaperoneError
+}
+
+/** Says why to the user who clicked, and to nobody else; what that user may not do is in the audit log. */
+async function noteRefused({ db, orgId }: ChatAnswersDeps, { click, card, error }: Refused): Promise<void> {
+  const { channel, chatUser, team, place } = click
+  const approvalId = card?.approvalId ?? null
+  await db.tx(async (q) => {
+    if (channel !== null) await tell(q, { orgId, channel, chatUser, approvalId, text: error.message })
+    if (error.code !== 'forbidden') return
+    await appendAudit(q, {
+      ...{ orgId, actor: systemActor('chat'), eventType: 'approval.refused', agentId: card?.agentId ?? null },
+      actionRequestId: card?.actId ?? null,
+      details: {
+        ...{ via: 'chat', why: error.message, approval_id: approvalId, chat_user: chatUser },
+        ...{ team, channel, message_ts: place?.ts ?? null, approved: click.approved },
+      },
+    })
+  })
+}
+
+type Telling = {
+  readonly orgId: string
+  readonly channel: string
+  readonly chatUser: string
+  readonly approvalId: string | null
+  readonly text: string
+}
+
+function tell(q: Query, { orgId, channel, chatUser, approvalId, text }: Telling): Promise<void> {
+  const eventId = newEventId()
+  return insertMessage(q, {
+    ...{ eventId, orgId, kind: 'chat_tell' as const, orderKey: eventId, lane: CHAT_LANE, url: null },
+    event: 'approval.refused',
+    subjectId: approvalId ?? 'none',
+    payload: { channel, user: chatUser, text: escaped(text), parse: 'none' },
+  })
+}
+
+function refused(why: string): ChaperoneError {
+  return new ChaperoneError('unauthorized', { detail: `This callback ${why}` })
+}
+
+function unknownClicker(why: string, cause?: unknown): ChaperoneError {
+  const detail = `The chat provider did not say who clicked (${why}): nothing was answered, click again`
+  return new ChaperoneError('not_ready', { detail, retryAfterS: 2, cause })
+}

@@ -1,0 +1,28 @@
+import * as z from 'zod'
+import type { IdentifyBot } from './bot.ts'
+import type { BotIdentity } from './bot-store.ts'
+import type { ChatApi } from './api.ts'
+
+/** Somebody waits for the answer of the route that asks. */
+const TIMEOUT_MS = 2_000
+
+const Identity = z
+  .object({ team_id: z.string().nullish(), bot_id: z.string().nullish(), user_id: z.string().nullish() })
+  .transform(({ team_id, bot_id, user_id }): BotIdentity => {
+    return { teamId: team_id ?? null, botId: bot_id ?? null, userId: user_id ?? null }
+  })
+const NOBODY: BotIdentity = { teamId: null, botId: null, userId: null }
+/** Answers that stay so for a token. */
+const REFUSED: ReadonlySet<string> = new Set(['invalid_auth', 'token_revoked', 'account_inactive'])
+
+/** Whose bot a token is, by `auth.test`. A token that the provider refuses is nobody's. */
+export function createBotIdentity(api: ChatApi): IdentifyBot {
+  return async (token) => {
+    if (/[^\x21-\x7e]/.test(token)) return NOBODY
+    const call = { token, signal: AbortSignal.timeout(TIMEOUT_MS) }
+    const reply = await api('auth.test', {}, call).catch(() => null)
+    if (reply === null) return null
+    if (!reply.ok) return REFUSED.has(reply.error) ? NOBODY : null
+    return Identity.safeParse(reply.body).data ?? null
+  }
+}

@@ -1,0 +1,54 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { isSameHash, matchesHash, sha256 } from '../../crypto/tokens.ts'
+import type { CardRow } from './message-store.ts'
+import { contentHash } from './card-content.ts'
+import type { Click } from './callback.ts'
+import { APPROVE, DENY } from './message.ts'
+
+/** A click on our own card as it was posted. `nonceSha256` null: the approval has ended, and nothing can be answered. */
+export type CheckedCard = { readonly approvalId: string; readonly nonceSha256: Buffer | null }
+
+/**
+ * Refuses a click that is not on our own card as it stands in the chat: another message, channel or workspace, another
+ * value of the button, a value that was used, a message that somebody changed. Throws `forbidden`.
+ */
+export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
+  if (row === undefined || click.place === null) throw refused('this message is not an approval card')
+  const { approvalId, team, nonceSha256 } = row
+  if (team !== null && click.team !== null && click.team !== team) {
+    throw refused('the card belongs to another workspace')
+  }
+  if (row.hasEnded) return { approvalId, nonceSha256: null }
+  if (nonceSha256 === null)
+    throw refused('the card is being updated after another answer; click again in a moment')
+  if (!matchesHash(click.nonce, nonceSha256)) throw refused('the button is not the one of the current card')
+  const isUnchanged = row.contentSha256 !== null && isSameHash(contentHash(click.message), row.contentSha256)
+  if (!isUnchanged || !bears(click)) throw refused('the card was changed after it was posted')
+  return { approvalId, nonceSha256: sha256(click.nonce) }
+}
+
+/** Whether the message has the button that was clicked. */
+function bears({ message, nonce, approved }: Click): boolean {
+  const blocks: unknown = message['blocks']
+  const elements = (Array.isArray(blocks) ? blocks : []).flatMap((block: unknown) =>
+    listOf(block, 'elements'),
+  )
+  const actionId = approved ? APPROVE : DENY
+  return elements.some((each) => textOf(each, 'action_id') === actionId && textOf(each, 'value') === nonce)
+}
+
+function listOf(value: unknown, key: string): readonly unknown[] {
+  const list: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : null
+  return Array.isArray(list) ? list : []
+}
+
+function textOf(value: unknown, key: string): string | null {
+  const text: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : null
+  return typeof text === 'string' ? text : null
+}
+
+function refused(why: string): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `Nothing was answered: ${why}. Answer on the card in the approvals channel, or in the dashboard.`,
+  })
+}

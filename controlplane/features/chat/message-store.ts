@@ -1,0 +1,135 @@
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+
+/** Everything to the chat provider shares one lane: it limits its callers as one. */
+export const CHAT_LANE = 'chat'
+
+export type ChatMessageRow = { readonly channel: string; readonly ts: string }
+
+/** What makes a message our own card: hashes of its nonce and of its content as the provider stores it. */
+export type CardPrint = {
+  /** The workspace that the message is in; null when the provider did not name it. */
+  readonly team: string | null
+  readonly nonceSha256: Buffer
+  readonly contentSha256: Buffer
+}
+
+/** The card at a place in the chat. Hashes are null once an answer was accepted, until the card is drawn anew. */
+export type CardRow = {
+  readonly approvalId: string
+  readonly actId: string | null
+  readonly agentId: string | null
+  readonly team: string | null
+  readonly nonceSha256: Buffer | null
+  readonly contentSha256: Buffer | null
+  /** Answered, cancelled or out of time: it stays so. */
+  readonly hasEnded: boolean
+}
+
+/**
+ * Queues what the chat has to show: approvals that opened, cards whose nonce was used while the approval is pending,
+ * and outcomes. Reads the approvals themselves, so that nothing depends on who opened or answered them and where. Does
+ * nothing until chat is set up. A refresh that failed for good is not tried again.
+ */
+export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
+  await q.query(
+    `insert into outbox (event_id, org_id, kind, order_key, lane, event, subject_id)
+     select 'ntf_' || replace(gen_random_uuid()::text, '-', ''), due.org_id, due.kind, due.id, $2, due.event, due.id
+     from (
+       select a.id, a.org_id, 'chat_post' as kind, 'approval.opened' as event from approvals a
+       where a.org_id = $1 and a.status = 'pending' and a.expires_at > clock_timestamp()
+       union all
+       select a.id, a.org_id, 'chat_update',
+         case when a.status = 'pending' then 'approval.answered' else 'approval.ended' end
+       from chat_messages m join approvals a on a.id = m.approval_id
+       where a.org_id = $1 and m.closed_at is null and m.created_at > clock_timestamp() - interval '7 days'
+         and (a.status <> 'pending' or m.nonce_sha256 is null and a.expires_at > clock_timestamp())) due
+     where not exists (select 1 from outbox o where o.kind = due.kind and o.subject_id = due.id
+         and o.kind in ('chat_post', 'chat_update') and o.event = due.event
+         and (o.event <> 'approval.answered' or o.state <> 'delivered'))
+       and (select count(*) from settings where org_id = $1 and key in ('chat_bot_token', 'chat_channel_id')) = 2
+     on conflict do nothing`,
+    [orgId, CHAT_LANE],
+  )
+}
+
+export async function insertChatMessage(
+  q: Query,
+  approvalId: string,
+  row: ChatMessageRow & CardPrint,
+): Promise<void> {
+  await q.query(
+    `insert into chat_messages (approval_id, channel, ts, team, nonce_sha256, content_sha256)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (approval_id) do update set channel = excluded.channel, ts = excluded.ts, team = excluded.team,
+       nonce_sha256 = excluded.nonce_sha256, content_sha256 = excluded.content_sha256, closed_at = null`,
+    [approvalId, row.channel, row.ts, row.team, row.nonceSha256, row.contentSha256],
+  )
+}
+
+/** After the card was drawn anew at its place. */
+export async function renewChatMessage(q: Query, approvalId: string, print: CardPrint): Promise<void> {
+  await q.query(
+    `update chat_messages set team = coalesce($2, team), nonce_sha256 = $3, content_sha256 = $4
+     where approval_id = $1`,
+    [approvalId, print.team, print.nonceSha256, print.contentSha256],
+  )
+}
+
+export async function getChatMessage(q: Query, approvalId: string): Promise<ChatMessageRow | undefined> {
+  const { rows } = await q.query<ChatMessageRow>(
+    'select channel, ts from chat_messages where approval_id = $1',
+    [approvalId],
+  )
+  return rows[0]
+}
+
+export async function findCard(q: Query, orgId: string, place: ChatMessageRow): Promise<CardRow | undefined> {
+  const { rows } = await q.query<CardRow>(
+    `select m.approval_id as "approvalId", a.act_id as "actId", m.team, m.nonce_sha256 as "nonceSha256",
+       m.content_sha256 as "contentSha256", (select g.id from agents g where g.org_id = a.org_id and g.name = a.agent
+         and g.status <> 'revoked') as "agentId",
+       a.status <> 'pending' or a.expires_at <= clock_timestamp() as "hasEnded"
+     from chat_messages m join approvals a on a.id = m.approval_id
+     where a.org_id = $1 and m.channel = $2 and m.ts = $3`,
+    [orgId, place.channel, place.ts],
+  )
+  return rows[0]
+}
+
+/** True for one answer per nonce, in the transaction of that answer. */
+export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buffer): Promise<boolean> {
+  const { rowCount } = await q.query(
+    'update chat_messages set nonce_sha256 = null where approval_id = $1 and nonce_sha256 = $2',
+    [approvalId, nonceSha256],
+  )
+  return rowCount === 1
+}
+
+/** The card no longer shows the state of its approval: it answers nothing until it is drawn anew. */
+export async function outdateCard(q: Query, approvalId: string): Promise<void> {
+  await q.query('update chat_messages set nonce_sha256 = null where approval_id = $1', [approvalId])
+}
+
+export async function closeChatMessage(q: Query, approvalId: string): Promise<void> {
+  await q.query('update chat_messages set closed_at = clock_timestamp() where approval_id = $1', [approvalId])
+}
+
+/**
+ * Whether a callback that was signed at `timestamp` (seconds) may be looked at: within the window by the database's
+ * clock, and never seen before on any replica.
+ */
+export async function admitCallback(
+  q: Query,
+  callback: { readonly digest: Buffer; readonly timestamp: number; readonly windowS: number },
+): Promise<'fresh' | 'late' | 'replayed'> {
+  const { rows } = await q.query<{ isFresh: boolean; isNew: boolean }>(
+    `with time as (select abs(extract(epoch from clock_timestamp()) - $2::float8) <= $3::float8 as ok),
+     seen as (insert into chat_callbacks (digest) select $1 from time where ok on conflict do nothing returning 1)
+     select ok as "isFresh", exists (select 1 from seen) as "isNew" from time`,
+    [callback.digest, callback.timestamp, callback.windowS],
+  )
+  const { isFresh, isNew } = onlyRow(rows)
+  if (!isFresh) return 'late'
+  return isNew ? 'fresh' : 'replayed'
+}

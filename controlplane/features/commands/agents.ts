@@ -1,0 +1,128 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { AgentDeregister, AgentRegister } from '../../../core/wire/internal.ts'
+import { newId } from '../../crypto/ids.ts'
+import { isAgentKeyForm, keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
+import { gatewayActor } from '../../events.ts'
+import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../agents/store.ts'
+import { appendAudit } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { mayName } from '../gateways/agent-store.ts'
+import type { Query } from '../../db/query.ts'
+import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './context.ts'
+
+export function createAgentCommands(
+  deps: CommandDeps,
+): Record<'agents.register' | 'agents.deregister', CommandHandler> {
+  return {
+    'agents.register': async (gateway, input) => {
+      const request = parsed(AgentRegister, input)
+      const row = await deps.db.tx((q) => register(q, deps.orgId, gateway, request))
+      return { ok: true, agent: agentView(row) }
+    },
+    'agents.deregister': async (gateway, input) => {
+      const { name } = parsed(AgentDeregister, input)
+      const row = await findAgentByName(deps.db, name)
+      if (row === undefined || !isOurs(row, gateway)) throw notFound(name)
+      return { ok: true, agent: agentView(row) }
+    },
+  }
+}
+
+/** The agent that bears the name, bound to this gateway if it was bound to none; a new one when there is none yet. */
+async function register(
+  q: Query,
+  orgId: string,
+  gateway: CommandGateway,
+  request: AgentRegister,
+): Promise<AgentRow> {
+  const known = await findAgentByName(q, request.name)
+  if (known?.gatewayId !== gateway.gatewayId) refuseNamespace(request.name, gateway)
+  if (known === undefined) return create(q, orgId, gateway, request)
+  if (!isOurs(known, gateway)) {
+    throw new ChaperoneError('conflict', {
+      detail: `The agent ${request.name} belongs to another gateway; move it there or choose another name`,
+    })
+  }
+  checkIdentity(known, request)
+  if (known.gatewayId !== null) return known
+  const bound = await updateAgent(q, known.id, { gatewayId: gateway.gatewayId })
+  await bumpVersion(q)
+  return bound ?? known
+}
+
+/** A gateway takes and makes no agents of other namespaces. */
+function refuseNamespace(agent: string, { name }: CommandGateway): void {
+  if (mayName(name, agent)) return
+  throw new ChaperoneError('forbidden', {
+    detail: `The gateway ${name} registers agents of its own namespace only, not ${agent}`,
+  })
+}
+
+async function create(
+  q: Query,
+  orgId: string,
+  { gatewayId, name: gateway }: CommandGateway,
+  { name, agent_id, api_key }: AgentRegister,
+): Promise<AgentRow> {
+  if (agent_id !== undefined) throw notFound(agent_id)
+  if (api_key !== undefined && !isAgentKeyForm(api_key)) throw weakKey()
+  const row = await insertAgent(q, {
+    id: newId('agent'),
+    orgId,
+    name,
+    runtime: '',
+    environment: 'development',
+    status: 'active',
+    capabilities: [],
+    metadata: {},
+    apiKeyPrefix: api_key === undefined ? null : keyPrefix(api_key),
+    apiKeySha256: api_key === undefined ? null : sha256(api_key),
+    gatewayId,
+    source: 'api',
+    managedBy: null,
+    origin: 'command_line',
+  })
+  await appendAudit(q, {
+    ...{ orgId, actor: gatewayActor(gateway), eventType: 'agent.registered', agentId: row.id },
+    details: { name, gateway },
+  })
+  await bumpVersion(q)
+  return row
+}
+
+/** An id or a key that is given must be the agent's own: a port of somebody else's name would be a way around. */
+function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
+  if (agent_id !== undefined && agent_id !== row.id) {
+    throw new ChaperoneError('conflict', {
+      detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}`,
+    })
+  }
+  if (api_key !== undefined && !matchesHash(api_key, row.apiKeySha256)) {
+    throw new ChaperoneError('forbidden', {
+      detail: `The given api_key is not the key of the agent ${row.name}`,
+    })
+  }
+}
+
+/** The prefix of a key is stored and shown, and its hash stands in the database: a short key would be found by either. */
+function weakKey(): ChaperoneError {
+  const detail =
+    'api_key: begins with svc_live_ or svc_test_ and has at least 43 letters and digits behind it; leave it out, and rotate the key of the agent in the dashboard to get one'
+  return new ChaperoneError('validation', { detail, extra: { details: detail } })
+}
+
+function isOurs(row: AgentRow, { gatewayId }: CommandGateway): boolean {
+  return row.gatewayId === null || row.gatewayId === gatewayId
+}
+
+function notFound(name: string): ChaperoneError {
+  return new ChaperoneError('not_found', {
+    error: 'Agent not found',
+    detail: `There is no agent ${name}; GET /internal/agents lists those of this gateway`,
+  })
+}
+
+function agentView(row: AgentRow): Record<string, unknown> {
+  const { id, name, runtime, environment, status } = row
+  return { agent_id: id, name, runtime, environment, status }
+}

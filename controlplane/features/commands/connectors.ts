@@ -1,0 +1,93 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { ConnectorAdd, ConnectorRemove } from '../../../core/wire/internal.ts'
+import { gatewayActor } from '../../events.ts'
+import { appendAudit } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../connectors/store.ts'
+import type { Query } from '../../db/query.ts'
+import {
+  type CommandDeps,
+  type CommandGateway,
+  type CommandHandler,
+  parsed,
+  sessionRequirement,
+} from './context.ts'
+import { authOf, ownedDomains } from '../connectors/domains.ts'
+import { placeConnector } from '../connectors/placement.ts'
+import { refuseManaged } from '../manifests/managed.ts'
+
+type Names = 'connectors.add' | 'connectors.list' | 'connectors.remove'
+
+export function createConnectorCommands(deps: CommandDeps): Record<Names, CommandHandler> {
+  return {
+    'connectors.add': async (gateway, input) => {
+      const request = parsed(ConnectorAdd, input)
+      const requireSession = await sessionRequirement(deps)
+      requireSession('Changes of Connectors require')
+      return add(deps, gateway, request)
+    },
+    'connectors.list': async ({ gatewayId }) => ({
+      connectors: (await listConnectors(deps.db, gatewayId)).map(connectorView),
+    }),
+    'connectors.remove': async (gateway, input) => {
+      const { id } = parsed(ConnectorRemove, input)
+      // Requests to hosts of no Connector may pass undecided.
+      const requireSession = await sessionRequirement(deps)
+      requireSession('Changes of Connectors require')
+      await remove(deps, gateway, id)
+      return { ok: true }
+    },
+  }
+}
+
+async function add(
+  { db, keyring, orgId, identifyBot }: CommandDeps,
+  { gatewayId, name: gateway }: CommandGateway,
+  input: ConnectorAdd,
+): Promise<Record<string, unknown>> {
+  return db.tx(async (q) => {
+    const placement = { keyring, orgId, identifyBot, gatewayId, input, origin: 'command_line' as const }
+    const { row, isNew, domains } = await placeConnector(q, placement)
+    const change = isNew ? 'connector.added' : 'connector.updated'
+    await changed(q, orgId, { change, gateway, connector: row.name, type: row.type, domains })
+    return { ok: true, id: row.id, type: row.type, domains }
+  })
+}
+
+async function remove(
+  { db, orgId }: CommandDeps,
+  { gatewayId, name: gateway }: CommandGateway,
+  id: string,
+): Promise<void> {
+  await db.tx(async (q) => {
+    const row = await getConnector(q, id)
+    const isOurs = row !== undefined && (row.gatewayIds.length === 0 || row.gatewayIds.includes(gatewayId))
+    if (!isOurs) {
+      throw new ChaperoneError('not_found', {
+        error: 'Connector not found',
+        detail: `This gateway has no connector ${id}; GET /internal/connectors lists them`,
+      })
+    }
+    refuseManaged(q, row)
+    await deleteConnector(q, id)
+    await changed(q, orgId, { change: 'connector.removed', gateway, connector: row.name, type: row.type })
+  })
+}
+
+type Changed = { readonly gateway: string } & Readonly<Record<string, unknown>>
+
+async function changed(q: Query, orgId: string, details: Changed): Promise<void> {
+  await appendAudit(q, { orgId, actor: gatewayActor(details.gateway), eventType: 'gateway.updated', details })
+  await bumpVersion(q)
+}
+
+function connectorView(row: ConnectorRow): Record<string, unknown> {
+  return {
+    id: row.id,
+    type: row.type,
+    domains: ownedDomains(row),
+    auth_type: authOf(row.spec).type,
+    has_token: row.credential !== null,
+    source: row.source,
+  }
+}

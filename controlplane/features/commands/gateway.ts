@@ -1,0 +1,59 @@
+import { EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { EnforcementSet, KillSwitchSet } from '../../../core/wire/internal.ts'
+import { gatewayActor } from '../../events.ts'
+import { appendAudit } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { getGateway, upsertGateway } from '../gateways/store.ts'
+import {
+  type CommandDeps,
+  type CommandGateway,
+  type CommandHandler,
+  parsed,
+  sessionRequirement,
+} from './context.ts'
+import { refuseManaged } from '../manifests/managed.ts'
+
+export function createGatewayCommands(
+  deps: CommandDeps,
+): Record<'kill-switch' | 'enforcement', CommandHandler> {
+  return {
+    'kill-switch': async ({ gatewayId, name, restriction }, input, stop) => {
+      const { active, reason, scope } = parsed(KillSwitchSet, input)
+      // A stop waits for nothing that reads the database.
+      if (!active) (await sessionRequirement(deps))('Lifting a stop requires')
+      const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
+      return deps.killSwitch.set({
+        ...{ active, reason, scope, own, isChecked: restriction !== 'unchecked' },
+        ...{ source: `gateway:${name}`, by: gatewayActor(name) },
+      })
+    },
+    enforcement: (gateway, input) => setEnforcement(deps, gateway, parsed(EnforcementSet, input)),
+  }
+}
+
+/** From the loosest to the strictest. */
+const LEVELS = EnforcementLevelSchema.options
+
+async function setEnforcement(
+  deps: CommandDeps,
+  { gatewayId, name }: CommandGateway,
+  { level, reason }: EnforcementSet,
+): Promise<Record<string, unknown>> {
+  const { db, orgId } = deps
+  const requireSession = await sessionRequirement(deps)
+  return db.tx(async (q) => {
+    const row = await getGateway(q, gatewayId)
+    if (row === undefined) throw new ChaperoneError('not_found', { detail: `There is no gateway ${name}` })
+    const previous = row.spec.enforcementLevel
+    if (previous === level) return { ok: true, level, previous }
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(previous)) requireSession('A lower enforcement level requires')
+    refuseManaged(q, row)
+    const spec = { ...row.spec, enforcementLevel: level }
+    await upsertGateway(q, { ...row, spec, origin: 'command_line' })
+    const details = { change: 'enforcement', gateway: name, level, previous, reason: reason ?? null }
+    await appendAudit(q, { orgId, actor: gatewayActor(name), eventType: 'gateway.updated', details })
+    await bumpVersion(q)
+    return { ok: true, level, previous }
+  })
+}

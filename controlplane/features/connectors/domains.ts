@@ -1,0 +1,100 @@
+import { connectorOfType } from '../../../core/connectors/registry.ts'
+import { checkUserRows } from '../../../core/connectors/rows/user-rows.ts'
+import type { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import type { ConnectorRow } from './store.ts'
+
+type Owner = Pick<ConnectorRow, 'name' | 'spec'>
+
+/** The hosts whose requests this connector governs: configured, of its own base URL, or its provider's. Lower case. */
+export function ownedDomains({ name, spec }: Owner): readonly string[] {
+  const config = {
+    name,
+    domains: spec.domains ?? [],
+    actions: spec.actions,
+    ...(spec.baseUrl === undefined ? {} : { baseUrl: spec.baseUrl }),
+  }
+  const domains = connectorOfType(spec.type).domains(config)
+  const base = spec.baseUrl === undefined ? [] : [new URL(spec.baseUrl).hostname]
+  return [...new Set([...domains, ...base].map((domain) => domain.toLowerCase()))]
+}
+
+/** How this type sends its credential when the connector does not say. */
+export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> {
+  return spec.auth ?? { ...connectorOfType(spec.type).defaultAuth }
+}
+
+/**
+ * The hosts that it claims against other connectors. The base host behind configured domains is none of them: several
+ * connectors may stand for one instance under different names.
+ */
+function claimedDomains({ name, spec }: Owner): readonly string[] {
+  const isBehindDomains = (spec.domains?.length ?? 0) > 0
+  const { baseUrl: _baseUrl, ...withoutBase } = spec
+  return ownedDomains({ name, spec: isBehindDomains ? withoutBase : spec })
+}
+
+export type Overlap = { readonly connector: ConnectorRow; readonly domain: string }
+
+/** Other connectors of the same gateways that own a domain of this one: a request would belong to two. */
+export function findOverlaps(
+  candidate: Owner & Pick<ConnectorRow, 'id' | 'gatewayIds'>,
+  others: readonly ConnectorRow[],
+): readonly Overlap[] {
+  const domains = new Set(claimedDomains(candidate))
+  return others.flatMap((connector) => {
+    if (connector.id === candidate.id || !shareGateway(candidate.gatewayIds, connector.gatewayIds)) return []
+    if (sharedPorts(candidate.spec, connector.spec).length === 0) return []
+    return claimedDomains(connector)
+      .filter((domain) => domains.has(domain))
+      .map((domain) => ({ connector, domain }))
+  })
+}
+
+/** A connector without gateways serves all of them. */
+function shareGateway(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === 0 || b.length === 0 || a.some((id) => b.includes(id))
+}
+
+/** Ports at which both own their hosts. */
+export function sharedPorts(a: ConnectorSpec, b: ConnectorSpec): readonly number[] {
+  const ports = new Set(portsOf(a))
+  return portsOf(b).filter((port) => ports.has(port))
+}
+
+/** A request to port 80 belongs to the owner of 443. */
+export function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
+  const base = baseUrl === undefined ? null : new URL(baseUrl)
+  const own = base === null ? [] : [Number(base.port) || (base.protocol === 'http:' ? 80 : 443)]
+  return [...ports, ...own].map((port) => (port === 80 ? 443 : port))
+}
+
+/** What is missing in a connector of a type that has no domains of its own; null when nothing is. */
+export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'baseUrl'>): string | null {
+  const needed = ['generic', 'webhook', 'mcp'].includes(spec.type)
+  if (!needed || (spec.domains?.length ?? 0) > 0 || spec.baseUrl !== undefined) return null
+  return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
+}
+
+/** What a connector that is in force leaves open, as sentences for its status. */
+export function connectorWarnings({
+  type,
+  endpoint,
+  actions,
+}: Pick<ConnectorSpec, 'type' | 'endpoint' | 'actions'>): readonly string[] {
+  const rows = checkUserRows(type, actions).map(
+    (text) => `spec.actions: ${text}; requests of that row have no action of it`,
+  )
+  if (type !== 'mcp' || endpoint !== undefined) return rows
+  return [
+    ...rows,
+    'The connector names no endpoint, so JSON-RPC by POST is accepted on every path of its hosts. Set endpoint to the path of the MCP server, for example [/mcp].',
+  ]
+}
+
+/** What is wrong with the way the credential is to be sent; null when nothing is. */
+export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
+  if (auth?.type === 'header' && auth.header === undefined) {
+    return 'auth type header needs the name of the header, such as X-API-Key'
+  }
+  return null
+}

@@ -1,0 +1,93 @@
+import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import { type DesiredRow, type HostClaims, nextSecond, type Since } from '../manifests/store.ts'
+import type { Query } from '../../db/query.ts'
+import { ownedDomains, portsOf } from './domains.ts'
+
+/** Later than every time: what is not claimed. */
+const NEVER = '~'
+
+type Claiming = {
+  readonly name: string
+  readonly namespace: string
+  readonly spec: unknown
+}
+
+/**
+ * Since when an object claims its hosts, ports and Gateways. What it claimed when it was made is as old as the object; what
+ * an edit adds begins with the edit, so that no edit takes a host from an object that was there before. A spec that cannot
+ * be read changes nothing.
+ *
+ * @param before Of the same object (uid); undefined: it is new.
+ */
+export function claimsOf(
+  claiming: Claiming,
+  { before, since }: { readonly before: HostClaims | undefined; readonly since: string },
+): HostClaims | undefined {
+  const parsed = ConnectorSpec.safeParse(claiming.spec)
+  if (!parsed.success) return before
+  const spec = parsed.data
+  const gateways = (spec.gatewayRefs ?? []).map(
+    ({ name, namespace }) => `${namespace ?? claiming.namespace}/${name}`,
+  )
+  return {
+    hosts: sinceOf(ownedDomains({ name: claiming.name, spec }), since, (host) =>
+      earliest(before?.hosts ?? {}, (known) => covers(known, host)),
+    ),
+    ports: sinceOf(portsOf(spec).map(String), since, (port) => before?.ports[port]),
+    gateways: sinceOf(gateways, since, (gateway) => before?.gateways[gateway]),
+  }
+}
+
+function sinceOf(keys: readonly string[], since: string, kept: (key: string) => string | undefined): Since {
+  return Object.fromEntries([...new Set(keys)].sort().map((key) => [key, kept(key) ?? since]))
+}
+
+function earliest(known: Since, isMeant: (key: string) => boolean): string | undefined {
+  const times = Object.entries(known).flatMap(([key, since]) => (isMeant(key) ? [since] : []))
+  return times.sort()[0]
+}
+
+/** Of a stored object; one that an older version stored counts as claimed since it was made. */
+export function storedClaims(
+  row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'>,
+): HostClaims | undefined {
+  const { stored, namespace, name, kind } = row
+  if (kind !== 'Connector') return undefined
+  const claiming = { name: `${namespace}/${name}`, namespace, spec: stored.spec }
+  return stored.claims ?? claimsOf(claiming, { before: undefined, since: stored.createdAt ?? '' })
+}
+
+/** With its claims; `known` is what was stored under its name before. */
+export async function withClaims(
+  q: Query,
+  row: DesiredRow,
+  known: DesiredRow | undefined,
+): Promise<DesiredRow> {
+  if (row.kind !== 'Connector') return row
+  const { stored, namespace, name } = row
+  const isSameObject = known !== undefined && known.uid === row.uid
+  const before = isSameObject ? storedClaims(known) : undefined
+  const since = isSameObject ? await nextSecond(q) : (stored.createdAt ?? '')
+  const claims = claimsOf({ name: `${namespace}/${name}`, namespace, spec: stored.spec }, { before, since })
+  return claims === undefined ? row : { ...row, stored: { ...stored, claims } }
+}
+
+/** Since when a host is claimed at a Gateway at one of these ports. A connector that no object describes claims nothing. */
+export function claimedSince(
+  claims: HostClaims | undefined,
+  {
+    gateway,
+    host,
+    ports,
+  }: { readonly gateway: string; readonly host: string; readonly ports: readonly number[] },
+): string {
+  if (claims === undefined) return NEVER
+  const port = ports.map((each) => claims.ports[String(each)] ?? NEVER).sort()[0] ?? NEVER
+  const times = [claims.hosts[host] ?? NEVER, claims.gateways[gateway] ?? NEVER, port]
+  return times.sort().at(-1) ?? NEVER
+}
+
+/** Whether a host, or every host of a wildcard, is one of those that a domain stands for. */
+export function covers(wide: string, narrow: string): boolean {
+  return wide === narrow || (wide.startsWith('*.') && narrow.endsWith(wide.slice(1)))
+}

@@ -1,0 +1,180 @@
+import type { ConnectorRow } from './store.ts'
+import type { HostClaims } from '../manifests/store.ts'
+import type { GatewayRow } from '../gateways/store.ts'
+import { ownedDomains, sharedPorts } from './domains.ts'
+import { namespaceOf } from '../gateways/binding.ts'
+import { claimedSince, covers } from './host-claims.ts'
+
+export type Claimant = Pick<ConnectorRow, 'id' | 'name' | 'spec' | 'gatewayIds' | 'source'>
+
+/** Of the object that a connector comes from; without claims where there is none. */
+export type Claim = { readonly uid: string; readonly claims: HostClaims | undefined }
+export type ClaimOf = (name: string) => Claim
+
+/** Domains that a connector does not have, by the id of the Gateway. */
+export type LostDomains = Readonly<Record<string, readonly string[]>>
+
+/** Which of the hosts that a connector claims it has, and where. */
+export type Contest = {
+  /** Gateways at which it has a host. */
+  readonly won: readonly GatewayRow[]
+  /** What of its domains it has not at these Gateways. */
+  readonly lostDomains: LostDomains
+  /** About the hosts that others have, as full sentences. */
+  readonly reasons: readonly string[]
+  /** Those that give way, and where. */
+  readonly displaced: readonly Displaced[]
+}
+
+export type Displaced = {
+  readonly connector: ConnectorRow
+  readonly gatewayId: string
+  readonly domains: readonly string[]
+}
+
+type Rival = {
+  readonly connector: ConnectorRow
+  readonly domains: readonly string[]
+  readonly ports: readonly number[]
+}
+type Dispute = {
+  readonly connector: ConnectorRow
+  readonly own: string
+  readonly other: string
+  readonly isWon: boolean
+}
+
+/**
+ * Whose hosts they are where connectors of several namespaces claim them, wildcards included. The namespace of the Gateway
+ * has them, whenever its connector comes; among others the older claim, then the smaller uid. Each domain is decided by
+ * itself, but for connectors whose domains stand and fall together.
+ */
+export function contestHosts(
+  candidate: Claimant,
+  gateways: readonly GatewayRow[],
+  { rivals, claimOf }: { readonly rivals: readonly ConnectorRow[]; readonly claimOf: ClaimOf },
+): Contest {
+  const domains = ownedDomains(candidate)
+  const overlapping = rivals.flatMap((connector): Rival[] => {
+    const ports = connector.id === candidate.id ? [] : sharedPorts(candidate.spec, connector.spec)
+    const others = ports.length === 0 ? [] : ownedDomains(connector).filter((other) => meets(other, domains))
+    return others.length === 0 ? [] : [{ connector, domains: others, ports }]
+  })
+  const fought = gateways.map((gateway) => {
+    const disputes = disputesAt(candidate, gateway, { domains, rivals: overlapping, claimOf })
+    return { gateway, disputes, lost: lostOf(candidate, domains, disputes) }
+  })
+  const won = fought.filter(({ lost }) => lost.length < domains.length)
+  const partial = won.filter(({ lost }) => lost.length > 0)
+  return {
+    won: won.map(({ gateway }) => gateway),
+    lostDomains: Object.fromEntries(partial.map(({ gateway, lost }) => [gateway.id, lost])),
+    reasons: fought.flatMap(({ gateway, disputes }) => reasonsOf(gateway, disputes)),
+    displaced: won.flatMap(({ gateway, disputes, lost }) =>
+      displacedBy(
+        gateway,
+        disputes.filter(({ own }) => !lost.includes(own)),
+      ),
+    ),
+  }
+}
+
+/** Whether a connector of the same owner exists at one of these Gateways: those settle equal hosts among themselves. */
+export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly GatewayRow[]): boolean {
+  return gateways.some((gateway) => ownerOf(a, gateway) === ownerOf(b, gateway))
+}
+
+/** Without these domains nothing of the connector makes sense: its base URL, or what its type stands for. */
+export function standTogether({ domains = [], baseUrl }: ConnectorRow['spec']): boolean {
+  return domains.length === 0 || baseUrl !== undefined
+}
+
+function disputesAt(
+  candidate: Claimant,
+  gateway: GatewayRow,
+  given: {
+    readonly domains: readonly string[]
+    readonly rivals: readonly Rival[]
+    readonly claimOf: ClaimOf
+  },
+): readonly Dispute[] {
+  const present = given.rivals.filter(
+    ({ connector }) =>
+      serves(connector, gateway) && ownerOf(connector, gateway) !== ownerOf(candidate, gateway),
+  )
+  return present.flatMap(({ connector, domains, ports }) =>
+    domains
+      .filter((other) => connector.lostDomains[gateway.id]?.includes(other) !== true)
+      .flatMap((other) =>
+        given.domains
+          .filter((own) => covers(own, other) || covers(other, own))
+          .map((own) => ({
+            ...{ connector, own, other },
+            isWon: isBefore(
+              { claimant: candidate, domain: own },
+              { claimant: connector, domain: other },
+              { gateway, ports, claimOf: given.claimOf },
+            ),
+          })),
+      ),
+  )
+}
+
+function lostOf(
+  { spec }: Claimant,
+  domains: readonly string[],
+  disputes: readonly Dispute[],
+): readonly string[] {
+  const lost = new Set(disputes.filter(({ isWon }) => !isWon).map(({ own }) => own))
+  if (lost.size > 0 && standTogether(spec)) return domains
+  return domains.filter((domain) => lost.has(domain))
+}
+
+function displacedBy({ id }: GatewayRow, disputes: readonly Dispute[]): Displaced[] {
+  const byConnector = Map.groupBy(disputes, ({ connector }) => connector)
+  return [...byConnector].map(([connector, given]) => ({
+    ...{ connector, gatewayId: id },
+    domains: [...new Set(given.map(({ other }) => other))],
+  }))
+}
+
+/** A namespace. What the API or a manifests folder has made belongs to the Gateway's own. */
+function ownerOf({ name, source }: Claimant, gateway: GatewayRow): string {
+  return namespaceOf(source === 'kubernetes' ? { name } : gateway)
+}
+
+type Claimed = { readonly claimant: Claimant; readonly domain: string }
+type Place = { readonly gateway: GatewayRow; readonly ports: readonly number[]; readonly claimOf: ClaimOf }
+
+function isBefore(a: Claimed, b: Claimed, { gateway, ports, claimOf }: Place): boolean {
+  const own = namespaceOf(gateway)
+  if (ownerOf(a.claimant, gateway) === own) return true
+  if (ownerOf(b.claimant, gateway) === own) return false
+  const [first, second] = [claimOf(a.claimant.name), claimOf(b.claimant.name)]
+  const sinceOf = ({ claims }: Claim, { domain }: Claimed) =>
+    claimedSince(claims, { gateway: gateway.name, host: domain, ports })
+  const [since, other] = [sinceOf(first, a), sinceOf(second, b)]
+  return since === other ? first.uid < second.uid : since < other
+}
+
+function meets(domain: string, others: readonly string[]): boolean {
+  return others.some((other) => covers(domain, other) || covers(other, domain))
+}
+
+function serves({ gatewayIds }: ConnectorRow, { id }: GatewayRow): boolean {
+  return gatewayIds.length === 0 || gatewayIds.includes(id)
+}
+
+function reasonsOf(gateway: GatewayRow, disputes: readonly Dispute[]): string[] {
+  const lost = Map.groupBy(
+    disputes.filter(({ isWon }) => !isWon),
+    ({ own }) => own,
+  )
+  return [...lost].map(([own, [dispute]]) => {
+    const { name, source } = dispute?.connector ?? { name: '', source: 'api' }
+    const isOwn = (source === 'kubernetes' ? namespaceOf({ name }) : '') === namespaceOf(gateway)
+    const why =
+      isOwn || source !== 'kubernetes' ? 'which is of the namespace of the Gateway' : 'whose claim is older'
+    return `${own} belongs at Gateway ${gateway.name} to the connector ${name}, ${why}; remove the host here, or have that connector removed`
+  })
+}

@@ -1,0 +1,126 @@
+import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import type { RowOrigin } from '../../../core/wire/origin.ts'
+import type { Sealed } from '../../crypto/sealed.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow, type Source } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type ConnectorRow = {
+  readonly id: string
+  readonly orgId: string
+  /** `namespace/name` from manifests, else the type, made unique with a suffix. */
+  readonly name: string
+  readonly type: string
+  /** Ids of the gateways it serves; empty = every gateway of the installation. */
+  readonly gatewayIds: readonly string[]
+  /** By the id of a Gateway, lower case: domains of the spec that another connector has there. */
+  readonly lostDomains: Readonly<Record<string, readonly string[]>>
+  readonly spec: ConnectorSpec
+  /** Sealed to the row's id; null = none stored. */
+  readonly credential: Sealed | null
+  readonly source: Source
+  readonly managedBy: string | null
+  /** Null for a row of a manifest. */
+  readonly origin: RowOrigin | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** What `upsertConnector` writes. `credential: undefined` keeps the stored one, `null` removes it. */
+export type ConnectorInput = Omit<
+  ConnectorRow,
+  'credential' | 'lostDomains' | 'origin' | 'createdAt' | 'updatedAt'
+> & {
+  readonly origin?: RowOrigin | null
+  /** Left out: none. */
+  readonly lostDomains?: ConnectorRow['lostDomains']
+  readonly credential: Sealed | null | undefined
+}
+
+const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds",
+  lost_domains as "lostDomains", spec, credential, source,
+  managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
+
+/**
+ * Where two claim a host, the first listed has it: one with a credential before one without (a manifest whose Secret
+ * is still missing), then the manifest's before the API's.
+ */
+const ORDER = "(credential is null), (source = 'api'), name"
+
+/** All, or those that serve this gateway (its own and the installation-wide ones). */
+export async function listConnectors(q: Query, gatewayId?: string): Promise<readonly ConnectorRow[]> {
+  const { rows } =
+    gatewayId === undefined
+      ? await q.query<ConnectorRow>(`select ${COLUMNS} from connectors order by ${ORDER}`, [])
+      : await q.query<ConnectorRow>(
+          `select ${COLUMNS} from connectors where gateway_ids = '{}' or $1 = any(gateway_ids) order by ${ORDER}`,
+          [gatewayId],
+        )
+  return rows.map(withDefaults)
+}
+
+export async function listConnectorsIn(q: ScopedQuery): Promise<readonly ConnectorRow[]> {
+  const rows = await q.rows<ConnectorRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS} from connectors where ${within.configuration('connectors')} order by ${ORDER}`,
+  )
+  return rows.map(withDefaults)
+}
+
+export async function getConnector(q: Query, id: string): Promise<ConnectorRow | undefined> {
+  const { rows } = await q.query<ConnectorRow>(`select ${COLUMNS} from connectors where id = $1`, [id])
+  return rows.map(withDefaults)[0]
+}
+
+export async function findConnectorByName(q: Query, name: string): Promise<ConnectorRow | undefined> {
+  const { rows } = await q.query<ConnectorRow>(`select ${COLUMNS} from connectors where name = $1`, [name])
+  return rows.map(withDefaults)[0]
+}
+
+/** Inserts, or replaces the row with this id: choose the id first, a credential is sealed to it. */
+export async function upsertConnector(q: Query, row: ConnectorInput): Promise<ConnectorRow> {
+  const { rows } = await q.query<ConnectorRow>(
+    `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by, origin,
+       lost_domains)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12)
+     on conflict (id) do update set name = excluded.name, type = excluded.type, gateway_ids = excluded.gateway_ids,
+       spec = excluded.spec, credential = case when $10 then connectors.credential else excluded.credential end,
+       source = excluded.source, managed_by = excluded.managed_by, origin = excluded.origin,
+       lost_domains = excluded.lost_domains, updated_at = now()
+     returning ${COLUMNS}`,
+    [
+      row.id,
+      row.orgId,
+      row.name,
+      row.type,
+      row.gatewayIds,
+      JSON.stringify(row.spec),
+      row.credential ? JSON.stringify(row.credential) : null,
+      row.source,
+      row.managedBy,
+      row.credential === undefined,
+      row.origin ?? null,
+      JSON.stringify(row.lostDomains ?? {}),
+    ],
+  )
+  return withDefaults(onlyRow(rows))
+}
+
+export async function deleteConnector(q: Query, id: string): Promise<boolean> {
+  const { rowCount } = await q.query('delete from connectors where id = $1', [id])
+  return rowCount > 0
+}
+
+function withDefaults(row: ConnectorRow): ConnectorRow {
+  return { ...row, spec: ConnectorSpec.parse(row.spec) }
+}
+
+/** The names of all connectors by their type. */
+export async function listConnectorNames(q: Query): Promise<ReadonlyMap<string, string[]>> {
+  const { rows } = await q.query<{ type: string; names: string[] }>(
+    'select type, array_agg(name order by name) as names from connectors group by type',
+    [],
+  )
+  return new Map(rows.map(({ type, names }) => [type, names]))
+}

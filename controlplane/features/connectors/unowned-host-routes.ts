@@ -1,0 +1,23 @@
+import * as z from 'zod'
+import { UnownedHostsReply } from '../../../core/wire/unowned-hosts.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { UnownedHosts } from './unowned-hosts.ts'
+import { Limit } from '../../http/fields.ts'
+
+export function createUnownedHostRoutes(deps: { readonly unownedHosts: UnownedHosts }): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/unowned-hosts',
+      auth: 'records/get',
+      isNamespaced: true,
+      summary:
+        'Hosts that agents asked for and that no connector owns, newest first, with the manifest to add',
+      query: z.strictObject({ limit: Limit }),
+      response: UnownedHostsReply,
+      handler: async ({ namespaces, query }) => ({
+        hosts: await deps.unownedHosts.list(namespaces, query.limit),
+      }),
+    }),
+  ]
+}

@@ -1,0 +1,36 @@
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+/** Refusals of one host at one gateway. */
+export type UnownedHostRow = {
+  /** With a port where the connection was refused before a request could be read. */
+  readonly host: string
+  readonly gateway: string
+  /** Null without an agent in any record. */
+  readonly agents: readonly string[] | null
+  readonly requests: number
+  readonly first: Date
+  readonly last: Date
+  /** Of the newest record; null where nothing was decided. */
+  readonly why: string | null
+  readonly note: string | null
+}
+
+/** Records that are read for one list: agents choose the hosts, and each host leaves records. */
+const MAX_RECORDS = 10_000
+
+/** Refused hosts that no connector owned, the newest first, from at most 10,000 records. */
+export async function listUnownedHosts(q: ScopedQuery, orgId: string): Promise<readonly UnownedHostRow[]> {
+  return q.rows<UnownedHostRow>(
+    [orgId, MAX_RECORDS],
+    (within) =>
+      `select host, gateway, array_agg(distinct agent order by agent) filter (where agent is not null) as agents,
+         sum(requests)::float8 as requests, min(time) as first, max(time) as last,
+         (array_agg(why->>'reason' order by time desc) filter (where why is not null))[1] as why,
+         (array_agg(note order by time desc) filter (where refusals is null))[1] as note
+       from (select host, gateway, agent, requests, time, why, note, refusals from traffic
+         where org_id = $1 and reason = 'unknown_host' and decision = 'DENY' and host is not null
+           and ${within.nameOr('agent', 'gateway')}
+         order by time desc limit $2) as refused
+       group by host, gateway order by last desc`,
+  )
+}

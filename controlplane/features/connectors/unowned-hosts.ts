@@ -1,0 +1,97 @@
+import { unownedHostManifests } from '../../../core/crd/manifests/unowned-host-manifests.ts'
+import { decideUnowned, portOfUnowned } from '../../../core/decision/egress.ts'
+import { knownHostText } from '../../../core/decision/known-hosts.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { UnownedHost } from '../../../core/wire/unowned-hosts.ts'
+import { type ConnectorRow, listConnectorsIn } from './store.ts'
+import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import { listUnownedHosts, type UnownedHostRow } from './unowned-host-store.ts'
+import { ownedDomains, portsOf } from './domains.ts'
+import { covers } from './host-claims.ts'
+
+export type UnownedHosts = {
+  /**
+   * Hosts that agents asked for and that no connector owns now, the newest first; from the records of refusals that
+   * retention has left.
+   */
+  list(namespaces: Namespaces, limit: number): Promise<UnownedHost[]>
+}
+
+export function createUnownedHosts(deps: {
+  readonly read: ScopedReads
+  readonly orgId: string
+}): UnownedHosts {
+  return {
+    async list(namespaces, limit) {
+      const q = deps.read(namespaces)
+      const [rows, gateways, connectors] = [
+        await listUnownedHosts(q, deps.orgId),
+        await listGatewaysIn(q),
+        await listConnectorsIn(q),
+      ]
+      return merged(rows.map(hostOf))
+        .filter((host) => !isOwnedNow(host, gateways, connectors))
+        .slice(0, limit)
+        .map(({ note, ...host }) => ({
+          ...host,
+          known: knownHostText(host.host),
+          manifests: unownedHostManifests({ ...host, isOtherProtocol: note === 'unsupported_protocol' }),
+        }))
+    },
+  }
+}
+
+type Found = Omit<UnownedHost, 'known' | 'manifests'> & Pick<UnownedHostRow, 'note'>
+
+const WITH_PORT = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/
+
+function hostOf({ host, why, agents, first, last, ...row }: UnownedHostRow): Found {
+  const [, name = host, port] = WITH_PORT.exec(host) ?? []
+  return {
+    ...{ gateway: row.gateway, requests: row.requests, note: row.note },
+    host: name.replace(/^\[|\]$/g, ''),
+    port: port === undefined ? portOfUnowned(why ?? '') : Number(port),
+    agents: [...(agents ?? [])],
+    first: first.toISOString(),
+    last: last.toISOString(),
+  }
+}
+
+/** A host has rows with and without a port. */
+function merged(rows: readonly Found[]): readonly Found[] {
+  const found = new Map<string, Found>()
+  for (const row of rows) {
+    const key = JSON.stringify([row.gateway, row.host])
+    const before = found.get(key)
+    if (before === undefined) found.set(key, row)
+    else
+      found.set(key, {
+        ...before,
+        agents: [...new Set([...before.agents, ...row.agents])].toSorted(),
+        requests: before.requests + row.requests,
+        first: before.first < row.first ? before.first : row.first,
+      })
+  }
+  return [...found.values()]
+}
+
+/** A connector or the egress list may have been added since the refusal. */
+function isOwnedNow(
+  { host, port, gateway: name }: Found,
+  gateways: readonly GatewayRow[],
+  connectors: readonly ConnectorRow[],
+): boolean {
+  const gateway = gateways.find((row) => row.name === name)
+  if (gateway === undefined) return false
+  const { egress } = gateway.spec
+  const listed = decideUnowned({ gateway: { egress, level: 'full_enforce' } }, host, port)
+  if (listed.verdict === 'allow') return true
+  return connectors.some((connector) => {
+    const { gatewayIds, spec, lostDomains } = connector
+    if (gatewayIds.length > 0 && !gatewayIds.includes(gateway.id)) return false
+    const lost = lostDomains[gateway.id] ?? []
+    const domains = ownedDomains(connector).filter((domain) => !lost.includes(domain))
+    return portsOf(spec).includes(port) && domains.some((domain) => covers(domain, host))
+  })
+}

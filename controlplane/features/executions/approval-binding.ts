@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import type { ActionRow } from '../actions/store.ts'
+import { getUsableApproval } from '../approvals/store.ts'
+import type { Query } from '../../db/query.ts'
+import { type Evaluated, type EvaluationDeps, evaluateAction } from '../actions/evaluation.ts'
+import type { ActionRulesSource } from '../actions/rules.ts'
+
+/** What the approval of a submission is for besides its action: the rules and the connectors that it was decided for. */
+export function actionBinding({
+  decision,
+  gateway,
+  connectors,
+}: Pick<Evaluated, 'decision' | 'gateway' | 'connectors'>): string {
+  const rules = [[...decision.policies].sort(), decision.permission, decision.requiredGroups]
+  const place = [gateway?.snapshot.gateway.id, connectors.map(({ entry }) => entry.id)]
+  return createHash('sha256')
+    .update(JSON.stringify(['action-1', rules, place]))
+    .digest('hex')
+}
+
+type PersonApprovalDeps = EvaluationDeps & {
+  readonly db: Query
+  readonly rules: Pick<ActionRulesSource, 'current'>
+}
+
+/**
+ * The approval that a person gave for exactly this action, from the database and never from a token; null when rules
+ * alone allowed it. As for live requests, an approval counts under the same rules, and while its users may still answer. That of a
+ * gateway's hold is compared with the hold itself, when the gateway asks again.
+ */
+export async function personApproval(
+  deps: PersonApprovalDeps,
+  { id, approvalId, agentId, spec }: ActionRow,
+): Promise<string | null> {
+  const row = approvalId === null ? undefined : await getUsableApproval(deps.db, approvalId)
+  if (row === undefined || row.actId !== id) return null
+  if (row.gatewayId !== null) return row.id
+  const rules = deps.rules.current()
+  const agent = rules.agent(agentId)
+  if (agent === undefined) return null
+  return actionBinding(evaluateAction(deps, { rules, agent, spec })) === row.binding ? row.id : null
+}

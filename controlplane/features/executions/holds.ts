@@ -1,0 +1,111 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { HoldReply } from '../../../core/wire/gateway/hold.ts'
+import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
+import type { DecisionView } from '../../../core/wire/v1.ts'
+import { getAction, holdAction } from '../actions/store.ts'
+import {
+  type ApprovalRow,
+  getUsableApproval,
+  insertApproval,
+  insertApprovedHold,
+} from '../approvals/store.ts'
+import { agentActor, appendAudit } from '../audit/store.ts'
+import { closeExecution, findExecution, markReleased, type RunningExecution } from './store.ts'
+import { parkNonce } from '../tokens/nonce-store.ts'
+import type { Query } from '../../db/query.ts'
+import { approvalCard } from '../approvals/card.ts'
+import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from '../approvals/hold-input.ts'
+
+/**
+ * Answers the hold of a request that executes an action; undefined for every other request. A person's approval of the
+ * action releases one hold of one execution. A token alone releases none: an approval is opened, the action waits for
+ * it with its nonce unused, and the gateway refuses the request at once.
+ */
+export async function holdOfExecution(
+  q: Query,
+  input: HoldInput,
+  binding: string,
+): Promise<HoldReply | undefined> {
+  const { owner, body } = input
+  const key = {
+    ...{ agent: body.agent, actId: body.act_id, gatewayId: owner.gatewayId },
+    requestFingerprint: body.request_fingerprint ?? null,
+  }
+  const execution = await findExecution(q, key)
+  if (execution === undefined) return undefined
+  const approval = await releasingApproval(q, execution, { ...input, binding })
+  if (approval === null)
+    return { outcome: 'deferred', approval: approvalCard(await defer(q, input, { execution, binding })) }
+  await markReleased(q, execution.orderId)
+  const released = await insertApprovedHold(q, {
+    ...{ orgId: input.orgId, binding, gatewayId: owner.gatewayId, agent: body.agent, actId: body.act_id },
+    card: cardFacts(body),
+    by: `${approval.respondedBy} (${approval.id} of ${execution.actId})`,
+  })
+  return { outcome: 'approved', approval: approvalCard(released) }
+}
+
+/**
+ * The approval that a person gave for this action, if it covers this hold and its users may still answer. One that was opened by an execution is for
+ * the same request under the same rules; one that was given before is for every hold that requires no other groups.
+ */
+async function releasingApproval(
+  q: Query,
+  { actId, approvalId, isReleased }: RunningExecution,
+  { owner, body, binding }: HoldInput & { readonly binding: string },
+): Promise<ApprovalRow | null> {
+  const row = approvalId === null || isReleased ? undefined : await getUsableApproval(q, approvalId)
+  if (row === undefined || row.actId !== actId) return null
+  const isSame = row.gatewayId === owner.gatewayId && row.binding === binding
+  const covers = row.gatewayId === null ? coversGroups(row.requiredGroups, requiredOf(body)) : isSame
+  return covers ? row : null
+}
+
+function coversGroups(
+  answered: readonly RequiredGroupsView[],
+  wanted: readonly RequiredGroupsView[],
+): boolean {
+  const known = new Set(answered.map(setText))
+  return wanted.every((set) => known.has(setText(set)))
+}
+
+function setText({ policy, groups, distinct }: RequiredGroupsView): string {
+  return JSON.stringify([policy, [...groups].sort(), distinct])
+}
+
+type Deferral = { readonly execution: RunningExecution; readonly binding: string }
+
+async function defer(q: Query, input: HoldInput, { execution, binding }: Deferral): Promise<ApprovalRow> {
+  const { owner, body, orgId } = input
+  const { actId } = execution
+  const action = await getAction(q, actId)
+  const approval = await insertApproval(q, {
+    ...{ orgId, kind: 'action', gatewayId: owner.gatewayId, agent: body.agent, actId, binding },
+    card: { ...cardFacts(body), requested_by_agent_text: action?.spec.context?.reason ?? null },
+    requiredGroups: requiredOf(body),
+    timeoutS: (await holdLimits(q, owner.gatewayId)).timeoutSeconds,
+  })
+  const decision = heldDecision(input)
+  if (!(await holdAction(q, actId, { approvalId: approval.id, decision }))) {
+    throw new ChaperoneError('conflict', { detail: `${actId} is not allowed any more, so nobody is asked` })
+  }
+  await parkNonce(q, actId)
+  await closeExecution(q, execution.orderId)
+  await appendAudit(q, {
+    ...{ orgId, actor: agentActor(approval.agentId, `gateway:${owner.gatewayName}`), actionRequestId: actId },
+    eventType: 'action.pending_approval',
+    details: pendingDetails(approval, body),
+  })
+  return approval
+}
+
+function heldDecision({ owner, body }: HoldInput): DecisionView {
+  const rule = body.matched_rule === null ? '' : ` (${body.matched_rule})`
+  return {
+    outcome: 'requires_approval',
+    reason: `The gateway ${owner.gatewayName} requires approval for ${body.action_type}${rule}.`,
+    matched_policies: [],
+    risk_score: body.risk_score,
+    constraints: null,
+  }
+}

@@ -1,0 +1,67 @@
+import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts'
+import type { Query } from '../../db/query.ts'
+
+type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
+
+/** Payloads: `ask <id> <gateway id>`, `have <id>`, `order <id> <gateway id>`, `result <order id>`. */
+export const ORDERS_CHANNEL = 'chaperone_orders'
+
+/** Asks the other replicas whether the gateway is connected to one of them. */
+export async function askForGateway(q: Query, askId: string, gatewayId: string): Promise<void> {
+  await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `ask ${askId} ${gatewayId}`])
+}
+
+export async function sayHaveGateway(q: Query, askId: string): Promise<void> {
+  await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `have ${askId}`])
+}
+
+/** Asks the other replicas for one that the gateway is connected to. What nobody came for is thrown away. */
+export async function offerOrder(q: Query, gatewayId: string, order: Order): Promise<void> {
+  await q.query(
+    `with old as (delete from execution_orders where created_at < now() - interval '5 minutes'),
+     offered as (insert into execution_orders (id, gateway_id, payload) values ($1, $2, $3))
+     select pg_notify('${ORDERS_CHANNEL}', $4)`,
+    [order.order_id, gatewayId, JSON.stringify(order), `order ${order.order_id} ${gatewayId}`],
+  )
+}
+
+/** The order, for exactly one replica. */
+export async function takeOrder(q: Query, id: string): Promise<Order | undefined> {
+  const { rows } = await q.query<{ payload: Order }>(
+    'update execution_orders set taken_at = now() where id = $1 and taken_at is null returning payload',
+    [id],
+  )
+  return rows[0]?.payload
+}
+
+/** True when nobody had taken it: then nobody will. */
+export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
+  const { rowCount } = await q.query('delete from execution_orders where id = $1 and taken_at is null', [id])
+  return rowCount === 1
+}
+
+/** Instead of a process id: the replica that sent the order passes the result on. No caller can have it as its id. */
+export const PASSED_ON = ''
+
+/** For the replica that waits for it. `processId`: where it came from. */
+export async function putResult(q: Query, result: ResultBody, processId: string): Promise<void> {
+  await q.query(
+    `with old as (delete from execution_results where created_at < now() - interval '5 minutes'),
+     put as (insert into execution_results (order_id, process_id, result) values ($1, $4, $2) on conflict do nothing)
+     select pg_notify('${ORDERS_CHANNEL}', $3)`,
+    [result.order_id, JSON.stringify(result), `result ${result.order_id}`, processId],
+  )
+}
+
+/** The result that came from this process. Read once: answers of upstreams are not kept. */
+export async function takeResult(
+  q: Query,
+  orderId: string,
+  processId: string,
+): Promise<ResultBody | undefined> {
+  const { rows } = await q.query<{ result: ResultBody }>(
+    'delete from execution_results where order_id = $1 and process_id = $2 returning result',
+    [orderId, processId],
+  )
+  return rows[0]?.result
+}

@@ -1,0 +1,48 @@
+import { type ActionRequest, requestOfAction } from '../../../core/connectors/execute/execute-request.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
+import { validationError } from '../../http/input.ts'
+import type { ActionRow } from '../actions/store.ts'
+import { type EvaluationDeps, executeSpec, type Place, placeOf } from '../actions/evaluation.ts'
+import type { ActionRulesSource } from '../actions/rules.ts'
+import { fileProblem } from './file-actions.ts'
+
+export type ExecutionPlaceDeps = Pick<EvaluationDeps, 'knownAction'> & {
+  readonly rules: ActionRulesSource
+}
+
+/** Where an action is to be executed and as whom. `request` is null without a gateway that could make one. */
+export type ExecutionPlace = {
+  readonly place: Place
+  /** The agent's name as it is now. */
+  readonly agent: string
+  readonly request: ActionRequest | null
+}
+
+/**
+ * By the newest rules: a connector that was added a moment ago counts. Throws `validation` when no request can be made of the spec: before the token is touched, because
+ * what is missing can only be put right by a new submission.
+ */
+export async function executionPlace(deps: ExecutionPlaceDeps, row: ActionRow): Promise<ExecutionPlace> {
+  const problem = fileProblem(row.spec)
+  if (problem !== null) throw validationError([problem])
+  const rules = await deps.rules.fresh()
+  const agent = rules.agent(row.agentId)
+  if (agent === undefined) throw new ChaperoneError('unauthorized', { detail: 'This agent is gone' })
+  const place = placeOf(deps, rules, agent, row.spec)
+  return { place, agent: agent.name, request: requestIn(place) }
+}
+
+function requestIn({ action, gateway }: Place): ActionRequest | null {
+  const { connector, resource } = action
+  if (connector === 'codehost' && resource.target === undefined) {
+    throw validationError([
+      'action_spec.resource.target: is required to execute, as <owner>/<repo> (or organization and repository)',
+    ])
+  }
+  const records = gateway?.connectors.get(connector)
+  if (gateway === null || records === undefined) return null
+  const request = requestOfAction(records, executeSpec(action), gateway.snapshot.hosts)
+  if (isRefusal(request)) throw validationError([request.detail])
+  return request
+}

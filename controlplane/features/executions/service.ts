@@ -1,0 +1,186 @@
+import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { ChaperoneError, type ErrorCode } from '../../../core/errors.ts'
+import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../../core/token.ts'
+import type { ApprovalView, DecisionView } from '../../../core/wire/v1.ts'
+import { newId } from '../../crypto/ids.ts'
+import { type ActionRow, getAction } from '../actions/store.ts'
+import { getApproval } from '../approvals/store.ts'
+import { closeExecution, openExecution } from './store.ts'
+import { releaseNonce, type Spent } from '../tokens/nonce-store.ts'
+import type { Db } from '../../db/query.ts'
+import type { EvaluationDeps } from '../actions/evaluation.ts'
+import type { ActionStops } from '../actions/kill-checks.ts'
+import { approvalView } from '../actions/submission.ts'
+import { type ExecutionPlaceDeps, executionPlace } from './place.ts'
+import { type Executed, type Outcome, recordExecution } from './record.ts'
+import { chooseExecutor, type Executor, type ExecutorDeps, unavailable } from './executor.ts'
+import { mcpResult } from './mcp-result.ts'
+import { assertMovable, type OwnAction, ownAction } from './action-of-agent.ts'
+import { personApproval } from './approval-binding.ts'
+import type { Tokens } from '../tokens/service.ts'
+
+export type ExecutionDeps = ExecutionPlaceDeps &
+  EvaluationDeps &
+  ExecutorDeps & {
+    readonly db: Db
+    readonly orgId: string
+    readonly tokens: Tokens
+    readonly stops: ActionStops
+  }
+
+/** `held`: a gateway holds the request. Nothing was sent, and the token is good once more after the approval. */
+export type Execution =
+  | { readonly kind: 'done'; readonly status: number; readonly result: unknown }
+  | {
+      readonly kind: 'held'
+      readonly status: ActionRow['status']
+      readonly decision: DecisionView
+      readonly approval: ApprovalView
+    }
+
+/** What an agent gives: the decision token, and the key that the call itself came with. */
+export type ExecutionInput = { readonly token: string; readonly agentKey: string }
+
+/**
+ * Carries an allowed action out, once. The gateway decides it again as live traffic; where it holds the request and no
+ * person has approved the action, the action waits for an approval, and so does each further execution. Throws, in this order: `not_found`; `validation` when no request can be made of
+ * the spec; 403 or 410 for the token; 409 when it was used or the action is not allowed; 403 under a kill switch; 503
+ * without a gateway. Up to here the token stays good. Then what the gateway says: 403, 502, or 504 when it says nothing.
+ */
+export type Execute = (own: OwnAction, given: ExecutionInput) => Promise<Execution>
+
+export function createExecute(deps: ExecutionDeps): Execute {
+  const { db } = deps
+  return async (own, { token, agentKey }) => {
+    const row = await ownAction(() => getAction(db, own.id), own)
+    const at = await executionPlace(deps, row)
+    const { jti } = await checkedClaims(deps, row, token)
+    if (isHeld(row, jti)) return heldExecution(deps, row)
+    assertExecutable(deps, row)
+    const approvalId = await personApproval(deps, row)
+    const executor = await chooseExecutor(deps, { row, at, agentKey, approvalId })
+    const orderId = await open(deps, executor, { jti, actId: row.id, approvalId })
+    if (orderId === null) return heldExecution(deps, row)
+    const outcome = await run(executor, orderId)
+    if (outcome === null) throw await giveBack(deps, orderId, jti)
+    if (!outcome.isDone && (await wasHeld(deps, row))) return heldExecution(deps, row)
+    const executed = { ...outcome, orderId, gatewayId: executor.gatewayId }
+    const action = { ...row, type: row.spec.type }
+    await db.tx((q) => recordExecution(q, action, executed))
+    return answer({ ...executed, result: mcpResult(action.type, executed.result) })
+  }
+}
+
+type Opening = { readonly jti: string; readonly actId: string; readonly approvalId: string | null }
+
+/**
+ * Uses the token up. Before that the attempt is written down: a replica that dies afterwards leaves a trace of it. Null
+ * when another execution was held meanwhile.
+ */
+async function open(
+  { db, tokens }: ExecutionDeps,
+  { gatewayId, requestFingerprint }: Executor,
+  { jti, actId, approvalId }: Opening,
+): Promise<string | null> {
+  const orderId = newId('order')
+  await openExecution(db, { orderId, actId, gatewayId, requestFingerprint, approvalId })
+  const spent = await tokens.spend({ jti, actId, usedBy: 'execute' })
+  if (spent === 'spent') return orderId
+  await closeExecution(db, orderId)
+  const now = await getAction(db, actId)
+  if (now !== undefined && isHeld(now, jti)) return null
+  throw tokenError(PROBLEM[spent])
+}
+
+/** The action waits for the approval of an execution with this very token. */
+function isHeld({ status, jti, approvalId }: ActionRow, token: string): boolean {
+  return status === 'pending_approval' && jti === token && approvalId !== null
+}
+
+/** A gateway's hold gave the action a new approval while it was executed. */
+async function wasHeld({ db }: ExecutionDeps, row: ActionRow): Promise<boolean> {
+  const now = await getAction(db, row.id)
+  return now !== undefined && now.approvalId !== null && now.approvalId !== row.approvalId
+}
+
+/** As it stands now: a person may have answered already. Throws 410 once the approval has expired, swept or not. */
+async function heldExecution({ db }: ExecutionDeps, { id }: ActionRow): Promise<Execution> {
+  const now = await getAction(db, id)
+  const approval = now?.approvalId == null ? undefined : await getApproval(db, now.approvalId)
+  if (now === undefined || approval === undefined) throw new Error('a held action has an approval')
+  if (now.status === 'pending_approval' && approval.isOverdue) throw tokenError('expired')
+  return { kind: 'held', status: now.status, decision: now.decision, approval: approvalView(approval) }
+}
+
+async function run(executor: Executor, orderId: string): Promise<Outcome | null> {
+  try {
+    return await executor.run(orderId)
+  } catch (error) {
+    if (!(error instanceof ChaperoneError)) throw error
+    return { isDone: false, status: null, result: null, error: error.message, code: error.code }
+  }
+}
+
+/** The gateway left between the look and the order: nothing was sent, so nothing is used up. */
+async function giveBack({ db }: ExecutionDeps, orderId: string, jti: string): Promise<ChaperoneError> {
+  await db.tx(async (q) => {
+    await releaseNonce(q, jti)
+    await closeExecution(q, orderId)
+  })
+  return unavailable('The gateway went away a moment ago: execute again with the same decision token')
+}
+
+function assertExecutable({ stops }: ExecutionDeps, row: ActionRow): void {
+  if (row.isExpired || row.jti === null) throw tokenError('expired')
+  if (row.usedBy === 'verify' || row.usedBy === 'execute') throw tokenError('used')
+  assertMovable(row, 'execute')
+  const entry = stops.of(row)
+  if (entry !== null) throw stopped(killReason(entry))
+}
+
+async function checkedClaims(
+  { tokens, orgId }: ExecutionDeps,
+  row: ActionRow,
+  token: string,
+): Promise<TokenClaims> {
+  const read = await tokens.read(token)
+  if (typeof read === 'string') throw tokenError(read)
+  const wanted = { org: orgId, act: row.id, sub: row.agentId, ash: tokens.ashOf(row.spec) }
+  const problem = claimProblem(read, wanted)
+  if (problem !== null) throw tokenError(problem)
+  return read
+}
+
+function answer({ isDone, status, result, error, code }: Executed): Execution {
+  if (isDone && status !== null) return { kind: 'done', status, result }
+  throw new ChaperoneError(code ?? 'upstream_failed', {
+    error: `Execution failed: ${error}`,
+    detail:
+      'The token is used up and the action is never sent again: submit a new one if it should still happen',
+  })
+}
+
+const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
+  used: 'used',
+  expired: 'expired',
+  unknown: 'expired',
+}
+
+const CODE: Readonly<Record<TokenProblem, ErrorCode>> = {
+  malformed: 'forbidden',
+  signature: 'forbidden',
+  mismatch: 'forbidden',
+  expired: 'gone',
+  used: 'conflict',
+}
+
+/** `Token verification failed: nonce already used` (spec 7.6) and its like. */
+function tokenError(problem: TokenProblem): ChaperoneError {
+  const text = TOKEN_ERRORS[problem]
+  const error = `Token verification failed: ${text.charAt(0).toLowerCase()}${text.slice(1)}`
+  return new ChaperoneError(CODE[problem], { error, detail: error })
+}
+
+function stopped(reason: string): ChaperoneError {
+  return new ChaperoneError('kill_switch', { error: reason, detail: reason })
+}

@@ -1,0 +1,30 @@
+import { type Interrupted, takeInterrupted } from './store.ts'
+import type { Db } from '../../db/query.ts'
+import { type Outcome, outcomeOf, recordExecution } from './record.ts'
+
+/** Longer than an order may take (32 s) and its outcome may wait for the database (60 s). */
+export const INTERRUPTED_AFTER_S = 100
+
+const UNKNOWN: Outcome = {
+  isDone: false,
+  status: null,
+  result: null,
+  error: 'the control plane stopped while the action was executed: whether it was done is unknown',
+  code: 'upstream_timeout',
+}
+
+/**
+ * Ends executions whose replica died between the use of the token and the outcome: once each, whichever replica looks
+ * first. What the gateway has told another replica meanwhile is the outcome; else it is unknown, and never tried again.
+ */
+export async function endInterrupted(db: Db, graceS = INTERRUPTED_AFTER_S): Promise<readonly Interrupted[]> {
+  return db.tx(async (q) => {
+    const interrupted = await takeInterrupted(q, graceS)
+    for (const one of interrupted) {
+      const { actId: id, orgId, agentId, actionType: type, result } = one
+      const outcome = result === null ? UNKNOWN : outcomeOf(result)
+      await recordExecution(q, { id, orgId, agentId, type }, { ...one, ...outcome })
+    }
+    return interrupted
+  })
+}

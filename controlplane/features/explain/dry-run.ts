@@ -1,0 +1,23 @@
+import type { ActionSpec } from '../../../core/action/spec.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { DryRunReply } from '../../../core/wire/v1.ts'
+import { findAgentIn } from '../agents/store.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import type { Actions } from '../actions/service.ts'
+
+/** Asks for an agent by its name what the agent itself would be told. Throws `not_found` for one that is not there. */
+export type DryRun = (namespaces: Namespaces, agentName: string, spec: ActionSpec) => Promise<DryRunReply>
+
+export function createDryRun(deps: {
+  readonly read: ScopedReads
+  readonly actions: Pick<Actions, 'dryRun'>
+}): DryRun {
+  return async (namespaces, agentName, spec) => {
+    const agent = await findAgentIn(deps.read(namespaces), agentName)
+    if (agent === undefined) {
+      throw new ChaperoneError('not_found', { detail: `There is no agent ${agentName}: check its name` })
+    }
+    return deps.actions.dryRun(agent.id, spec)
+  }
+}

@@ -1,0 +1,39 @@
+import { type CanonicalRequest, type Refusal, refusal } from '../../../core/request/canonical.ts'
+import { canonicalise } from '../../../core/request/canonicalise.ts'
+
+/**
+ * The request that a client would send for this method and URL, without a body. The URL is taken as typed: a parser
+ * that tidied it up would explain another request.
+ */
+export function requestOf(
+  method: string,
+  url: string,
+  headers: readonly string[] = [],
+): CanonicalRequest | Refusal {
+  const match = /^(https?):\/\/([^/?#]+)([^#]*)/i.exec(url)
+  if (match === null) {
+    return refusal('malformed_request', 'the URL must be whole, such as https://api.example.com/path')
+  }
+  const [, scheme = '', authority = '', rest = ''] = match
+  return canonicalise({
+    method,
+    target: rest.startsWith('/') ? rest : `/${rest}`,
+    rawHeaders: ['Host', authority, ...headers],
+    httpVersion: '1.1',
+    scheme: scheme.toLowerCase() === 'http' ? 'http' : 'https',
+    sources: {},
+  })
+}
+
+/** What a gateway sees of a connection that it does not decrypt. */
+export function tunnelRequest({ host, port }: CanonicalRequest): CanonicalRequest | Refusal {
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  return canonicalise({
+    method: 'CONNECT',
+    target: authority,
+    rawHeaders: ['Host', authority],
+    httpVersion: '1.1',
+    scheme: 'https',
+    sources: {},
+  })
+}

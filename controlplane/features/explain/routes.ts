@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { Explain } from './service.ts'
+
+export type ExplainRoutesDeps = {
+  readonly explain: Explain
+  /** Name or id -> id; without a name the agent's own gateway, else the local or only one. Undefined = none. */
+  readonly gatewayFor: (
+    namespaces: Namespaces,
+    given: { readonly gateway: string | undefined; readonly agent: string },
+  ) => Promise<string | undefined>
+}
+
+const Query = z.strictObject({
+  method: z.string().min(1).max(32),
+  url: z.string().min(1).max(8_000),
+  agent: z.string().min(1).max(253),
+  gateway: z.string().min(1).max(253).optional(),
+  /** Lines `Name: value`. */
+  headers: z.string().max(8_000).optional(),
+})
+
+const Reply = z.object({
+  text: z.string(),
+  connector: z.string().nullable(),
+  action: z.record(z.string(), z.unknown()).nullable(),
+  decision: z.record(z.string(), z.unknown()),
+  snapshot_version: z.number(),
+})
+
+export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/explain',
+      auth: 'explanations/get',
+      isNamespaced: true,
+      summary: 'What would happen to a request and why; nothing is sent',
+      query: Query,
+      statuses: [404],
+      response: Reply,
+      handler: async ({ namespaces, query: { method, url, agent, gateway, headers = '' } }) => {
+        const gatewayId = await gatewayFor(namespaces, { gateway, agent })
+        if (gatewayId === undefined) {
+          throw new ChaperoneError('not_found', {
+            detail: gateway === undefined ? 'There is no gateway yet' : `There is no gateway ${gateway}`,
+          })
+        }
+        return explain({ gatewayId, method, url, agent, headers: headersOf(headers) })
+      },
+    }),
+  ]
+}
+
+function headersOf(lines: string): readonly string[] {
+  const stated = lines.split('\n').filter((line) => line !== '')
+  return stated.flatMap((line) => {
+    const [, name, value] = /^([^:]+):(.*)$/.exec(line) ?? []
+    if (name === undefined || value === undefined)
+      throw new ChaperoneError('validation', { detail: 'headers: write each line as "Name: value".' })
+    return [name.trim(), value.trim()]
+  })
+}

@@ -1,0 +1,180 @@
+import type { Action } from '../../../core/action/action.ts'
+import { classify } from '../../../core/connectors/classify.ts'
+import type { Named } from '../../../core/connectors/connector.ts'
+import { judgeImpersonation } from '../../../core/connectors/credentials/impersonation.ts'
+import { actionsOf } from '../../../core/connectors/named-action.ts'
+import { lostParameter, stripRequest } from '../../../core/connectors/credentials/query-credentials.ts'
+import { type BoundConnector, findConnector } from '../../../core/connectors/registry.ts'
+import { decideAll, decideNamed, judgedActions, underKillSwitch } from '../../../core/decision/decide.ts'
+import type { AgentFacts, Decision } from '../../../core/decision/decision.ts'
+import { decideUnowned, plainDecision } from '../../../core/decision/egress.ts'
+import { explainText } from '../../../core/decision/explain.ts'
+import { matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { type ProxiedCase, proxiedInputs, withCredential } from '../../../core/decision/proxied.ts'
+import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { isRefusal, type Refusal } from '../../../core/request/canonical.ts'
+import { recordPath } from '../../../core/request/redact.ts'
+import { buildSnapshot } from '../../../core/snapshot/build.ts'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { Clock } from '../../sync/clock.ts'
+import { entriesFor } from '../../sync/kill-switch/state.ts'
+import type { SectionLibrary } from '../../sync/sections/library.ts'
+import { requestOf, tunnelRequest } from './request.ts'
+
+export type ExplainDeps = {
+  readonly library: SectionLibrary
+  readonly kills: () => readonly KillEntry[]
+  readonly clock: Clock
+}
+
+export type Question = {
+  readonly gatewayId: string
+  readonly method: string
+  readonly url: string
+  /** Names and values in turn. */
+  readonly headers?: readonly string[]
+  /** Name of an agent; one that the gateway does not know is judged as an active agent without a history. */
+  readonly agent: string
+}
+
+export type Explanation = {
+  readonly text: string
+  /** Name of the connector record; null when no connector owns the host. */
+  readonly connector: string | null
+  readonly action: Action | null
+  readonly decision: Decision
+  readonly snapshot_version: number
+}
+
+export type Explain = (question: Question) => Explanation
+
+/** Decides with what the gateway was sent and with the gateway's own code, so that the answer is its verdict. */
+export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
+  const snapshots = new Map<string, Snapshot>()
+  function snapshotOf(gatewayId: string): Snapshot {
+    const set = library.of(gatewayId)
+    if (set === null) throw new ChaperoneError('not_found', { detail: `There is no gateway ${gatewayId}` })
+    const known = snapshots.get(gatewayId)
+    if (known?.version === set.version) return known
+    const sections = Object.fromEntries(
+      [...set.texts].map(([name, text]) => [name, JSON.parse(text) as unknown]),
+    )
+    const snapshot = buildSnapshot({ version: set.version, sections, hashes: set.hashes }, known)
+    snapshots.set(gatewayId, snapshot)
+    return snapshot
+  }
+  return (question) => {
+    const snapshot = snapshotOf(question.gatewayId)
+    const request = requestOf(question.method, question.url, question.headers)
+    const finding = isRefusal(request)
+      ? refusedFinding(request, null)
+      : judge({ snapshot, request, agent: agentOf(snapshot, question.agent), nowMs: clock.nowMs() })
+    const decision = stopped(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
+    const where = isRefusal(request) ? ` ${question.url}` : ` ${request.host}${recordPath(request)}`
+    const text = explainText({
+      request: `${question.method}${where}`,
+      agent: question.agent,
+      connector: finding.bound?.entry.name ?? null,
+      action: finding.action,
+      decision,
+      snapshotVersion: snapshot.version,
+    })
+    return {
+      text: [text, ...finding.notes].join('\n'),
+      connector: finding.bound?.entry.name ?? null,
+      action: finding.action,
+      decision,
+      snapshot_version: snapshot.version,
+    }
+  }
+}
+
+type Finding = {
+  readonly bound: BoundConnector | null
+  readonly action: Action | null
+  readonly decision: Decision
+  /** Lines below the text, for what depends on a body that nobody has shown. */
+  readonly notes: readonly string[]
+}
+
+type Case = Omit<ProxiedCase, 'bound'>
+
+function judge(asked: Case): Finding {
+  const { snapshot } = asked
+  const { host, port } = asked.request
+  const bound = findConnector(snapshot.hosts, host, port)
+  if (bound === null) {
+    const decision = decideUnowned(snapshot, host, port)
+    return { bound, action: null, decision, notes: [] }
+  }
+  if (bound.entry.tlsMode === 'passthrough' && asked.request.scheme === 'https')
+    return judgeTunnel(asked, bound)
+  const { request, losesOther } = stripRequest(asked.request, bound)
+  const named = judgeImpersonation(bound, request) ?? classify(bound, request)
+  if (isRefusal(named)) return refusedFinding(named, bound)
+  const judged = judgeNamed({ ...asked, request, bound }, named)
+  const found = { ...judged, decision: withCredential(judged.decision, bound, snapshot) }
+  const isWrite = actionsOf(named).some(({ effect }) => effect === 'write')
+  return losesOther && isWrite && found.decision.verdict !== 'deny'
+    ? refusedFinding(lostParameter(bound), bound)
+    : found
+}
+
+/** The connection is decided, and carries the agent's own credential. */
+function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
+  const request = tunnelRequest(asked.request)
+  if (isRefusal(request)) return refusedFinding(request, bound)
+  const named = classify(bound, request)
+  return isRefusal(named) ? refusedFinding(named, bound) : judgeNamed({ ...asked, request, bound }, named)
+}
+
+/** Where the body will say which candidate happens, and they are judged differently, each verdict is shown. */
+function judgeNamed(given: ProxiedCase, named: Named): Finding {
+  const { bound } = given
+  const { rules, inputs } = proxiedInputs(given, judgedActions(named))
+  const common = decideNamed(rules, named, inputs)
+  const decision = common === 'split' ? decideAll(rules, inputs) : common
+  const notes =
+    common === 'split'
+      ? inputs.map(
+          ({ action }, at) =>
+            `by body     ${action.type}: ${LOG_DECISION[decideAll(rules, inputs.slice(at, at + 1)).verdict]}`,
+        )
+      : []
+  return { bound, action: namingAction(named, decision), decision, notes }
+}
+
+/** The action that names the request: the first of those that happen, or the candidate that decided. */
+function namingAction(named: Named, { actionType }: Decision): Action | null {
+  if (named.kind === 'actions') return named.actions[0] ?? null
+  return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null
+}
+
+function refusedFinding({ detail }: Refusal, bound: BoundConnector | null): Finding {
+  return { bound, action: null, decision: plainDecision('deny', 'deny', detail, 'default'), notes: [] }
+}
+
+function stopped(
+  { bound, decision }: Finding,
+  given: { readonly snapshot: Snapshot; readonly kills: readonly KillEntry[]; readonly agent: string },
+): Decision | null {
+  const { snapshot, agent } = given
+  const gateway = snapshot.gateway.name
+  const entry = matchKill(entriesFor(given.kills, gateway), {
+    gateway,
+    agent,
+    agentId: snapshot.agentsByName.get(agent)?.id ?? null,
+    connectors: bound === null ? [] : [bound.entry.type, bound.entry.name],
+  })
+  return entry === null ? null : underKillSwitch(decision, entry)
+}
+
+function agentOf({ agentsByName }: Snapshot, name: string): AgentFacts {
+  const known = agentsByName.get(name)
+  if (known === undefined)
+    return { id: name, name, environment: 'development', runtime: '', status: 'active' }
+  const { id, environment, runtime, status } = known
+  return { id, name, environment, runtime, status }
+}

@@ -1,0 +1,187 @@
+import type { KnownAction } from '../../../core/action/spec.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { recordEvent } from '../../events.ts'
+import { validationError } from '../../http/input.ts'
+import { listAgentsIn } from '../agents/store.ts'
+import type { Actor } from '../audit/store.ts'
+import { findGatewayByName, gatewayNamesIn } from '../gateways/store.ts'
+import { getOrg } from '../../db/orgs.ts'
+import { listPoliciesIn, type PolicyRow } from '../policies/store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { savepoint } from '../../db/savepoint.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
+import { createAgent, type NewAgent } from '../agents/service.ts'
+import { isDemoAgent } from '../overview/demo-agent.ts'
+import { manifestsOf } from './manifests.ts'
+import { createPolicy, disablePolicy, type NewPolicy } from '../policies/service.ts'
+import { untouchedDefaults } from '../policies/untouched-defaults.ts'
+
+/** Raised when a bundle of this program can no longer be read by older ones; they read every `1.x`. */
+export const BUNDLE_VERSION = '1.0'
+
+export type BundleDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly platformNamespaces: ReadonlySet<string>
+  readonly knownAction: (type: string) => KnownAction | null
+}
+
+/** One item of a bundle as far as its form goes: what it says, or what is wrong with it. */
+export type BundleItem<T> =
+  | { readonly name: string; readonly value: T }
+  | { readonly name: string; readonly error: string }
+
+export type ImportInput = {
+  readonly agents: readonly BundleItem<Omit<NewAgent, 'gatewayId'>>[]
+  readonly policies: readonly BundleItem<ImportedPolicy>[]
+}
+
+/** Names of gateways that it is bound to; none = all of them. */
+export type ImportedPolicy = NewPolicy & { readonly gateways?: readonly string[] | undefined }
+
+export type ImportError = { readonly kind: 'agent' | 'policy'; readonly name: string; readonly error: string }
+export type ImportedKey = {
+  readonly name: string
+  readonly agent_id: string
+  readonly api_key: string
+  readonly api_key_prefix: string
+}
+
+export type ImportReport = {
+  readonly policies_imported: number
+  readonly agents_imported: number
+  readonly errors: readonly ImportError[]
+  /** Of agents that are not revoked, shown this once. */
+  readonly agent_keys: readonly ImportedKey[]
+  /** Names of policies that arrived disabled because their own tests fail. */
+  readonly policies_disabled: readonly string[]
+  /** The default policies of an installation that nobody has set up yet: those of the bundle are in their place. */
+  readonly defaults_disabled?: readonly string[]
+}
+
+export type Bundle = {
+  /** Agents and policies, without any secret. */
+  exportJson(namespaces: Namespaces, by: Actor): Promise<Readonly<Record<string, unknown>>>
+  /** Gateways, connectors (without credentials), permissions and policies as manifests: YAML documents. */
+  exportManifests(namespaces: Namespaces, by: Actor): Promise<string>
+  /** Items that are valid are stored, all together; the others are told. */
+  import(by: Actor, input: ImportInput): Promise<ImportReport>
+}
+
+export function createBundle(deps: BundleDeps): Bundle {
+  const { db, orgId, platformNamespaces } = deps
+  const noteExport = (q: Query, actor: Actor, details: Readonly<Record<string, unknown>>) =>
+    recordEvent(q, { orgId, actor, type: 'config.exported', details })
+  return {
+    exportJson: (namespaces, by) =>
+      db.tx(async (q) => {
+        const query = createScopedQuery(q, namespaces)
+        const { name, plan } = await getOrg(q)
+        const agents = (await listAgentsIn(query)).filter((agent) => !isDemoAgent(agent)).map(agentView)
+        const gateways = await gatewayNamesIn(query)
+        const policies = (await listPoliciesIn(query)).map((row) =>
+          policyView(row, (id) => gateways.get(id) ?? id),
+        )
+        await noteExport(q, by, { format: 'json', agents: agents.length, policies: policies.length })
+        const exportedAt = new Date().toISOString()
+        return { version: BUNDLE_VERSION, exportedAt, organization: { name, plan }, agents, policies }
+      }),
+    exportManifests: (namespaces, by) =>
+      db.tx(async (q) => {
+        const query = createScopedQuery(q, namespaces)
+        const { text, counts } = await manifestsOf(query, platformNamespaces)
+        await noteExport(q, by, { format: 'manifests', ...counts })
+        return text
+      }),
+    import: (by, input) => db.tx((q) => importAll(q, deps, by, input)),
+  }
+}
+
+function agentView(row: Awaited<ReturnType<typeof listAgentsIn>>[number]) {
+  const { name, runtime, environment, status, capabilities, metadata } = row
+  return { name, runtime, environment, status, capabilities, metadata }
+}
+
+/** With the text that is in force: one whose tests fail would arrive disabled, and decide nothing any more. */
+function policyView(row: PolicyRow, nameOf: (gatewayId: string) => string) {
+  const { name, description, priority, enabled, tags, mode } = row
+  const policyYaml = row.activeYaml ?? row.policyYaml
+  const version = row.activeVersion ?? row.version
+  const gateways = row.gatewayIds.map(nameOf)
+  const bound = gateways.length === 0 ? {} : { gateways }
+  return { name, description, policyYaml, priority, enabled, tags, mode, version, ...bound }
+}
+
+async function importAll(
+  q: Query,
+  deps: BundleDeps,
+  by: Actor,
+  { agents, policies }: ImportInput,
+): Promise<ImportReport> {
+  const errors: ImportError[] = []
+  const keys: ImportedKey[] = []
+  const disabled: string[] = []
+  const defaults = await untouchedDefaults(q)
+  const agentCount = await each(q, 'agent', agents, errors, async (input) => {
+    const { agent, key } = await createAgent(q, deps.orgId, by, input)
+    if (agent.status === 'revoked') return
+    const { name, id } = agent
+    keys.push({ name, agent_id: id, api_key: key.key, api_key_prefix: key.prefix })
+  })
+  const policyCount = await each(q, 'policy', policies, errors, async (input) => {
+    const { gateways = [], ...policy } = input
+    const gatewayIds = await Promise.all(gateways.map((name) => gatewayId(q, name)))
+    const { row } = await createPolicy(q, deps, by, { ...policy, gatewayIds, disableFailing: true })
+    if (row.activeVersion === null) disabled.push(row.name)
+  })
+  const replaced = policyCount === 0 ? [] : defaults
+  for (const row of replaced) await disablePolicy(q, by, row)
+  const aside =
+    replaced.length === 0 ? {} : { defaults_disabled: replaced.map(({ name }) => name).toSorted() }
+  const details = { agents: agentCount, policies: policyCount, errors, policies_disabled: disabled, ...aside }
+  await recordEvent(q, { orgId: deps.orgId, actor: by, type: 'config.imported', details })
+  return {
+    policies_imported: policyCount,
+    agents_imported: agentCount,
+    errors,
+    agent_keys: keys,
+    policies_disabled: disabled,
+    ...aside,
+  }
+}
+
+/** A policy that was meant for one gateway must not decide for all of them. */
+async function gatewayId(q: Query, name: string): Promise<string> {
+  const row = await findGatewayByName(q, name)
+  if (row !== undefined) return row.id
+  throw validationError([`gateways: there is no gateway ${name} here: make it first, or leave it out`])
+}
+
+/** Stores what can be stored; gives the number and adds the rest to `errors`. */
+async function each<T>(
+  q: Query,
+  kind: ImportError['kind'],
+  items: readonly BundleItem<T>[],
+  errors: ImportError[],
+  store: (value: T) => Promise<void>,
+): Promise<number> {
+  let count = 0
+  for (const item of items) {
+    const error = 'error' in item ? item.error : await attempt(q, () => store(item.value))
+    if (error === null) count++
+    else errors.push({ kind, name: item.name, error })
+  }
+  return count
+}
+
+/** Null when it worked; what a person has to change when it was refused. Anything else ends the import. */
+async function attempt(q: Query, work: () => Promise<void>): Promise<string | null> {
+  try {
+    await savepoint(q, work)
+    return null
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.status < 500) return error.message
+    throw error
+  }
+}

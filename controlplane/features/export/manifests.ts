@@ -1,0 +1,87 @@
+import type { Manifest, Placement } from '../../../core/crd/manifests/manifest-placement.ts'
+import type { PolicyFacts } from '../../../core/crd/manifests/policy-manifests.ts'
+import { type ManifestRows, manifestsText, rowManifests } from '../../../core/crd/manifests/row-manifests.ts'
+import { PolicySpec } from '../../../core/crd/schemas.ts'
+import { listConnectorsIn } from '../connectors/store.ts'
+import { listDesiredIn } from '../manifests/store.ts'
+import { gatewayNamesIn, listGatewaysIn } from '../gateways/store.ts'
+import { listPermissionsIn } from '../permissions/store.ts'
+import { listPoliciesIn, type PolicyRow } from '../policies/store.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+const HEAD = `# Exported by Chaperone. Credentials are never exported: make a Secret for each secretRef below.\n`
+
+export type ManifestExport = {
+  readonly text: string
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** The configuration as manifests that a folder or a cluster takes; how many of each kind. */
+export async function manifestsOf(
+  q: ScopedQuery,
+  platformNamespaces: ReadonlySet<string>,
+): Promise<ManifestExport> {
+  const rows = await readManifestRows(q, 'active')
+  // A guest's Permissions name Gateways of other namespaces, which are not exported themselves.
+  const gateways = [...(await gatewayNamesIn(q))].map(([id, name]) => ({ id, name }))
+  const placement = placementOf(gateways.toSorted(byName), platformNamespaces)
+  // Default policies are in no namespace: whether one was removed is seen by users with the right everywhere.
+  const manifests = rowManifests(rows, { ...placement, isWhole: q.namespaces === 'all' })
+  return { text: HEAD + manifestsText(manifests), counts: countsOf(manifests) }
+}
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
+
+export function placementOf(
+  gateways: Placement['gateways'],
+  platformNamespaces: ReadonlySet<string>,
+): Placement {
+  return { gateways, platformNamespaces: [...platformNamespaces] }
+}
+
+/**
+ * Rows of the namespaces, with what the manifests of policies bind to.
+ *
+ * @param text Of policies: the one in force, or the newest, whose tests may fail.
+ */
+export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promise<StoredRows> {
+  const written = new Map(
+    (await listDesiredIn(q)).map((row) => [`${row.kind}/${row.namespace}/${row.name}`, row.stored.spec]),
+  )
+  return {
+    gateways: await listGatewaysIn(q),
+    connectors: await listConnectorsIn(q),
+    permissions: await listPermissionsIn(q, null),
+    policies: (await listPoliciesIn(q)).map((row) =>
+      policyFacts(row, text, written.get(`Policy/${row.name}`)),
+    ),
+  }
+}
+
+type PolicyText = 'active' | 'newest'
+type StoredPolicy = PolicyFacts & Pick<PolicyRow, 'id' | 'tests'>
+export type StoredRows = Omit<ManifestRows, 'policies'> & { readonly policies: readonly StoredPolicy[] }
+
+function policyFacts(row: PolicyRow, text: PolicyText, written: unknown): StoredPolicy {
+  const isNewest = text === 'newest'
+  const isInForce = isNewest || row.activeYaml !== null || row.invalid !== null
+  const facts = { ...row, isInForce, text: (isNewest ? null : row.activeYaml) ?? row.policyYaml }
+  if (row.source === 'api' || written === undefined) return facts
+  const spec = PolicySpec.pick({ gatewayRefs: true, namespaceSelector: true }).safeParse(
+    pickReferences(written),
+  )
+  if (!spec.success) return facts
+  const references = Object.fromEntries(Object.entries(spec.data).filter(([, value]) => value !== undefined))
+  return { ...facts, references }
+}
+
+function pickReferences(written: unknown): unknown {
+  const { gatewayRefs, namespaceSelector } = (written ?? {}) as Readonly<Record<string, unknown>>
+  return { gatewayRefs, namespaceSelector }
+}
+
+function countsOf(manifests: readonly Manifest[]): Readonly<Record<string, number>> {
+  const exported = manifests.filter(({ note }) => note?.effect !== 'left_out')
+  const groups = Map.groupBy(exported, ({ kind }) => `${kind.toLowerCase()}s`)
+  return Object.fromEntries([...groups].map(([kind, list]) => [kind, list.length]))
+}

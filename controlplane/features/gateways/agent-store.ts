@@ -1,0 +1,41 @@
+import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import type { Query } from '../../db/query.ts'
+
+/** `name` is `namespace/name`. */
+export type NamedGateway = { readonly gatewayId: string; readonly name: string }
+
+/** An agent for which a gateway does not speak. `servedUntil`: Unix ms; null unless the gateway served it within 7 days. */
+export type ForeignAgent = { readonly name: string; readonly servedUntil: number | null }
+
+/**
+ * Returns those of these agents for which the gateway does not speak: agents that are bound to another gateway, and names
+ * without an agent in a namespace that is not the gateway's.
+ */
+export async function foreignAgents(
+  q: Query,
+  { gatewayId, name }: NamedGateway,
+  agents: readonly string[],
+): Promise<readonly ForeignAgent[]> {
+  if (agents.length === 0) return []
+  const { rows } = await q.query<ForeignAgent & { isKnown: boolean }>(
+    `select asked.name, present.name is not null as "isKnown",
+       (select extract(epoch from max(former.until)) * 1000 from former_gateways as former
+         where former.agent = asked.name and former.gateway_id in ('', $2)
+         and former.until > clock_timestamp() - interval '7 days')::float8 as "servedUntil"
+     from (select distinct unnest($1::text[]) as name) as asked
+     left join lateral (
+       select name, gateway_id from agents where agents.name = asked.name
+       order by status = 'revoked', created_at desc limit 1) as present on true
+     where not coalesce(present.name is not null and (present.gateway_id is null or present.gateway_id = $2
+         or not exists (select from gateways where gateways.id = present.gateway_id)), false)`,
+    [agents, gatewayId],
+  )
+  return rows
+    .filter((row) => row.isKnown || !mayName(name, row.name))
+    .map((row) => ({ name: row.name, servedUntil: row.servedUntil }))
+}
+
+/** A gateway makes agents without a namespace and those of its own. */
+export function mayName(gateway: string, agent: string): boolean {
+  return !agent.includes('/') || namespaceOf(agent) === namespaceOf(gateway)
+}

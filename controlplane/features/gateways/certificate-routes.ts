@@ -1,0 +1,35 @@
+import { terminatedHostsOf } from '../../../core/connectors/registry.ts'
+import { CertificateBody, CertificateReply } from '../../../core/wire/gateway/certificate.ts'
+import { SECTION_SCHEMAS, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
+import type { GatewayCa } from '../../crypto/gateway-ca.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { SectionLibrary } from '../../sync/sections/library.ts'
+import type { SectionSet } from '../../sync/sections/sections.ts'
+import { gatewayOf } from './principal.ts'
+
+export type CertificateDeps = { readonly authority: GatewayCa; readonly library: SectionLibrary }
+
+export function certificate({ authority, library }: CertificateDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.certificate,
+    auth: 'gateway',
+    summary:
+      "Signs a sidecar's own key for a day and for the hosts whose TLS it terminates; the key itself never leaves the pod",
+    body: CertificateBody,
+    response: CertificateReply,
+    handler: async ({ principal, body }) => {
+      const { gatewayId, name, sidecar } = gatewayOf(principal)
+      const agent = sidecar?.agent.name ?? null
+      const hosts = hostsOf(library.of(gatewayId, agent))
+      const issued = authority.issue(body.request, { subject: agent ?? name, hosts, nowMs: Date.now() })
+      return { chain: issued.chain, not_after: new Date(issued.notAfterMs).toISOString() }
+    },
+  })
+}
+
+/** Of a gateway that the library has not read yet: none. It asks again once it has its first sections. */
+function hostsOf(set: SectionSet | null): readonly string[] {
+  const text = set?.texts.get('connectors')
+  return text === undefined ? [] : terminatedHostsOf(SECTION_SCHEMAS.connectors.parse(JSON.parse(text)))
+}

@@ -1,0 +1,152 @@
+import { lookup } from 'node:dns/promises'
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
+import { refusedAddress } from '../../../core/request/address.ts'
+import {
+  type Address,
+  checkedAddresses,
+  hostOf,
+  pinnedLookup,
+  type Resolve,
+} from '../../../core/request/outbound-address.ts'
+
+/** The address of a gateway, resolved and checked once; what is sent goes nowhere else. */
+export type GatewayAddress = { readonly url: URL; readonly addresses: readonly Address[] }
+
+export type Call = {
+  readonly method: string
+  /** What stands in the request line: a path, or for a proxy a whole address. */
+  readonly target: string
+  /** Name, value, name, value, … */
+  readonly headers: readonly string[]
+  readonly body: Buffer | null
+  readonly timeoutMs: number
+  /** A longer answer is cut and not `isWhole`. */
+  readonly maxBytes: number
+}
+
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly body: Buffer
+  readonly isWhole: boolean
+}
+
+/** `isSent`: the connection stood, so the gateway may have got the request. */
+export class CallError extends Error {
+  readonly isSent: boolean
+  readonly isLate: boolean
+  constructor(message: string, given: { isSent: boolean; isLate: boolean; cause?: unknown }) {
+    super(message, { cause: given.cause })
+    this.isSent = given.isSent
+    this.isLate = given.isLate
+  }
+}
+
+export const resolveByDns: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' })
+
+/**
+ * Returns why a gateway at this address may not be called, or the checked address. An administrator has set it, so
+ * private networks are allowed and cloud metadata is not.
+ */
+export async function checkAddress(text: string, resolve: Resolve): Promise<GatewayAddress | string> {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    return 'it is no http or https address without user information'
+  const checked = await checkedAddresses(hostOf(url), 'private', (host) => resolveInTime(resolve, host))
+  if (!checked.ok) return `${url.hostname} is ${checked.address}, ${checked.refusal.why}`
+  if (checked.addresses.length === 0) return `the name ${url.hostname} does not resolve`
+  return { url, addresses: checked.addresses }
+}
+
+/** Why no agent's key may be sent there, or null: in clear only within a private network. */
+export function exposesKey({ url, addresses }: GatewayAddress): string | null {
+  if (url.protocol === 'https:') return null
+  const open = addresses.find(({ address }) => refusedAddress(address, false) === null)
+  return open === undefined ? null : `${url.hostname} is the public address ${open.address}: use https there`
+}
+
+const RESOLVE_MS = 2_000
+
+async function resolveInTime(resolve: Resolve, host: string): Promise<readonly Address[]> {
+  const stop = new AbortController()
+  const late = wait(RESOLVE_MS, [], { signal: stop.signal }).catch(() => [])
+  const found = await Promise.race([resolve(host).catch(() => []), late])
+  stop.abort()
+  return found
+}
+
+/** One request on a connection of its own. Never follows a redirect, never repeats. Rejects with `CallError`. */
+export function callGateway({ url, addresses }: GatewayAddress, call: Call): Promise<Answer> {
+  const isTls = url.protocol === 'https:'
+  const limit = AbortSignal.timeout(call.timeoutMs)
+  const out = (isTls ? requestHttps : requestHttp)({
+    host: hostOf(url),
+    port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
+    ...{ method: call.method, path: call.target, headers: [...call.headers], setHost: false },
+    ...{
+      agent: false,
+      lookup: pinnedLookup(addresses),
+      signal: limit,
+      autoSelectFamily: addresses.length > 1,
+    },
+  })
+  return new Promise((resolve, reject) => {
+    const stood = watchConnection(out, isTls ? 'secureConnect' : 'connect')
+    const fail = (cause: Error) => reject(failure(cause, { isSent: stood(), isLate: limit.aborted, url }))
+    out.on('error', fail)
+    out.on('response', (response) => {
+      response.on('error', fail)
+      collect(response, call.maxBytes, resolve)
+    })
+    out.end(call.body ?? undefined)
+  })
+}
+
+function watchConnection(out: ClientRequest, event: string): () => boolean {
+  let stood = false
+  out.on('socket', (socket) => {
+    socket.once(event, () => {
+      stood = true
+    })
+  })
+  return () => stood
+}
+
+function collect(response: IncomingMessage, limit: number, done: (answer: Answer) => void): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  const finish = (isWhole: boolean) =>
+    done({
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: Buffer.concat(chunks),
+      isWhole,
+    })
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= limit) chunks.push(chunk)
+    else response.destroy()
+  })
+  response.on('end', () => finish(true))
+  response.on('close', () => size > limit && finish(false))
+}
+
+/** Messages name the host and the kind of failure, never what was sent. */
+function failure(
+  cause: Error,
+  { isSent, isLate, url }: { isSent: boolean; isLate: boolean; url: URL },
+): CallError {
+  const code = 'code' in cause ? String(cause.code) : cause.name
+  const why = isLate ? 'did not answer in time' : (distrust(code) ?? `cannot be reached (${code})`)
+  return new CallError(`${url.host} ${why}`, { isSent, isLate, cause })
+}
+
+/** Node's names for a certificate that does not prove that the gateway is who it should be. */
+const DISTRUST = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_\w+|\w+_CERT\w*|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/
+
+function distrust(code: string): string | null {
+  if (!DISTRUST.test(code)) return null
+  return `has a certificate that is not trusted (${code}; an authority of your own is named to the control plane with NODE_EXTRA_CA_CERTS)`
+}

@@ -1,0 +1,12 @@
+import { type FloorRules, floored } from '../../../core/crd/floors.ts'
+import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import type { GatewayRow } from './store.ts'
+
+/**
+ * Returns the row with the spec that is in force. The stored row keeps the written one. Only a manifest shows that a
+ * Gateway belongs to a platform namespace: rows of the API can have any name.
+ */
+export function atItsFloor(row: GatewayRow, rules: FloorRules | undefined): GatewayRow {
+  const namespace = row.source === 'kubernetes' ? namespaceOf(row.name) : ''
+  return { ...row, spec: floored(row.spec, namespace, rules).spec }
+}

@@ -1,0 +1,135 @@
+import type { Resolve } from '../../../core/request/outbound-address.ts'
+import { covers, type Namespaces } from '../../../core/wire/rights.ts'
+import { validationError } from '../../http/input.ts'
+import { listConnectorsIn } from '../connectors/store.ts'
+import { listGatewaysIn } from './store.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import { type Call, CallError, callGateway, checkAddress, resolveByDns } from './dial.ts'
+
+const TIMEOUT_MS = 2_000
+const MAX_BODY = 64 * 1024
+
+export type ProbeReport =
+  | { readonly ok: true; readonly status: 'connected'; readonly connectors: readonly string[] }
+  | {
+      readonly ok: false
+      readonly status: 'not_ready' | 'unreachable' | 'timeout' | 'no_gateway'
+      readonly connectors: readonly string[]
+      readonly error: string
+    }
+
+/**
+ * Asks a gateway how it is. Only addresses that an admin has configured are asked (`gateway_url`, or host and port of a
+ * gateway in the namespaces): anything else throws `validation`, so that nobody can look around the network through us.
+ */
+export type GatewayProbe = (namespaces: Namespaces, url: string | undefined) => Promise<ProbeReport>
+
+export type GatewayProbeDeps = {
+  readonly read: ScopedReads
+  readonly gatewayUrl: () => Promise<string | null>
+  readonly resolve?: Resolve
+}
+
+export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
+  return async (namespaces, given) => {
+    const allowed = await allowedAddresses(deps, namespaces)
+    const wanted = given ?? allowed[0]
+    const target = wanted === undefined ? undefined : allowed.find((address) => isSameOrigin(address, wanted))
+    if (target !== undefined)
+      return shownTo(deps, namespaces, await ask(target, deps.resolve ?? resolveByDns))
+    const what =
+      wanted === undefined
+        ? 'is required, because no gateway is registered'
+        : 'is not an address of a gateway'
+    throw validationError([
+      `url: ${what}; give the gateway_url of the settings or http://HOST:PORT of a registered one`,
+    ])
+  }
+}
+
+/** A gateway names the types of all its connectors, those of guests included. */
+async function shownTo(
+  { read }: GatewayProbeDeps,
+  namespaces: Namespaces,
+  report: ProbeReport,
+): Promise<ProbeReport> {
+  if (namespaces === 'all') return report
+  const own = new Set((await listConnectorsIn(read(namespaces))).map(({ type }) => type))
+  return { ...report, connectors: report.connectors.filter((type) => own.has(type)) }
+}
+
+/** The gateway of the setting is in no namespace, and names the connectors of all tenants. */
+async function allowedAddresses(
+  { read, gatewayUrl }: GatewayProbeDeps,
+  namespaces: Namespaces,
+): Promise<readonly string[]> {
+  const configured = covers(namespaces, null) ? await gatewayUrl() : null
+  const gateways = await listGatewaysIn(read(namespaces))
+  return [
+    ...(configured === null ? [] : [configured]),
+    ...gateways.flatMap(({ host, port }) => addressesOf(host, port)),
+  ]
+}
+
+function addressesOf(host: string, port: number): string[] {
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+  return [`http://${name}:${port}`, `https://${name}:${port}`].filter((address) => URL.canParse(address))
+}
+
+function isSameOrigin(address: string, wanted: string): boolean {
+  if (!URL.canParse(wanted)) return false
+  const { origin, username, password } = new URL(wanted)
+  return origin === new URL(address).origin && username === '' && password === ''
+}
+
+async function ask(target: string, resolve: Resolve): Promise<ProbeReport> {
+  const place = await checkAddress(target, resolve)
+  if (typeof place === 'string') return failed('unreachable', `${target} is not asked: ${place}`)
+  const { host } = place.url
+  try {
+    const { status, body } = await callGateway(place, healthCall(host))
+    return read(status, parsed(body.toString('utf8')))
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    return error.isLate
+      ? failed('timeout', `No answer from ${host} within ${TIMEOUT_MS / 1000} s`)
+      : failed('unreachable', `Nothing answers at ${host}: is the gateway running? (${error.message})`)
+  }
+}
+
+function healthCall(host: string): Call {
+  return {
+    ...{ method: 'GET', target: '/health', headers: ['Host', host], body: null },
+    ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY },
+  }
+}
+
+function failed(status: 'unreachable' | 'timeout', error: string): ProbeReport {
+  return { ok: false, status, connectors: [], error }
+}
+
+function read(status: number, body: unknown): ProbeReport {
+  const health = typeof body === 'object' && body !== null ? body : {}
+  if (!('status' in health) || !('uptime_seconds' in health)) {
+    const error = `What answers there (status ${status}) is no gateway: check the address`
+    return { ok: false, status: 'no_gateway', connectors: [], error }
+  }
+  const listed = 'connectors' in health && Array.isArray(health.connectors) ? health.connectors : []
+  const connectors = listed.filter((name) => typeof name === 'string').slice(0, 100)
+  if (status === 200) return { ok: true, status: 'connected', connectors }
+  return {
+    ok: false,
+    status: 'not_ready',
+    connectors,
+    error: 'The gateway runs and has no configuration yet',
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

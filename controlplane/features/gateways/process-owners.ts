@@ -1,0 +1,58 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { claimProcesses, MAX_NEW_PER_HOUR } from './process-owner-store.ts'
+import type { Query } from '../../db/query.ts'
+
+/** Whose credential a call came with. */
+export type ProcessOwner = {
+  readonly gatewayId: string
+  /** Null outside of pods: there the gateway's enrolment token is the credential. */
+  readonly sidecar: { readonly podUid: string } | null
+}
+
+/**
+ * Unknown processes become the owner's. `isUrgent`: the database is asked about unknown ones only. Throws `forbidden` when one belongs to somebody else, which the error body names
+ * in `refused`; throws `rate_limited` when the owner has used too many new ids.
+ */
+export type OwnProcesses = (
+  owner: ProcessOwner,
+  processIds: readonly string[],
+  isUrgent?: boolean,
+) => Promise<void>
+
+/** Ownership never changes while the owner exists; read again now and then so that the rows of live processes stay. */
+const TTL_MS = 3_600_000
+const MAX_CACHED = 20_000
+
+export function createProcessOwners(db: Query, nowMs: () => number = () => performance.now()): OwnProcesses {
+  const cached = new Map<string, { readonly owner: string; readonly untilMs: number }>()
+  return async ({ gatewayId, sidecar }, processIds, isUrgent = false) => {
+    const owner = ownerKey({ gatewayId, sidecar })
+    const now = nowMs()
+    const isKnown = (id: string) => {
+      const known = cached.get(id)
+      return known !== undefined && known.owner === owner && (isUrgent || known.untilMs > now)
+    }
+    const asked = [...new Set(processIds)].filter((id) => !isKnown(id))
+    if (asked.length === 0) return
+    const { own, foreign } = await claimProcesses(db, owner, asked)
+    if (cached.size + own.length > MAX_CACHED) cached.clear()
+    for (const id of own) cached.set(id, { owner, untilMs: now + TTL_MS })
+    if (foreign.length > 0) throw belongsToAnother(foreign)
+    if (own.length < asked.length) throw tooManyNew()
+  }
+}
+
+export function ownerKey({ gatewayId, sidecar }: ProcessOwner): string {
+  return sidecar === null ? `gateway:${gatewayId}` : `pod:${sidecar.podUid}`
+}
+
+function belongsToAnother(processIds: readonly string[]): ChaperoneError {
+  const [first = ''] = processIds
+  const detail = `Process ${first.slice(0, 128)} belongs to another gateway or pod: each process makes an id of its own`
+  return new ChaperoneError('forbidden', { detail, extra: { refused: { process_ids: processIds } } })
+}
+
+function tooManyNew(): ChaperoneError {
+  const detail = `This gateway or pod has used more than ${MAX_NEW_PER_HOUR} new process ids within an hour. Send this again later.`
+  return new ChaperoneError('rate_limited', { detail, retryAfterS: 60 })
+}

@@ -1,0 +1,29 @@
+import type { SlotsBody, SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
+import type { DeleteBatch } from '../maintenance/store.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+
+export type Borrower = { readonly gatewayId: string; readonly processId: string }
+
+/** Exact over all processes and replicas: whoever asks for the same agent meanwhile waits for this answer. */
+export async function lendSlots(
+  q: Query,
+  { gatewayId, processId }: Borrower,
+  asked: SlotsBody,
+): Promise<SlotsReply> {
+  const { rows } = await q.query<SlotsReply>(
+    'select granted, retry_after_ms from lend_slots($1, $2, $3, $4, $5, $6::float8[])',
+    [gatewayId, asked.agent, processId, asked.per_minute, asked.want, asked.used],
+  )
+  return onlyRow(rows)
+}
+
+/** Of agents that nobody asks for any more. */
+export const deleteOldSlots: DeleteBatch = async (q, limit) => {
+  const { rowCount } = await q.query(
+    `delete from spent_slots where ctid = any(array(
+       select ctid from spent_slots where at < now() - interval '10 minutes' limit $1))`,
+    [limit],
+  )
+  return rowCount ?? 0
+}

@@ -1,0 +1,284 @@
+import type { FastifyReply } from 'fastify'
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { CommandBody, CommandReply } from '../../../core/wire/commands.ts'
+import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handles.ts'
+import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
+import { SlotsBody, SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
+import { RecordsBody, RecordsReply } from '../../../core/wire/gateway/records.ts'
+import { AckBody, ResultBody, StatusBody, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
+import { KillSwitchSet } from '../../../core/wire/internal.ts'
+import type { GatewayCa } from '../../crypto/gateway-ca.ts'
+import { refuseRestricted } from '../../http/auth/restriction.ts'
+import { type Principal, type Route, route } from '../../http/route.ts'
+import type { Hub } from '../../sync/hub.ts'
+import type { SectionLibrary } from '../../sync/sections/library.ts'
+import type { Approvals, HoldHolder } from '../approvals/service.ts'
+import type { Commands } from '../commands/service.ts'
+import type { Records } from '../traffic/ingest.ts'
+import type { IngestQuota } from '../traffic/ingest-quota.ts'
+import { assertOwn } from './assert-own-agents.ts'
+import { certificate } from './certificate-routes.ts'
+import { handles } from './handle-routes.ts'
+import { type GatewayPrincipal, gatewayOf } from './principal.ts'
+import type { OwnProcesses } from './process-owners.ts'
+import type { Borrower } from './quota-lease-store.ts'
+
+export type GatewayRoutesDeps = {
+  readonly hub: Hub
+  readonly library: SectionLibrary
+  readonly approvals: Approvals
+  readonly records: Records
+  readonly ownProcesses: OwnProcesses
+  readonly ingestQuota: IngestQuota
+  readonly commands: Commands
+  readonly authority: GatewayCa
+  readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
+  readonly lend: (borrower: Borrower, asked: SlotsBody) => Promise<SlotsReply>
+  /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
+  readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
+}
+
+const OK = z.object({ ok: z.literal(true) })
+const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
+const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
+
+/** The gateways' own side of the control plane, after `core/wire/gateway/sync.ts`. */
+export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
+  return [
+    ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],
+    ...[records(deps), commands(deps), certificate(deps), slots(deps), handles(deps)],
+  ]
+}
+
+function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: SYNC_PATHS.stream,
+    auth: 'gateway',
+    summary: 'Everything a gateway process must hear of, one JSON object a line, for as long as it listens',
+    produces: 'application/x-ndjson',
+    handler: async ({ principal, raw }) => {
+      const owner = gatewayOf(principal)
+      const { sidecar } = owner
+      const syncKey = sidecar === null ? await syncKeyOf(owner.gatewayId) : sidecar.syncKey
+      if (syncKey === undefined) throw gone(owner)
+      const sink = takeOver(raw.reply)
+      const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey }, sink)
+      // A gateway that went away meanwhile has no close event left to send.
+      if (sink.destroyed) closed()
+      else sink.once('close', closed)
+      return undefined
+    },
+  })
+}
+
+/** The answer's head goes out now; lines follow without ever ending. */
+function takeOver(reply: FastifyReply): FastifyReply['raw'] {
+  reply.hijack()
+  const { raw } = reply
+  raw.on('error', () => raw.destroy())
+  raw.socket?.setNoDelay(true)
+  raw.setTimeout(0)
+  raw.writeHead(200, { 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' })
+  raw.flushHeaders()
+  return raw
+}
+
+function section({ library }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: `${SYNC_PATHS.sections}/:name`,
+    auth: 'gateway',
+    summary: 'One section of the configuration; 404 when it is not the one with this hash any more',
+    params: z.object({ name: z.string().max(64) }),
+    query: z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex') }),
+    handler: async ({ principal, params, query, raw }) => {
+      const { gatewayId, sidecar } = gatewayOf(principal)
+      const set = library.of(gatewayId, sidecar?.agent.name ?? null)
+      const text = set?.texts.get(params.name)
+      if (text === undefined || set?.hashes[params.name] !== query.hash) {
+        throw new ChaperoneError('not_found', {
+          detail: `Section ${params.name} does not have this hash any more; wait for the next manifest`,
+        })
+      }
+      raw.reply.header('content-type', 'application/json').send(text)
+      return undefined
+    },
+  })
+}
+
+function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.ack,
+      auth: 'gateway',
+      admits: ['unchecked'],
+      summary: 'A version was applied or refused, a stop took effect',
+      body: AckBody,
+      response: OK,
+      handler: async ({ principal, body }) => {
+        await hub.say({ ...wordOf(principal), kind: 'ack', body })
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.status,
+      auth: 'gateway',
+      summary: 'How a gateway process fares',
+      body: StatusBody,
+      response: OK,
+      handler: async ({ principal, body }) => {
+        hub.seen(gatewayOf(principal))
+        await hub.say({ ...wordOf(principal), kind: 'status', body })
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.results,
+      auth: 'gateway',
+      summary: 'What became of an order to execute an action',
+      body: ResultBody,
+      bodyLimit: HOLD_LIMIT_BYTES,
+      response: OK,
+      handler: async ({ principal, body }) => {
+        hub.settle(body, gatewayOf(principal).processId)
+        return { ok: true }
+      },
+    }),
+  ]
+}
+
+function wordOf(principal: Principal) {
+  const { processId, gatewayId } = gatewayOf(principal)
+  return { process_id: processId, gateway_id: gatewayId }
+}
+
+function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.holds,
+      auth: 'gateway',
+      summary:
+        'A request waits for a person: joins the same request, passes on an unspent yes, or opens a card',
+      body: HoldBody,
+      bodyLimit: HOLD_LIMIT_BYTES,
+      response: HoldReply,
+      handler: async ({ principal, body }) => {
+        const { gatewayId, name, sidecar } = gatewayOf(principal)
+        assertOwn(sidecar, [body.agent])
+        return approvals.hold({ gatewayId, gatewayName: name, isSidecar: sidecar !== null }, body)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${SYNC_PATHS.holds}/:id/spend`,
+      auth: 'gateway',
+      summary: 'Uses an approval for exactly the request it was given for; true once',
+      params: z.object({ id: z.string().max(100) }),
+      body: SpendBody,
+      response: SpendReply,
+      handler: async ({ principal, params, body }) =>
+        approvals.spend(holderOf(gatewayOf(principal)), params.id, body.binding),
+    }),
+    route({
+      method: 'POST',
+      path: `${SYNC_PATHS.holds}/:id/leave`,
+      auth: 'gateway',
+      summary:
+        'The requests that waited for an approval have gone away: it no longer counts against the limit',
+      params: z.object({ id: z.string().max(100) }),
+      body: LeaveBody,
+      response: z.object({ ok: z.literal(true) }),
+      handler: async ({ principal, params, body }) => {
+        await approvals.leave(holderOf(gatewayOf(principal)), params.id, body)
+        return { ok: true as const }
+      },
+    }),
+  ]
+}
+
+function records({ records: service, ingestQuota, ownProcesses }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.records,
+    auth: 'gateway',
+    summary: 'A batch of records; answers the ids that are stored, now or before',
+    body: RecordsBody,
+    bodyLimit: RECORDS_LIMIT_BYTES,
+    response: RecordsReply,
+    statuses: [429],
+    handler: async ({ principal, body }) => {
+      const owner = gatewayOf(principal)
+      const cost = body.records.length + body.lost.length
+      ingestQuota.take({ name: owner.name, agent: owner.sidecar?.agent.name ?? null }, cost)
+      const agents = body.records.map(({ agent }) => agent)
+      assertOwn(owner.sidecar, agents)
+      const stated = body.lost.filter(({ reason }) => reason === undefined)
+      const sources = [...body.records, ...stated].map(({ process_id }) => process_id)
+      await ownProcesses(owner, sources)
+      return { accepted: await service.ingest(owner, body) }
+    },
+  })
+}
+
+function commands({ commands: run }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.commands,
+    auth: 'gateway',
+    admits: ['unchecked'],
+    summary: 'What the internal API of a gateway was asked to do; the reply is what its caller gets',
+    body: CommandBody,
+    response: CommandReply,
+    handler: async ({ principal, body }) => {
+      const owner = gatewayOf(principal)
+      if (owner.sidecar !== null) return { status: 200, body: NOT_IN_A_POD }
+      if (!isStop(body)) refuseRestricted(principal)
+      // The reply has the very shape of a route's result: as JSON it must be the body.
+      return { status: 200, body: await run(owner, body) }
+    },
+  })
+}
+
+function isStop(body: CommandBody): boolean {
+  return body.command === 'kill-switch' && KillSwitchSet.safeParse(body.input).data?.active === true
+}
+
+/** A sidecar stands in a tenant's pod: what its Gateway is told to do is said to the control plane instead. */
+const NOT_IN_A_POD = {
+  status: 403,
+  body: {
+    error: 'Forbidden',
+    message:
+      'A sidecar gives no commands: use kubectl, the dashboard or the command line of the control plane',
+  },
+} satisfies CommandReply
+
+function slots({ lend }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.slots,
+    auth: 'gateway',
+    summary: 'Requests that a process may admit, of the budget that it shares with others of the same agent',
+    body: SlotsBody,
+    response: SlotsReply,
+    handler: async ({ principal, body }) => {
+      const { gatewayId, processId, sidecar } = gatewayOf(principal)
+      assertOwn(sidecar, [body.agent])
+      return lend({ gatewayId, processId }, body)
+    },
+  })
+}
+
+function holderOf({ gatewayId, sidecar }: GatewayPrincipal): HoldHolder {
+  return { gatewayId, agent: sidecar?.agent.name ?? null }
+}
+
+function gone({ name }: GatewayPrincipal): ChaperoneError {
+  return new ChaperoneError('not_found', { detail: `The gateway ${name} is not configured any more` })
+}

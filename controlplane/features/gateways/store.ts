@@ -1,0 +1,137 @@
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { RowOrigin } from '../../../core/wire/origin.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow, type Source } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type GatewayRow = {
+  readonly id: string
+  readonly orgId: string
+  /** `namespace/name`. */
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly spec: GatewaySpec
+  readonly tokenSha256: Buffer | null
+  /** SHA-256 of `sync:` and the token: the key that signs what this gateway is sent. */
+  readonly syncKey: Buffer | null
+  readonly source: Source
+  readonly managedBy: string | null
+  /** Null for a row of a manifest. */
+  readonly origin: RowOrigin | null
+  readonly createdAt: Date
+}
+
+/** What `upsertGateway` writes; a token that is not given stays as it is. */
+export type GatewayInput = Pick<GatewayRow, 'id' | 'orgId' | 'name' | 'spec' | 'source' | 'managedBy'> &
+  Partial<Pick<GatewayRow, 'host' | 'port' | 'tokenSha256' | 'syncKey' | 'origin'>>
+
+const COLUMNS = `id, org_id as "orgId", name, host, port, spec, token_sha256 as "tokenSha256", sync_key as "syncKey",
+  source, managed_by as "managedBy", origin, created_at as "createdAt"`
+
+export async function listGateways(q: Query): Promise<readonly GatewayRow[]> {
+  const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways order by name`, [])
+  return rows.map(withDefaults)
+}
+
+export async function listGatewaysIn(q: ScopedQuery): Promise<readonly GatewayRow[]> {
+  const rows = await q.rows<GatewayRow>(
+    [],
+    (within) => `select ${COLUMNS} from gateways where ${within.name('name')} order by name`,
+  )
+  return rows.map(withDefaults)
+}
+
+/** By id or full name. */
+export async function findGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow | undefined> {
+  const rows = await q.rows<GatewayRow>(
+    [nameOrId],
+    (within) => `select ${COLUMNS} from gateways where (id = $1 or name = $1) and ${within.name('name')}
+       order by id = $1 desc limit 1`,
+  )
+  return rows.map(withDefaults)[0]
+}
+
+/** Names by id of the Gateways in the namespaces, and of those elsewhere that objects of the namespaces use. */
+export async function gatewayNamesIn(q: ScopedQuery): Promise<ReadonlyMap<string, string>> {
+  const rows = await q.rows<{ readonly id: string; readonly name: string }>(
+    [],
+    (within) => `select id, name from gateways where ${within.name('name')}
+       or id in (select gateway_id from agents where ${within.name('name')}
+         union all select unnest(gateway_ids) from connectors where ${within.configuration('connectors')}
+         union all select unnest(gateway_ids) from policies where ${within.configuration('policies')}
+         union all select gateway_id from permissions
+           where source = 'kubernetes' and ${within.namespace("split_part(owner, '/', 2)")})`,
+  )
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+export async function getGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
+  return one(q, 'id = $1', id)
+}
+
+export async function getGateways(q: Query, ids: readonly string[]): Promise<readonly GatewayRow[]> {
+  const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways where id = any($1::text[])`, [
+    ids,
+  ])
+  return rows.map(withDefaults)
+}
+
+/** Locked until the transaction ends: two changes of one gateway follow each other. */
+export async function lockGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
+  return one(q, 'id = $1 for update', id)
+}
+
+/** `name` is `namespace/name`. */
+export async function findGatewayByName(q: Query, name: string): Promise<GatewayRow | undefined> {
+  return one(q, 'name = $1', name)
+}
+
+export async function findGatewayByTokenHash(q: Query, sha256: Buffer): Promise<GatewayRow | undefined> {
+  return one(q, 'token_sha256 = $1', sha256)
+}
+
+/** Inserts, or replaces the row with this id. Host, port and token keep their values when not given. */
+export async function upsertGateway(q: Query, row: GatewayInput): Promise<GatewayRow> {
+  const { rows } = await q.query<GatewayRow>(
+    `insert into gateways (id, org_id, name, host, port, spec, token_sha256, sync_key, source, managed_by, origin)
+     values ($1, $2, $3, coalesce($4, '127.0.0.1'), coalesce($5, 9443), $6, $7, $8, $9, $10, $11)
+     on conflict (id) do update set name = excluded.name, host = coalesce($4, gateways.host),
+       port = coalesce($5, gateways.port), spec = excluded.spec,
+       token_sha256 = coalesce(excluded.token_sha256, gateways.token_sha256),
+       sync_key = coalesce(excluded.sync_key, gateways.sync_key),
+       source = excluded.source, managed_by = excluded.managed_by, origin = excluded.origin
+     returning ${COLUMNS}`,
+    [
+      row.id,
+      row.orgId,
+      row.name,
+      row.host ?? null,
+      row.port ?? null,
+      JSON.stringify(row.spec),
+      row.tokenSha256 ?? null,
+      row.syncKey ?? null,
+      row.source,
+      row.managedBy,
+      row.origin ?? null,
+    ],
+  )
+  return withDefaults(onlyRow(rows))
+}
+
+/** True when there was one. Its permissions go with it. */
+export async function deleteGateway(q: Query, id: string): Promise<boolean> {
+  const { rowCount } = await q.query('delete from gateways where id = $1', [id])
+  return rowCount > 0
+}
+
+async function one(q: Query, where: string, value: unknown): Promise<GatewayRow | undefined> {
+  const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways where ${where}`, [value])
+  const [row] = rows
+  return row === undefined ? undefined : withDefaults(row)
+}
+
+/** A row written by an older version lacks what was added since: the schema's defaults fill it in. */
+function withDefaults(row: GatewayRow): GatewayRow {
+  return { ...row, spec: GatewaySpec.parse(row.spec) }
+}

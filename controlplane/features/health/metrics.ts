@@ -1,0 +1,85 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import { type ActionCounts, countActions } from '../actions/count-store.ts'
+import { listInvalidPolicies } from '../policies/store.ts'
+import type { Db } from '../../db/query.ts'
+
+export type ControlPlaneMetrics = {
+  /** The exposition format of Prometheus (spec 4.5). */
+  scrape(): Promise<string>
+}
+
+export type MetricsDeps = {
+  readonly db: Db
+  readonly orgId: string
+  /** Gateway processes that are connected, to any replica. */
+  readonly processes: () => number
+  /** Batches of records that the ingest quota refused, by Gateway. */
+  readonly refusedBatches: ReadonlyMap<string, number>
+  readonly platformNamespaces: ReadonlySet<string>
+}
+
+export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
+  let counting: Promise<ActionCounts> | undefined
+  // Counting all traffic costs the database something: scrapes at the same time share it.
+  const counts = () => {
+    counting ??= countActions(deps.db, deps.orgId).finally(() => {
+      counting = undefined
+    })
+    return counting
+  }
+  return { scrape: async () => exposition(await counts(), await invalidPolicies(deps), deps) }
+}
+
+type InvalidPolicies = Readonly<Record<'platform' | 'tenant', number>>
+
+async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise<InvalidPolicies> {
+  const rows = await listInvalidPolicies(db)
+  const isPlatform = ({ name, source }: (typeof rows)[number]) =>
+    source === 'kubernetes' && platformNamespaces.has(namespaceOf(name))
+  const platform = rows.filter(isPlatform).length
+  return { platform, tenant: rows.length - platform }
+}
+
+/** A registry of its own for each scrape: every value is read from the database or the hub at that moment. */
+function exposition(
+  { total, lastHour, decisions24h }: ActionCounts,
+  invalid: InvalidPolicies,
+  { processes, refusedBatches }: MetricsDeps,
+): Promise<string> {
+  const registry = new Registry()
+  const registers = [registry]
+  new Counter({
+    name: 'svc_actions_total',
+    help: 'Actions submitted to v1 or sent through gateways',
+    registers,
+  }).inc(total)
+  new Gauge({
+    name: 'svc_processes_active',
+    help: 'Gateway processes connected to any replica',
+    registers,
+  }).set(processes())
+  new Gauge({ name: 'svc_actions_last_hour', help: 'Actions of the last hour', registers }).set(lastHour)
+  const decisions = new Gauge({
+    name: 'svc_decisions_24h',
+    help: 'Decisions of the last 24 hours by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const refused = new Counter({
+    name: 'svc_record_batches_refused_total',
+    help: 'Batches of records over the ingest quota, by Gateway; the gateway sends them again',
+    labelNames: ['gateway'],
+    registers,
+  })
+  const policies = new Gauge({
+    name: 'svc_policies_invalid',
+    help: 'Policies of manifests that were never in force and deny their scope, by tier (platform, tenant)',
+    labelNames: ['tier'],
+    registers,
+  })
+  for (const [tier, count] of Object.entries(invalid)) policies.set({ tier }, count)
+  for (const [gateway, count] of refusedBatches) refused.inc({ gateway }, count)
+  for (const [outcome, count] of Object.entries(decisions24h)) decisions.set({ outcome }, count)
+  return registry.metrics()
+}

@@ -1,0 +1,123 @@
+import type { Resolve } from '../../../core/request/outbound-address.ts'
+import { currentVersion } from '../../db/config-version.ts'
+import { listGateways } from '../gateways/store.ts'
+import type { Db } from '../../db/query.ts'
+import { CallError, callGateway, checkAddress, resolveByDns } from '../gateways/dial.ts'
+
+const TIMEOUT_MS = 2_000
+const MAX_BODY = 64 * 1024
+
+/** `unreachable`: nothing answers at the address. `unavailable`: it answers an error, or no gateway is connected. */
+export type CheckError = 'Timeout' | 'unreachable' | 'unavailable'
+export type Check = {
+  readonly status: 'ok' | 'error'
+  readonly latencyMs: number
+  readonly error?: CheckError
+}
+export type HealthReport = {
+  readonly status: 'healthy' | 'degraded'
+  readonly timestamp: string
+  readonly checks: { readonly database: Check; readonly gateway: Check }
+}
+
+export type HealthDeps = {
+  readonly db: Db
+  /** Ids of the gateways that are connected to any replica. */
+  readonly connected: () => ReadonlySet<string>
+  /** The address in the settings, when one is set. */
+  readonly gatewayUrl: () => Promise<string | null>
+  readonly resolve?: Resolve
+}
+
+export type Health = {
+  /** Spec 4.4: database and gateway, each within 2 s. */
+  report(): Promise<HealthReport>
+  /** Whether this process can do its work: its database answers. */
+  ready(): Promise<boolean>
+}
+
+export function createHealth(deps: HealthDeps): Health {
+  const database = () => timed(() => currentVersion(deps.db))
+  let looking: Promise<HealthReport> | null = null
+  let asking: Promise<boolean> | null = null
+  return {
+    // Both need no sign-in: callers that come during a check share its result.
+    report() {
+      looking ??= look(deps, database).finally(() => {
+        looking = null
+      })
+      return looking
+    },
+    ready() {
+      asking ??= database()
+        .then(({ status }) => status === 'ok')
+        .finally(() => {
+          asking = null
+        })
+      return asking
+    },
+  }
+}
+
+async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReport> {
+  const [databaseCheck, gatewayCheck] = await Promise.all([database(), timed(() => gateway(deps))])
+  const isHealthy = databaseCheck.status === 'ok' && gatewayCheck.status === 'ok'
+  return {
+    status: isHealthy ? 'healthy' : 'degraded',
+    timestamp: new Date().toISOString(),
+    checks: { database: databaseCheck, gateway: gatewayCheck },
+  }
+}
+
+/** A configured address is asked; else it is enough that a gateway is connected, or that there is none at all. */
+async function gateway(deps: HealthDeps): Promise<void> {
+  const url = await deps.gatewayUrl()
+  if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
+  if (deps.connected().size > 0) return
+  // One that was never given a token (a manifest without a process, as in policy-only use) cannot be missed.
+  const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
+  if (!canConnect) return
+  throw new CheckFailure('unavailable')
+}
+
+async function probe(url: string, resolve: Resolve): Promise<void> {
+  const place = await checkAddress(url, resolve)
+  if (typeof place === 'string') throw new CheckFailure('unreachable')
+  const call = { method: 'GET', target: '/health', headers: ['Host', place.url.host], body: null }
+  const answer = await callGateway(place, { ...call, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY }).catch(
+    (error: unknown) => {
+      const isLate = error instanceof CallError && error.isLate
+      throw new CheckFailure(isLate ? 'Timeout' : 'unreachable', error)
+    },
+  )
+  if (answer.status < 200 || answer.status > 299) throw new CheckFailure('unavailable')
+}
+
+/** All that a public answer says of a failure: messages of drivers name hosts and roles. */
+class CheckFailure extends Error {
+  readonly outcome: CheckError
+
+  constructor(outcome: CheckError, cause?: unknown) {
+    super(outcome, { cause })
+    this.outcome = outcome
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<Check> {
+  const startedAt = performance.now()
+  const latencyMs = () => Math.round((performance.now() - startedAt) * 100) / 100
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const late = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new CheckFailure('Timeout')), { once: true })
+  })
+  try {
+    await Promise.race([work(), late])
+    return { status: 'ok', latencyMs: latencyMs() }
+  } catch (error) {
+    return {
+      status: 'error',
+      latencyMs: latencyMs(),
+      error: error instanceof CheckFailure ? error.outcome : 'unavailable',
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
+import type { Hub } from '../../sync/hub.ts'
+import { keptOf } from '../../sync/kill-switch/views.ts'
+
+/** Of one caller and source, while the database does not answer. The scope `all` has a place of its own. */
+const MAX_PENDING = 100
+
+/**
+ * Keeps the kill switches of one caller that wait for the database within a bound. Beyond it a new one takes the place of
+ * the one of the same scope; without such a one it throws `not_ready`. Other callers, and the scope `all`, are not affected.
+ */
+export function makeRoom(
+  kill: Pick<Hub['kill'], 'retract'>,
+  pending: readonly KillAnnouncement[],
+  { scope, own }: { readonly scope: string; readonly own: string | undefined },
+): void {
+  if (pending.length < MAX_PENDING || pending.some(({ id }) => id === own)) return
+  const same = pending.filter(({ entry }) => normaliseScope(entry.scope) === scope)
+  if (same.length > 0) kill.retract(same.map(({ id }) => id))
+  if (same.length > 0 || scope === 'all') return
+  throw new ChaperoneError('not_ready', {
+    detail: `The database does not answer, and ${pending.length} kill switches that you activated wait for it. They are in force; this one is not. Activate the scope all, which is always taken.`,
+    retryAfterS: 5,
+  })
+}
+
+/** Why the kill switch `id`, which gateways obey, is not stored, how many are waiting, and what may become of it. */
+export function notStored(pending: readonly KillAnnouncement[], id: string): string {
+  const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)
+  return [
+    'Connected gateways were stopped, but the stop could not be stored yet: gateways of other replicas do not know it.',
+    pending.length > 1 ? `${pending.length} kill switches of this replica wait to be stored.` : '',
+    isLost ? NOT_KEPT : KEPT,
+  ]
+    .filter((text) => text !== '')
+    .join(' ')
+}
+
+const KEPT =
+  'It is stored as soon as the database answers, also when this process ends before, by the next replica that one of the stopped gateways reaches. Only if all of them end before that too, the stop is lost: check `chaperone kill status` later.'
+const NOT_KEPT =
+  'It is stored as soon as the database answers. Gateways keep a limited number for the next replica, and this one is not among them: if this process ends before, it is lost. Activate the scope all, which they keep, and check `chaperone kill status` later.'

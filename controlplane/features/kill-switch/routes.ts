@@ -1,0 +1,101 @@
+import * as z from 'zod'
+import { namespaceOfScope, normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { KillSwitchSet } from '../../../core/wire/internal.ts'
+import { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import { covers, type Namespaces, type Right } from '../../../core/wire/rights.ts'
+import { actorOf } from '../../events.ts'
+import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
+import { requireRight } from '../../http/auth/rights.ts'
+import { type Principal, type Route, route } from '../../http/route.ts'
+import type { KillSwitch } from './service.ts'
+import { killsIn } from './kills-in.ts'
+
+/** `stored: false`: not stored yet. */
+const State = z.object({ effective: z.array(KillEntry.extend({ stored: z.literal(false).optional() })) })
+const Reply = State.extend({
+  ok: z.literal(true),
+  active: z.boolean(),
+  scope: z.string(),
+  acknowledged: z.object({ acked: z.number(), total: z.number(), ms: z.number() }),
+  /** `false`: in force on connected gateways and not stored yet. */
+  stored: z.literal(false).optional(),
+  warning: z.string().optional(),
+  /** Of a lift: the sources that had latched the scope. */
+  released: z.array(z.string()).optional(),
+  nearest: z.array(z.string()).optional(),
+})
+
+export function createKillSwitchRoutes({
+  killSwitch,
+}: {
+  readonly killSwitch: KillSwitch
+}): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/kill-switch',
+      auth: 'killswitches/get',
+      isNamespaced: true,
+      summary: 'What is stopped, by whom and why',
+      response: State,
+      handler: async ({ namespaces }) => ({ effective: shownState(namespaces, killSwitch) }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/kill-switch',
+      auth: 'killswitches/activate',
+      isNamespaced: true,
+      admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
+      summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
+      body: KillSwitchSet,
+      response: Reply,
+      handler: async ({ principal, body }) => {
+        if (!body.active) refuseRestricted(principal)
+        const right = body.active ? 'killswitches/activate' : 'killswitches/lift'
+        const user = await requireRight(userOf(principal), right, true)
+        refuseBeyond(user, right, body.scope)
+        const { order: _, ...reply } = await killSwitch.set({
+          ...body,
+          source: sourceOf(user, body.scope),
+          by: actorOf(user),
+          isChecked: restrictionOf(user) !== 'unchecked',
+          namespaces: user.namespaces,
+          // A person with this right everywhere answers for lifting what another source has latched; the audit names them all.
+          override: !body.active && user.namespaces === 'all',
+        })
+        return { ...reply, effective: killsIn(user.namespaces, reply.effective) }
+      },
+    }),
+  ]
+}
+
+type User = Extract<Principal, { kind: 'user' }>
+
+/** Whoever has the right in some namespaces only stops and lifts these; a stop that somebody else set there stays. */
+function refuseBeyond({ namespaces }: User, right: Right, scope: string | undefined): void {
+  if (namespaces === 'all' || covers(namespaces, namespaceOfScope(normaliseScope(scope)))) return
+  const own = [...namespaces].map((name) => `namespace:${name}`).join(', ')
+  throw new ChaperoneError('forbidden', {
+    detail: `You may do this in your namespaces only: name a scope within them, such as ${own} or agent:NAMESPACE/NAME`,
+    extra: { required_right: right },
+  })
+}
+
+function shownState(namespaces: Namespaces, killSwitch: Pick<KillSwitch, 'effective' | 'announced'>) {
+  const announced = new Set(killSwitch.announced())
+  return killsIn(namespaces, killSwitch.effective()).map((entry) =>
+    announced.has(entry) ? { ...entry, stored: false as const } : entry,
+  )
+}
+
+function sourceOf({ via, namespaces }: User, scope: string | undefined): string {
+  if (via === 'admin_token') return 'cli'
+  const name = via === 'cluster' ? 'kubectl' : 'dashboard'
+  return namespaces === 'all' ? name : `${name}:${namespaceOfScope(normaliseScope(scope))}`
+}
+
+function userOf(principal: Principal): User {
+  if (principal.kind === 'user') return principal
+  throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
+}

@@ -1,0 +1,41 @@
+import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { systemActor } from '../audit/store.ts'
+import { latchKillSwitch, releaseKillSwitch, scopesOfSource } from './store.ts'
+import type { Query } from '../../db/query.ts'
+import { auditActivated, auditDeactivated } from './storing.ts'
+import type { CancelStopped } from '../approvals/kill-cancellation.ts'
+
+export type KillSource = {
+  readonly source: string
+  readonly scopes: readonly string[]
+  readonly reason: string
+  readonly by: string
+}
+
+/** Makes these scopes the whole of what one source latches, in the caller's transaction. True when that changed anything. */
+export async function replaceSource(
+  { orgId, cancelStopped }: { readonly orgId: string; readonly cancelStopped: CancelStopped },
+  q: Query,
+  wanted: KillSource,
+): Promise<boolean> {
+  const { source, reason } = wanted
+  const scopes = [...new Set(wanted.scopes.map(normaliseScope))]
+  const by = systemActor(wanted.by)
+  let isChanged = false
+  for (const scope of scopes) {
+    const row = { orgId, scope, source, reason, activatedBy: by.label }
+    if (await latchKillSwitch(q, row)) {
+      isChanged = true
+      await auditActivated(q, row, { by })
+    }
+    await cancelStopped(q, { scope, source, reason, by })
+  }
+  const surplus = (await scopesOfSource(q, orgId, source)).filter(
+    (scope) => !scopes.includes(normaliseScope(scope)),
+  )
+  for (const scope of surplus) {
+    await releaseKillSwitch(q, { orgId, scope, source })
+    await auditDeactivated(q, orgId, { scope, by, sources: [source] })
+  }
+  return isChanged || surplus.length > 0
+}

@@ -1,0 +1,162 @@
+import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
+import type { Query } from '../../db/query.ts'
+
+/** Tells every replica at commit that stops (`kill`) or one approval (its id) changed. */
+export const SYNC_CHANNEL = 'chaperone_sync'
+export const KILL_PAYLOAD = 'kill'
+
+export type KillInput = {
+  readonly orgId: string
+  readonly scope: string
+  readonly source: string
+  readonly reason: string
+  readonly activatedBy: string
+}
+
+/** The latched stops, and where this state stands among all of them. */
+export type StoredKills = { readonly order: StateOrder; readonly entries: readonly KillEntry[] }
+
+/** Every latched stop, oldest first. */
+export async function listKillSwitches(q: Query): Promise<readonly KillEntry[]> {
+  return (await readKillSwitches(q)).entries
+}
+
+export async function readKillSwitches(q: Query): Promise<StoredKills> {
+  const { rows } = await q.query<Joined>(
+    `select o.epoch, o.kill_revision as revision, k.scope, k.source, k.reason, k.since
+     from state_order o left join kill_switches k on true order by k.since, k.source, k.scope`,
+    [],
+  )
+  const { epoch, revision } = firstRow(rows)
+  const entries = rows.flatMap(({ scope, source, reason, since }) =>
+    since === null ? [] : [{ scope, source, reason, since: since.toISOString() }],
+  )
+  return { order: { epoch, revision }, entries }
+}
+
+type Joined = StateOrder & Omit<KillEntry, 'since'> & { readonly since: Date | null }
+
+function firstRow(rows: readonly Joined[]): Joined {
+  const [row] = rows
+  if (row !== undefined) return row
+  throw new Error('the table state_order has lost its row: restore the database from a backup')
+}
+
+/**
+ * Notes that an announced stop is stored or lifted. False when it was before: then it must not be stored again.
+ * Notes older than any announcement that is taken back are removed.
+ */
+export async function settleAnnouncement(q: Query, id: string): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `with old as (
+       delete from kill_announcements where settled_at < clock_timestamp() - interval '90 days'
+     )
+     insert into kill_announcements (id) values ($1) on conflict (id) do nothing`,
+    [id],
+  )
+  return rowCount > 0
+}
+
+/** Those of these announcements that are stored or lifted. */
+export async function listSettled(q: Query, ids: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await q.query<{ id: string }>(
+    'select id from kill_announcements where id = any($1::text[])',
+    [ids],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Those of these kill switches that were lifted after they were set, as the audit log has it. `marginS`: and not within so
+ * many seconds, because `since` is of another clock than that of the database.
+ */
+export async function listLifted(
+  q: Query,
+  entries: readonly KillEntry[],
+  marginS: number = 0,
+): Promise<readonly Pick<KillEntry, 'scope' | 'source'>[]> {
+  const { rows } = await q.query<Pick<KillEntry, 'scope' | 'source'>>(
+    `select k.scope, k.source from jsonb_to_recordset($1::jsonb) as k(scope text, source text, since timestamptz)
+     where exists (
+       select from audit_events e where e.event_type = 'kill_switch.deactivated'
+         and e.created_at >= k.since + make_interval(secs => $2)
+         and e.details->>'scope' = k.scope and e.details->'sources' @> to_jsonb(k.source)
+     )`,
+    [JSON.stringify(entries), marginS],
+  )
+  return rows
+}
+
+/** By how much the clocks of a replica and of the database may differ. */
+const CLOCK_MARGIN_S = 10
+
+/** Those of these announcements whose scope was lifted for their source after they were announced: they must not be stored. */
+export async function listLiftedSince(
+  q: Query,
+  announcements: readonly KillAnnouncement[],
+): Promise<readonly KillAnnouncement[]> {
+  const keyOf = ({ scope, source }: Pick<KillEntry, 'scope' | 'source'>) =>
+    JSON.stringify([normaliseScope(scope), source])
+  const entries = announcements.map(({ entry }) => ({ ...entry, scope: normaliseScope(entry.scope) }))
+  const lifted = new Set((await listLifted(q, entries, CLOCK_MARGIN_S)).map(keyOf))
+  return announcements.filter(({ entry }) => lifted.has(keyOf(entry)))
+}
+
+/** True when this source had not latched this scope with this reason before. */
+export async function latchKillSwitch(q: Query, row: KillInput): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `insert into kill_switches (org_id, scope, source, reason, activated_by) values ($1, $2, $3, $4, $5)
+     on conflict (org_id, scope, source) do update set reason = excluded.reason, activated_by = excluded.activated_by
+       where kill_switches.reason <> excluded.reason`,
+    [row.orgId, row.scope, row.source, row.reason, row.activatedBy],
+  )
+  await notifyKill(q)
+  return rowCount > 0
+}
+
+/** Lifts what this source latched under this scope; true when there was something. */
+export async function releaseKillSwitch(
+  q: Query,
+  row: Pick<KillInput, 'orgId' | 'scope' | 'source'>,
+): Promise<boolean> {
+  const { rowCount } = await q.query(
+    'delete from kill_switches where org_id = $1 and scope = any($2::text[]) and source = $3',
+    [row.orgId, await spellingsOf(q, row.orgId, row.scope), row.source],
+  )
+  if (rowCount > 0) await notifyKill(q)
+  return rowCount > 0
+}
+
+/** Lifts a scope in any spelling, whatever source latched it; answers the sources. */
+export async function releaseKillScope(q: Query, orgId: string, scope: string): Promise<string[]> {
+  const { rows } = await q.query<{ source: string }>(
+    'delete from kill_switches where org_id = $1 and scope = any($2::text[]) returning source',
+    [orgId, await spellingsOf(q, orgId, scope)],
+  )
+  if (rows.length > 0) await notifyKill(q)
+  return rows.map((row) => row.source)
+}
+
+/** A row of an earlier version, or of a restored backup, may have the scope in another spelling. */
+async function spellingsOf(q: Query, orgId: string, scope: string): Promise<string[]> {
+  const { rows } = await q.query<{ scope: string }>(
+    'select distinct scope from kill_switches where org_id = $1',
+    [orgId],
+  )
+  const wanted = normaliseScope(scope)
+  return rows.map((row) => row.scope).filter((stored) => normaliseScope(stored) === wanted)
+}
+
+/** The scopes that one source has latched. */
+export async function scopesOfSource(q: Query, orgId: string, source: string): Promise<string[]> {
+  const { rows } = await q.query<{ scope: string }>(
+    'select scope from kill_switches where org_id = $1 and source = $2 order by scope',
+    [orgId, source],
+  )
+  return rows.map((row) => row.scope)
+}
+
+async function notifyKill(q: Query): Promise<void> {
+  await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, KILL_PAYLOAD])
+}

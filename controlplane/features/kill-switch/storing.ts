@@ -1,0 +1,223 @@
+import type { Logger } from 'pino'
+import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
+import { type Actor, appendAudit, systemActor } from '../audit/store.ts'
+import {
+  type KillInput,
+  latchKillSwitch,
+  listLiftedSince,
+  releaseKillScope,
+  releaseKillSwitch,
+  settleAnnouncement,
+} from './store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import type { Hub } from '../../sync/hub.ts'
+import type { CancelStopped } from '../approvals/kill-cancellation.ts'
+
+/** Announced stops on their way into the database, and out of it. */
+export type KillStoring = {
+  /** False when it could not be stored yet; it is then tried again until it is stored or lifted. Never rejects. */
+  store(stop: AnnouncedStop): Promise<boolean>
+  /** Announcements of one setter and source that are not stored yet, the oldest first. */
+  pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
+  /** Notes and audits a stop that was lifted before it was stored, so that no replica stores it. Never rejects. */
+  settleLifted(stop: AnnouncedStop): Promise<void>
+  /**
+   * Lifts what is latched or announced at the moment of the call; a stop that is announced later stays, unless it has
+   * `id`. One transaction: it is done or not, and when the answer of the commit is lost, the next read shows which.
+   * Answers the sources that had latched the scope.
+   */
+  lift(change: KillLift): Promise<readonly string[]>
+}
+
+export type AnnouncedStop = {
+  readonly announcement: KillAnnouncement
+  readonly by: Actor
+  /** False where the caller could not be checked, because the database or the cluster did not answer. Default true. */
+  readonly isChecked?: boolean
+}
+type Setter = Omit<AnnouncedStop, 'announcement'>
+
+export type KillLift = {
+  readonly scope: string
+  readonly source: string
+  readonly reason?: string | undefined
+  readonly by: Actor
+  /** Whatever source latched the scope. */
+  readonly override?: boolean
+  /** Of an announcement that may still be on its way here. */
+  readonly id?: string | undefined
+}
+
+export type KillStoringDeps = {
+  readonly db: Db
+  readonly hub: Pick<Hub, 'kill'>
+  readonly orgId: string
+  readonly cancelStopped: CancelStopped
+  readonly log: Logger
+}
+
+const RETRY_MS = 1_000
+
+export function createKillStoring(deps: KillStoringDeps): KillStoring {
+  const { db, orgId, hub, cancelStopped, log } = deps
+  /** Lifts without an answer of the database yet. A stop that is asked for after them is stored after them. */
+  const lifts = new Set<Promise<unknown>>()
+  /** Announcement -> who set it, until it is stored or lifted. */
+  const actors = new Map<string, Setter>()
+
+  /** `isLate`: after an attempt that failed, during which another replica may have lifted it. */
+  async function storeNow({ announcement, ...setter }: AnnouncedStop, isLate: boolean): Promise<void> {
+    const { id, entry } = announcement
+    const { scope, source, reason } = entry
+    const { by } = setter
+    const row = { orgId, scope, source, reason, activatedBy: by.label }
+    await db.tx(async (q) => {
+      // Another replica may have stored it, after which it may have been lifted.
+      if (!(await settleAnnouncement(q, id))) return
+      if (isLate && (await listLiftedSince(q, [announcement])).length > 0)
+        return auditActivated(q, row, { ...setter, isLifted: true })
+      if (await latchKillSwitch(q, row)) await auditActivated(q, row, setter)
+      await cancelStopped(q, { ...entry, by })
+    })
+    hub.kill.settle(id)
+    await hub.kill.refresh()
+    actors.delete(id)
+  }
+
+  async function tryToStore(stop: AnnouncedStop, isLate: boolean): Promise<boolean> {
+    try {
+      await storeNow(stop, isLate)
+      return true
+    } catch (error) {
+      const { scope } = stop.announcement.entry
+      log.error({ err: error, scope }, 'kill switch sent to the gateways but not stored, trying again')
+      return false
+    }
+  }
+
+  function retryLater(stop: AnnouncedStop): void {
+    const { id } = stop.announcement
+    const retry = async () => {
+      if (!hub.kill.isAnnounced(id)) return void actors.delete(id)
+      if (!(await tryToStore(stop, true))) retryLater(stop)
+    }
+    setTimeout(() => void retry(), RETRY_MS).unref()
+  }
+
+  async function liftNow(change: KillLift, announced: readonly KillAnnouncement[]): Promise<string[]> {
+    const released = await db.tx(async (q) => {
+      const unstored = await liftUnstored(q, { ...deps, actors }, { ...change, announced })
+      if (change.id !== undefined) await settleAnnouncement(q, change.id)
+      const stored = await release(q, orgId, change)
+      const sources = [...new Set([...unstored, ...stored])]
+      if (sources.length > 0) await auditDeactivated(q, orgId, { ...change, sources })
+      return sources
+    })
+    hub.kill.retract([...announced.map(({ id }) => id), ...(change.id === undefined ? [] : [change.id])])
+    for (const { id } of announced) actors.delete(id)
+    return released
+  }
+
+  return {
+    async store(stop) {
+      const { id } = stop.announcement
+      const earlier = [...lifts]
+      const isRetried = actors.has(id)
+      if (!isRetried) actors.set(id, setterOf(stop))
+      await Promise.allSettled(earlier)
+      // One of them may have been asked for after the stop was announced elsewhere.
+      if (!hub.kill.isAnnounced(id)) return true
+      const isStored = await tryToStore(stop, isRetried)
+      if (!isStored && !isRetried) retryLater(stop)
+      return isStored
+    },
+    pendingOf: (setter) => hub.kill.announcements().filter(isSetBy(setter, actors)),
+    settleLifted: (stop) => settleLifted(deps, stop),
+    async lift(change) {
+      const lifting = liftNow(change, hub.kill.announcements().filter(isLiftedBy(change)))
+      lifts.add(lifting)
+      return lifting.finally(() => lifts.delete(lifting))
+    },
+  }
+}
+
+function isLiftedBy({ scope, source, override = false }: KillLift) {
+  return ({ entry }: KillAnnouncement) =>
+    normaliseScope(entry.scope) === scope && (override || entry.source === source)
+}
+
+function isSetBy(
+  { by, source }: { readonly by: Actor; readonly source: string },
+  actors: ReadonlyMap<string, Setter>,
+) {
+  return ({ id, entry }: KillAnnouncement) => entry.source === source && actors.get(id)?.by.label === by.label
+}
+
+async function settleLifted(
+  { db, orgId, log }: KillStoringDeps,
+  { announcement: { id, entry }, ...setter }: AnnouncedStop,
+): Promise<void> {
+  const { scope, source, reason } = entry
+  const row = { orgId, scope, source, reason, activatedBy: setter.by.label }
+  const settle = async (q: Query) => {
+    if (await settleAnnouncement(q, id)) await auditActivated(q, row, { ...setter, isLifted: true })
+  }
+  await db.tx(settle).catch((error: unknown) => {
+    log.error({ err: error, scope }, 'kill switch that was lifted before it was stored is not settled')
+  })
+}
+
+/** Settles announcements, so that no replica stores them later. Answers the sources of those that nobody has stored. */
+async function liftUnstored(
+  q: Query,
+  { orgId, cancelStopped, actors }: KillStoringDeps & { readonly actors: ReadonlyMap<string, Setter> },
+  { by, announced }: KillLift & { readonly announced: readonly KillAnnouncement[] },
+): Promise<readonly string[]> {
+  const sources: string[] = []
+  for (const { id, entry } of announced) {
+    if (!(await settleAnnouncement(q, id))) continue
+    const { scope, source, reason } = entry
+    const setter = actors.get(id) ?? { by: systemActor(`another replica (${source})`) }
+    await auditActivated(q, { orgId, scope, source, reason, activatedBy: setter.by.label }, setter)
+    // It was in force: it cancels what it covered.
+    await cancelStopped(q, { ...entry, by })
+    sources.push(source)
+  }
+  return sources
+}
+
+async function release(q: Query, orgId: string, { scope, source, override }: KillLift): Promise<string[]> {
+  if (override === true) return releaseKillScope(q, orgId, scope)
+  return (await releaseKillSwitch(q, { orgId, scope, source })) ? [source] : []
+}
+
+function setterOf({ announcement: _, ...setter }: AnnouncedStop): Setter {
+  return setter
+}
+
+export async function auditActivated(
+  q: Query,
+  { orgId, scope, reason, source }: KillInput,
+  { by, isChecked = true, isLifted = false }: Setter & { readonly isLifted?: boolean },
+): Promise<void> {
+  await appendAudit(q, {
+    ...{ orgId, actor: by, eventType: 'kill_switch.activated' },
+    details: {
+      ...{ scope, activated_by: by.label, reason, source },
+      ...(isChecked ? {} : { checked: false }),
+      // In force on the gateways of one replica, until it was lifted before it was stored.
+      ...(isLifted ? { lifted: true } : {}),
+    },
+  })
+}
+
+export async function auditDeactivated(
+  q: Query,
+  orgId: string,
+  lift: Omit<KillLift, 'source'> & { readonly sources: readonly string[] },
+): Promise<void> {
+  const { scope, reason = null, by, sources, override = false } = lift
+  const details = { scope, deactivated_by: by.label, reason, sources, override }
+  await appendAudit(q, { orgId, actor: by, eventType: 'kill_switch.deactivated', details })
+}

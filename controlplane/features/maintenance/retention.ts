@@ -1,0 +1,169 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { recordEvent } from '../../events.ts'
+import { type Actor, systemActor } from '../audit/store.ts'
+import {
+  type DeleteBatch,
+  deleteExpiredNonces,
+  deleteExpiredSessions,
+  deleteOldActions,
+  deleteOldApprovals,
+  deleteOldIdempotencyKeys,
+  deleteOldLostRecords,
+  deleteSpentInvitations,
+  deleteStaleOrders,
+  deleteUsedNonces,
+  dropOldTraffic,
+  isCleanupDue,
+  noteCleanup,
+  purgeAudit,
+  withMaintenanceLock,
+} from './store.ts'
+import { getOrg, type OrgRow } from '../../db/orgs.ts'
+import { deleteOldHandles } from '../gateways/handle-store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { deleteOldSlots } from '../gateways/quota-lease-store.ts'
+
+export type RetentionDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  /** AUDIT_RETENTION_DAYS; null = the organisation's plan decides. */
+  readonly auditRetentionDays: number | null
+}
+
+/** Numbers of rows removed; -1 = that part failed and the others did not. */
+export type CleanupReport = {
+  readonly status: 'ok' | 'partial'
+  readonly timestamp: string
+  readonly cleaned: {
+    readonly expired_nonces: number
+    readonly expired_sessions: number
+    readonly used_nonces_cleaned: number
+    readonly old_audit_events: number
+  }
+  readonly also_cleaned: {
+    readonly old_traffic: number
+    readonly idempotency_keys: number
+    readonly invitations: number
+    readonly old_actions: number
+    readonly old_approvals: number
+    readonly stale_orders: number
+    readonly lost_records: number
+  }
+}
+
+export type Retention = {
+  /** Everything that is too old goes; one run at a time over all replicas. Throws `conflict` when another one takes long. */
+  run(by: Actor): Promise<CleanupReport>
+  /** The same when the last run was more than a day ago. */
+  runWhenDue(): Promise<CleanupReport | null>
+}
+
+const TRAFFIC_DAYS = 7
+const PLAN_DAYS: Readonly<Record<string, number>> = { Starter: 30, Pro: 90, Team: 365 }
+const PATIENCE_MS = 30_000
+const RETRY_MS = 200
+const BATCH = 5_000
+
+export function createRetention(deps: RetentionDeps): Retention {
+  let last: Promise<unknown> = Promise.resolve()
+  // Within this process in turn: waiting for the lock would hold a connection each.
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work, work)
+    last = next.catch(() => undefined)
+    return next
+  }
+  const run = (by: Actor) => inTurn(() => locked(deps, by))
+  return {
+    run,
+    runWhenDue: async () => ((await isCleanupDue(deps.db)) ? run(systemActor('daily cleanup')) : null),
+  }
+}
+
+/** Null = for ever. AUDIT_RETENTION_DAYS wins, then the plan; the plan Enterprise has what the organisation agreed on. */
+export function retentionDays(
+  configured: number | null,
+  org: Pick<OrgRow, 'plan' | 'auditRetentionDays'>,
+): number | null {
+  return configured ?? PLAN_DAYS[org.plan] ?? org.auditRetentionDays
+}
+
+async function locked(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
+  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await wait(RETRY_MS)) {
+    const done = await withMaintenanceLock(deps.db, () => cleanUp(deps, by))
+    if (done !== undefined) return done.value
+  }
+  throw new ChaperoneError('conflict', { detail: 'A cleanup is running on another replica: try again later' })
+}
+
+async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
+  const { db } = deps
+  const timestamp = new Date().toISOString()
+  await noteCleanup(db)
+  const part = (name: string, work: (q: Query) => Promise<number>) => attempt(deps, name, () => db.tx(work))
+  const batches = (name: string, work: DeleteBatch) => attempt(deps, name, () => inBatches(db, work))
+  const cleaned = {
+    expired_nonces: await batches('expired_nonces', deleteExpiredNonces),
+    expired_sessions: await batches('expired_sessions', deleteExpiredSessions),
+    used_nonces_cleaned: await batches('used_nonces_cleaned', deleteUsedNonces),
+    old_audit_events: await part('old_audit_events', (q) => purge(q, deps, by)),
+  }
+  const also = {
+    old_traffic: await part('old_traffic', (q) => dropOldTraffic(q, TRAFFIC_DAYS)),
+    idempotency_keys: await batches('idempotency_keys', deleteOldIdempotencyKeys),
+    invitations: await batches('invitations', deleteSpentInvitations),
+    // In this order: an approval goes after its action.
+    old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
+    old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
+    stale_orders: await batches('stale_orders', deleteStaleOrders),
+    lost_records: await batches('lost_records', deleteOldLostRecords(TRAFFIC_DAYS)),
+    rate_slots: await batches('rate_slots', deleteOldSlots),
+    provider_handles: await batches('provider_handles', deleteOldHandles),
+  }
+  const isWhole = [...Object.values(cleaned), ...Object.values(also)].every((count) => count >= 0)
+  const status = isWhole ? 'ok' : 'partial'
+  deps.log.info({ status, ...cleaned, ...also }, 'cleanup done')
+  return { status, timestamp, cleaned, also_cleaned: also }
+}
+
+/** What the audit log tells of an action and what is stored of it are kept for the same time. */
+function whenOld(
+  { orgId, auditRetentionDays }: RetentionDeps,
+  work: (q: Query, old: { orgId: string; days: number; limit: number }) => Promise<number>,
+): DeleteBatch {
+  return async (q, limit) => {
+    const days = retentionDays(auditRetentionDays, await getOrg(q))
+    return days === null ? 0 : work(q, { orgId, days, limit })
+  }
+}
+
+/** A transaction each, so that nothing is locked for long and what was removed stays removed. */
+async function inBatches(db: Db, work: DeleteBatch): Promise<number> {
+  for (let total = 0; ; ) {
+    const removed = await db.tx((q) => work(q, BATCH))
+    total += removed
+    if (removed < BATCH) return total
+  }
+}
+
+async function attempt({ log }: RetentionDeps, name: string, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work()
+  } catch (error) {
+    log.error({ err: error, part: name }, 'a part of the cleanup failed')
+    return -1
+  }
+}
+
+async function purge(q: Query, deps: RetentionDeps, by: Actor): Promise<number> {
+  const days = retentionDays(deps.auditRetentionDays, await getOrg(q))
+  if (days === null) return 0
+  const { purged, before } = await purgeAudit(q, deps.orgId, days)
+  if (purged > 0) {
+    const details = { events: purged, before: before.toISOString(), retention_days: days, by: by.label }
+    await recordEvent(q, { orgId: deps.orgId, actor: by, type: 'audit.purged', details })
+  }
+  return purged
+}

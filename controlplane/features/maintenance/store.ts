@@ -1,0 +1,174 @@
+import type { Db, Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+import { SESSION_LIFE } from '../sessions/store.ts'
+
+/** Any fixed number: all replicas of this program use the same. */
+const LOCK = 7_245_118_020
+
+/** A large part may take its time; the pool's own limit is made for requests. */
+const PART_LIMIT = "set local statement_timeout = '10min'"
+
+/** Runs `work` while no other process runs its; undefined when another one does. */
+export async function withMaintenanceLock<T>(
+  db: Db,
+  work: () => Promise<T>,
+): Promise<{ readonly value: T } | undefined> {
+  return db.tx(async (q) => {
+    await q.query('set local idle_in_transaction_session_timeout = 0')
+    const { rows } = await q.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [
+      LOCK,
+    ])
+    return onlyRow(rows).taken ? { value: await work() } : undefined
+  })
+}
+
+/** Removes at most so many rows and gives their number: as many as that means that there may be more. */
+export type DeleteBatch = (q: Query, limit: number) => Promise<number>
+
+/** Nonces of tokens that nobody used in time. */
+export const deleteExpiredNonces: DeleteBatch = (q, limit) =>
+  deleteSome(q, { from: 'nonces', where: 'used_at is null and expires_at < now()', limit })
+
+/** Used nonces after 24 hours: no token lives as long, so none can come back. Those of open executions stay. */
+export const deleteUsedNonces: DeleteBatch = (q, limit) => {
+  const isOpen = 'exists (select from executions e where e.act_id = old.act_id)'
+  const where = `used_at < now() - interval '24 hours' and not ${isOpen}`
+  return deleteSome(q, { from: 'nonces', where, limit })
+}
+
+export const deleteExpiredSessions: DeleteBatch = (q, limit) => {
+  const idle = `make_interval(hours => ${SESSION_LIFE.idleHours})`
+  const where = `expires_at < now() or seen_at < now() - ${idle}`
+  return deleteSome(q, { from: 'sessions', where, limit })
+}
+
+export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
+  const where = "created_at < now() - interval '24 hours'"
+  return deleteSome(q, { from: 'idempotency_keys', where, limit })
+}
+
+/** Orders and results that nobody came for; results carry what an upstream answered. */
+export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
+  const where = "created_at < now() - interval '5 minutes'"
+  const orders = await deleteSome(q, { from: 'execution_orders', where, limit })
+  return orders + (await deleteSome(q, { from: 'execution_results', where, limit: limit - orders }))
+}
+
+/** Ranges of lost records, as long after their report as the traffic log keeps records. */
+export function deleteOldLostRecords(days: number): DeleteBatch {
+  const where = `at < now() - make_interval(days => ${Math.trunc(days)})`
+  return (q, limit) => deleteSome(q, { from: 'records_lost', where, limit })
+}
+
+/**
+ * Actions older than so many days that came to an end: nobody is asked about them, no token of theirs can still be
+ * used, no execution of theirs is under way.
+ */
+export async function deleteOldActions(
+  q: Query,
+  { orgId, days, limit }: { readonly orgId: string; readonly days: number; readonly limit: number },
+): Promise<number> {
+  const { rows } = await q.query<{ purged: number }>(
+    `with old as (
+       select id from action_requests a
+       where org_id = $1 and created_at < now() - make_interval(days => $2) and status <> 'pending_approval'
+         and not exists (select from nonces n where n.act_id = a.id and n.used_at is null and n.expires_at > now())
+         and not exists (select from executions e where e.act_id = a.id)
+       order by created_at limit $3 for update skip locked
+     ), gone as (delete from action_requests where id in (select id from old) returning 1),
+     purged as (select count(*) as purged from gone),
+     noted as (update maintenance set actions_purged = actions_purged + (select purged from purged))
+     select purged from purged`,
+    [orgId, days, limit],
+  )
+  return onlyRow(rows).purged
+}
+
+/** Approvals that ended so many days ago, when the action that they were for is gone, too. */
+export async function deleteOldApprovals(
+  q: Query,
+  { orgId, days, limit }: { readonly orgId: string; readonly days: number; readonly limit: number },
+): Promise<number> {
+  const { rowCount } = await q.query(
+    `delete from approvals where id in (
+       select id from approvals a
+       where org_id = $1 and status <> 'pending' and responded_at < now() - make_interval(days => $2)
+         and not exists (select from action_requests r where r.id = a.act_id)
+       order by responded_at limit $3 for update skip locked)`,
+    [orgId, days, limit],
+  )
+  return rowCount
+}
+
+/** Invitations a month after their end, failed sign-ins after a day, and addresses of sign-ins after 180 days. */
+export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
+  await deleteSome(q, { from: 'login_failures', where: "last_at < now() - interval '1 day'", limit })
+  await deleteSome(q, { from: 'sign_in_addresses', where: "last_at < now() - interval '180 days'", limit })
+  const where = "coalesce(used_at, expires_at) < now() - interval '30 days'"
+  return deleteSome(q, { from: 'invitations', where, limit })
+}
+
+/** Removes audit events older than so many days; gives their number and the moment before which they were. */
+export async function purgeAudit(
+  q: Query,
+  orgId: string,
+  days: number,
+): Promise<{ readonly purged: number; readonly before: Date }> {
+  await q.query(PART_LIMIT)
+  const { rows: limits } = await q.query<{ before: Date; any: boolean }>(
+    `select before, exists (select from audit_events where org_id = $1 and created_at < before) as any
+     from (select now() - make_interval(days => $2) as before) as retention`,
+    [orgId, days],
+  )
+  const { before, any } = onlyRow(limits)
+  // The purge takes rights on the table for a moment: not when there is nothing to do.
+  if (!any) return { purged: 0, before }
+  const { rows } = await q.query<{ purged: number }>(
+    'select purge_audit_events($1, now() - make_interval(days => $2)) as purged',
+    [orgId, days],
+  )
+  return { purged: onlyRow(rows).purged, before }
+}
+
+/** Drops the traffic of days that are more than `days` ago (UTC); gives the number of records. */
+export async function dropOldTraffic(q: Query, days: number): Promise<number> {
+  await q.query(PART_LIMIT)
+  // Dropping waits for who reads the table, and everybody else for us: rather try again tomorrow.
+  await q.query("set local lock_timeout = '10s'")
+  const firstKept = "((now() at time zone 'utc')::date - $1::integer)"
+  const { rows } = await q.query<{ purged: number }>(
+    `with old as (select count(*) as purged, coalesce(sum(requests), 0)::bigint as requests from traffic
+       where time < ${firstKept}::timestamp at time zone 'utc'),
+     noted as (update maintenance set traffic_purged = traffic_purged + (select requests from old))
+     select purged from old`,
+    [days],
+  )
+  await q.query(`select drop_traffic_before(${firstKept})`, [days])
+  return onlyRow(rows).purged
+}
+
+export async function noteCleanup(q: Query): Promise<void> {
+  await q.query('update maintenance set last_cleanup_at = now()')
+}
+
+/** Whether the last cleanup began more than a day ago, by the database's clock. */
+export async function isCleanupDue(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ due: boolean }>(
+    "select coalesce(last_cleanup_at < now() - interval '24 hours', true) as due from maintenance",
+    [],
+  )
+  return onlyRow(rows).due
+}
+
+/** Rows that somebody else holds are left for the next time. `from` and `where` are this file's own texts. */
+async function deleteSome(
+  q: Query,
+  { from, where, limit }: { readonly from: string; readonly where: string; readonly limit: number },
+): Promise<number> {
+  const { rowCount } = await q.query(
+    `delete from ${from} where ctid = any(array(
+       select ctid from ${from} old where ${where} limit $1 for update skip locked))`,
+    [limit],
+  )
+  return rowCount
+}

@@ -1,0 +1,272 @@
+import { isDeepStrictEqual } from 'node:util'
+import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
+import { ConnectorSpec } from '../../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { newId } from '../../crypto/ids.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { appendAudit } from '../audit/store.ts'
+import {
+  type ConnectorInput,
+  type ConnectorRow,
+  deleteConnector,
+  upsertConnector,
+} from '../connectors/store.ts'
+import { getDesired, type ObjectKey, putDesired } from './store.ts'
+import { refuseApprovalsBot } from '../chat/bot.ts'
+import {
+  authOf,
+  connectorWarnings,
+  findOverlaps,
+  missingDomains,
+  ownedDomains,
+  wrongAuth,
+} from '../connectors/domains.ts'
+import {
+  type Applier,
+  type ApplyContext,
+  accepted,
+  MANIFESTS_ACTOR,
+  type ManifestObject,
+  namesOf,
+  refused,
+} from './apply-context.ts'
+import { fullNameOf } from './full-name.ts'
+import { type Binding, bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
+import { type Contest, contestHosts, isOfSameOwner, standTogether } from '../connectors/host-conflicts.ts'
+
+type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
+
+export const connectorApplier: Applier<'Connector'> = {
+  async apply(context, object) {
+    const { orgId } = context
+    const binding = await bind(context, object)
+    const { reasons, problem, bound } = binding
+    if (binding.gateways.length === 0) {
+      const changed = await connectorApplier.remove(context, object)
+      return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
+    }
+    const row = (await context.reads.connectors()).get(object.fullName)
+    const candidate: Candidate = {
+      id: row?.id ?? newId('connector'),
+      orgId,
+      name: object.fullName,
+      type: object.spec.type,
+      gatewayIds: binding.gateways.map((gateway) => gateway.id),
+      spec: ConnectorSpec.parse(object.spec),
+      source: object.source,
+      managedBy: object.managedBy,
+      origin: null,
+    }
+    const invalid = [...problemsOf(candidate), ...(await botProblems(context, object))]
+    if (invalid.length > 0) {
+      const changed = await narrow(context, row)
+      return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
+    }
+    const contest = await contested(context, object, { candidate, binding })
+    const { won } = contest
+    if (won.length === 0) {
+      const changed = await narrow(context, row)
+      return refused({ reasons: contest.reasons, problem: 'Conflict', bound, changed })
+    }
+    const isDisplacing = await displace(context, contest)
+    const warnings = [...contest.reasons, ...credentialWarnings(object), ...connectorWarnings(candidate.spec)]
+    const isPartial = problem === null && contest.reasons.length > 0
+    const partial = {
+      reasons: [...reasons, ...contest.reasons],
+      problem: isPartial ? 'Conflict' : problem,
+    } as const
+    const outcome = { gateways: namesOf(won), warnings, bound, ...partial }
+    const { lostDomains } = contest
+    const wanted = { ...candidate, gatewayIds: won.map(({ id }) => id), lostDomains }
+    if (row !== undefined && isSame(row, wanted, object.credential, context.keyring))
+      return accepted({ changed: isDisplacing, ...outcome })
+    await write(context, wanted, object.credential)
+    return accepted({ changed: true, ...outcome })
+  },
+
+  async inForce({ reads }, key) {
+    return (await reads.connectors()).has(fullNameOf(key)) ? 'last_good' : 'nothing'
+  },
+
+  async remove(context, key) {
+    const { q, orgId, reads } = context
+    const row = (await reads.connectors()).get(fullNameOf(key))
+    if (row === undefined) return false
+    await drop(context, row)
+    const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
+    const event = { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', manifest: row.name } as const
+    await appendAudit(q, { ...event, details })
+    return true
+  },
+}
+
+/** Of a row whose newest manifest is refused: only Gateways that still admit it keep it, and its credential. */
+async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
+  const { reads } = context
+  if (row === undefined || row.gatewayIds.length === 0) return false
+  const rows = (await reads.gateways()).filter(({ id }) => row.gatewayIds.includes(id))
+  const namespace = namespaceOf(row)
+  const labels = await reads.labels(namespace)
+  const { gateways } = standing(rows, { kind: 'connectors', namespace, labels })
+  const gatewayIds = gateways.map(({ id }) => id)
+  if (gatewayIds.length === row.gatewayIds.length) return false
+  await restrict(context, row, { gatewayIds, lostDomains: row.lostDomains })
+  return true
+}
+
+async function drop({ q, reads }: ApplyContext, { id, name }: ConnectorRow): Promise<void> {
+  await deleteConnector(q, id)
+  await reads.connectorDeleted(name)
+}
+
+async function restrict(
+  context: ApplyContext,
+  row: ConnectorRow,
+  left: Pick<ConnectorRow, 'gatewayIds' | 'lostDomains'>,
+): Promise<void> {
+  if (left.gatewayIds.length === 0) return drop(context, row)
+  const { q, reads } = context
+  await reads.connectorWritten(await upsertConnector(q, { ...row, ...left, credential: undefined }))
+}
+
+/** Connectors of one owner settle equal hosts by who was first applied, as the API does; between owners see `contestHosts`. */
+async function contested(
+  context: ApplyContext,
+  object: ManifestObject<'Connector'>,
+  { candidate, binding: { gateways } }: { readonly candidate: Candidate; readonly binding: Binding },
+): Promise<Contest> {
+  const own = (await rivalsOf(context, object)).filter((rival) => isOfSameOwner(candidate, rival, gateways))
+  const overlaps = overlapsOf(candidate, own)
+  if (overlaps.length > 0) return { won: [], lostDomains: {}, reasons: overlaps, displaced: [] }
+  const claims = await context.reads.claims()
+  const claimOf = (name: string) => claims.get(name) ?? { uid: '', claims: undefined }
+  const rivals = [...(await context.reads.connectors()).values()]
+  return contestHosts(candidate, gateways, { rivals, claimOf })
+}
+
+/** Takes the hosts away from others; each is judged again afterwards. True when there is one. */
+async function displace(context: ApplyContext, { displaced }: Contest): Promise<boolean> {
+  const { q } = context
+  for (const [row, lost] of Map.groupBy(displaced, ({ connector }) => connector)) {
+    await restrict(context, row, without(row, lost))
+    const object = await getDesired(q, keyOfConnector(row))
+    if (object !== undefined) await putDesired(q, { ...object, accepted: false })
+  }
+  return displaced.length > 0
+}
+
+/** A connector whose domains stand together, or which has no domain left at a Gateway, has none there. */
+function without(
+  row: ConnectorRow,
+  lost: Contest['displaced'],
+): Pick<ConnectorRow, 'gatewayIds' | 'lostDomains'> {
+  const owned = ownedDomains(row)
+  const lostAt = (gatewayId: string) => {
+    const taken = lost.filter((each) => each.gatewayId === gatewayId).flatMap(({ domains }) => domains)
+    if (taken.length > 0 && standTogether(row.spec)) return owned
+    const all = new Set([...taken, ...(row.lostDomains[gatewayId] ?? [])])
+    return owned.filter((domain) => all.has(domain))
+  }
+  const left = row.gatewayIds.map((id) => ({ id, domains: lostAt(id) }))
+  const kept = left.filter(({ domains }) => domains.length < owned.length)
+  return {
+    gatewayIds: kept.map(({ id }) => id),
+    lostDomains: Object.fromEntries(
+      kept.flatMap(({ id, domains }) => (domains.length === 0 ? [] : [[id, domains]])),
+    ),
+  }
+}
+
+function keyOfConnector(row: Pick<ConnectorRow, 'name'>): ObjectKey {
+  const namespace = namespaceOf(row)
+  return { kind: 'Connector', namespace, name: row.name.slice(namespace.length + 1) }
+}
+
+async function bind({ reads }: ApplyContext, { namespace, spec, boundBefore }: ManifestObject<'Connector'>) {
+  const labels = await reads.labels(namespace)
+  const asking = { kind: 'connectors', namespace, labels, boundBefore } as const
+  return bindGateways(await reads.gateways(), asking, spec.gatewayRefs)
+}
+
+/** The bot that shows approvals; a token that only the provider knows to be of the same bot is found by the check of bots. */
+async function botProblems(
+  context: ApplyContext,
+  { spec, credential }: ManifestObject<'Connector'>,
+): Promise<readonly string[]> {
+  if (credential === null) return []
+  try {
+    await refuseApprovalsBot(context.q, context, { type: spec.type, token: credential })
+    return []
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'conflict') return [error.message]
+    throw error
+  }
+}
+
+/**
+ * Connectors that may not share a host with this one. A manifest that declares a connector and brings no credential
+ * leaves room for one of the API that does: the one with the credential then has the host.
+ */
+async function rivalsOf({ reads }: ApplyContext, { credential, spec }: ManifestObject<'Connector'>) {
+  const rows = [...(await reads.connectors()).values()]
+  const isWaiting = credential === null && authOf(spec).type !== 'none'
+  return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
+}
+
+function problemsOf({ spec }: Candidate): readonly string[] {
+  return [missingDomains(spec), wrongAuth(spec.auth), plaintextProblem(spec)].filter((text) => text !== null)
+}
+
+function plaintextProblem(spec: Candidate['spec']): string | null {
+  const isExposed = spec.credential !== undefined && exposesCredential({ ...spec, auth: authOf(spec) })
+  return isExposed ? PLAINTEXT_CREDENTIAL : null
+}
+
+function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {
+  return findOverlaps(candidate, others).map(
+    ({ domain, connector }) =>
+      `${domain} belongs to the connector ${connector.name} (${connector.managedBy ?? connector.id}) already; a host can have one connector per gateway`,
+  )
+}
+
+function credentialWarnings({ spec, credential, namespace }: ManifestObject<'Connector'>): readonly string[] {
+  const ref = spec.credential?.secretRef
+  if (ref === undefined || credential !== null) return []
+  return [
+    `the Secret ${namespace}/${ref.name} has no key ${ref.key}: until it has, requests are refused because there is no credential to send`,
+  ]
+}
+
+function isSame(
+  row: ConnectorRow,
+  candidate: Candidate,
+  credential: string | null,
+  keyring: Keyring,
+): boolean {
+  const { createdAt: _created, updatedAt: _updated, credential: sealed, ...rest } = row
+  const stored = sealed === null ? null : keyring.open(sealed, row.id)
+  return stored === credential && isDeepStrictEqual(rest, candidate)
+}
+
+async function write(
+  { q, orgId, keyring, reads }: ApplyContext,
+  candidate: Candidate,
+  credential: string | null,
+): Promise<void> {
+  const sealed = credential === null ? null : keyring.seal(credential, candidate.id)
+  await reads.connectorWritten(await upsertConnector(q, { ...candidate, credential: sealed }))
+  const details = {
+    change: 'connector.applied',
+    connector: candidate.name,
+    type: candidate.type,
+    domains: ownedDomains(candidate),
+    managed_by: candidate.managedBy,
+  }
+  const event = {
+    orgId,
+    actor: MANIFESTS_ACTOR,
+    eventType: 'gateway.updated',
+    manifest: candidate.name,
+  } as const
+  await appendAudit(q, { ...event, details })
+}

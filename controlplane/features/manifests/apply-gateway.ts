@@ -1,0 +1,123 @@
+import { isDeepStrictEqual } from 'node:util'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { newId } from '../../crypto/ids.ts'
+import { appendAudit } from '../audit/store.ts'
+import { deleteGateway, findGatewayByName, type GatewayRow, upsertGateway } from '../gateways/store.ts'
+import {
+  type Applied,
+  type Applier,
+  type ApplyContext,
+  accepted,
+  MANIFESTS_ACTOR,
+  type ManifestObject,
+  refused,
+} from './apply-context.ts'
+import { fullNameOf } from './full-name.ts'
+import { checkedScope } from '../kill-switch/service.ts'
+
+export const gatewayApplier: Applier<'Gateway'> = {
+  async apply(context, object) {
+    const scopes = killScopes(object)
+    if (!Array.isArray(scopes)) return scopes
+    const row = await findGatewayByName(context.q, object.fullName)
+    const isChanged = row === undefined || !isSame(row, object)
+    if (isChanged) {
+      context.reads.gatewaysChanged()
+      await write(context, object, row)
+    }
+    const isStopChanged = await latch(context, object, scopes)
+    return accepted({ changed: isChanged || isStopChanged, gateways: [object.fullName] })
+  },
+
+  async inForce({ q }, key) {
+    return (await findGatewayByName(q, fullNameOf(key))) === undefined ? 'nothing' : 'last_good'
+  },
+
+  async remove(context, key) {
+    const { q, orgId, killSwitch } = context
+    const fullName = fullNameOf(key)
+    await killSwitch.replaceSource(q, {
+      source: `manifest:${fullName}`,
+      scopes: [],
+      reason: '',
+      by: 'manifest',
+    })
+    const row = await findGatewayByName(q, fullName)
+    if (row === undefined) return false
+    context.reads.gatewaysChanged()
+    // A gateway that enrolled keeps its identity and falls back to the defaults, which deny.
+    if (row.tokenSha256 === null) await deleteGateway(q, row.id)
+    else
+      await upsertGateway(q, {
+        ...row,
+        spec: GatewaySpec.parse({}),
+        source: 'api',
+        managedBy: null,
+        origin: 'built_in',
+      })
+    const details = { change: 'gateway.removed', gateway: fullName, managed_by: row.managedBy }
+    await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
+    return true
+  },
+}
+
+/**
+ * In a cluster the stops of a Gateway come by the kill relay, from every replica of the operator and to every replica of
+ * the control plane; a hand-over that waited in a queue meanwhile must not undo what it said.
+ */
+async function latch(
+  { q, killSwitch }: ApplyContext,
+  { fullName, source, spec, managedBy }: ManifestObject<'Gateway'>,
+  scopes: readonly string[],
+): Promise<boolean> {
+  if (source === 'kubernetes') return false
+  const reason = spec.killSwitch?.reason ?? `Gateway ${fullName} says so`
+  return killSwitch.replaceSource(q, { source: `manifest:${fullName}`, scopes, reason, by: managedBy })
+}
+
+async function write(
+  { q, orgId }: ApplyContext,
+  { fullName, spec, source, managedBy }: ManifestObject<'Gateway'>,
+  row: GatewayRow | undefined,
+): Promise<void> {
+  await upsertGateway(q, { id: row?.id ?? newId('gateway'), orgId, name: fullName, spec, source, managedBy })
+  const level = spec.enforcementLevel
+  const details = {
+    change: 'gateway.applied',
+    gateway: fullName,
+    managed_by: managedBy,
+    level,
+    previous: row?.spec.enforcementLevel ?? null,
+  }
+  await appendAudit(q, {
+    orgId,
+    actor: MANIFESTS_ACTOR,
+    eventType: row === undefined ? 'gateway.created' : 'gateway.updated',
+    details,
+  })
+}
+
+function isSame(row: GatewayRow, object: ManifestObject<'Gateway'>): boolean {
+  return (
+    row.source === object.source &&
+    row.managedBy === object.managedBy &&
+    isDeepStrictEqual(row.spec, GatewaySpec.parse(object.spec))
+  )
+}
+
+function killScopes({ spec, fullName }: ManifestObject<'Gateway'>): string[] | Applied {
+  if (spec.killSwitch?.active !== true) return []
+  try {
+    return spec.killSwitch.scopes.map((scope) => scopeInGateway(scope, fullName))
+  } catch (error) {
+    if (!(error instanceof ChaperoneError)) throw error
+    return refused({ reasons: [`spec.killSwitch.scopes: ${error.message}`], problem: 'Invalid' })
+  }
+}
+
+/** `all` in a Gateway means all of this gateway: a manifest of one tenant must not stop another's. */
+function scopeInGateway(scope: string, gateway: string): string {
+  const checked = checkedScope(scope)
+  return checked === 'all' ? `gateway:${gateway}` : checked
+}

@@ -1,0 +1,194 @@
+import { isDeepStrictEqual } from 'node:util'
+import { idlePermission, unreadSockets } from '../../../core/decision/permissions/permission-warnings.ts'
+import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
+import { appendAudit } from '../audit/store.ts'
+import { listOwnedPermissions, type ObjectKey } from './store.ts'
+import type { GatewayRow } from '../gateways/store.ts'
+import { type PermissionInput, replaceOwnedPermissions } from '../permissions/store.ts'
+import {
+  type Applier,
+  type ApplyContext,
+  accepted,
+  MANIFESTS_ACTOR,
+  type ManifestObject,
+  namesOf,
+  refused,
+} from './apply-context.ts'
+import { fullNameOf } from './full-name.ts'
+import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
+
+export const permissionApplier: Applier<'Permission'> = {
+  async apply(context, object) {
+    const all = await context.reads.gateways()
+    const { namespace, boundBefore } = object
+    const labels = await context.reads.labels(namespace)
+    const asking = { kind: 'permissions', namespace, labels, boundBefore } as const
+    const { gateways, lost, reasons, problem, bound } = bindGateways(all, asking, object.spec.gatewayRefs)
+    const invalid = [...repeatedRules(object), ...foreignAgents(object, [...gateways, ...lost])]
+    if (invalid.length > 0 && gateways.length + lost.length > 0) {
+      const changed = await narrow(context, object, standing(all, asking))
+      return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
+    }
+    const rows = [
+      ...gateways.flatMap((gateway) => rowsOf(context, object, gateway)),
+      ...lost.flatMap((gateway) => keptOf(object, rowsOf(context, object, gateway))),
+    ]
+    const changed = await replace(context, object, rows)
+    if (gateways.length === 0) {
+      const inForce = rows.length === 0 ? 'nothing' : 'binding_lost'
+      return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed, inForce })
+    }
+    const warnings = ruleWarnings(object, await context.reads.declaredActions())
+    return accepted({ changed, gateways: namesOf(gateways), warnings, reasons, problem, bound })
+  },
+  async inForce({ q }, key) {
+    return (await listOwnedPermissions(q, ownerOf(key))).length === 0 ? 'nothing' : 'last_good'
+  },
+
+  remove: (context, key) => replace(context, key, []),
+}
+
+/** The last good rows, where Gateways admit them no more without what they grant. */
+async function narrow(
+  context: ApplyContext,
+  object: ManifestObject<'Permission'>,
+  { gateways, lost }: ReturnType<typeof standing>,
+): Promise<boolean> {
+  const isOf = (rows: readonly GatewayRow[], { gatewayId }: PermissionInput) =>
+    rows.some(({ id }) => id === gatewayId)
+  const rows = await listOwnedPermissions(context.q, ownerOf(object))
+  const standingRows = rows.filter((row) => isOf(gateways, row))
+  const kept = keptOf(
+    object,
+    rows.filter((row) => isOf(lost, row)),
+  )
+  return replace(context, object, [...standingRows, ...kept])
+}
+
+/**
+ * What stays of rows whose Gateway admits their object no more: denies and holds, for agents of its own namespace. A
+ * manifests folder has one owner, and agents of one machine have no namespace.
+ */
+function keptOf(
+  { namespace, source }: ManifestObject<'Permission'>,
+  rows: readonly PermissionInput[],
+): PermissionInput[] {
+  const own = rows.map((row) => (row.agent === '*' ? { ...row, agent: `${namespace}/*` } : row))
+  const speaking = source === 'file' ? rows : own.filter(({ agent }) => agent.startsWith(`${namespace}/`))
+  return speaking.filter(({ decision }) => decision !== 'allow')
+}
+
+/** Writes only when the rows differ from those that are there. */
+async function replace(
+  { q, orgId }: ApplyContext,
+  key: ObjectKey,
+  rows: readonly PermissionInput[],
+): Promise<boolean> {
+  const owner = ownerOf(key)
+  const existing = await listOwnedPermissions(q, owner)
+  if (isDeepStrictEqual(sorted(existing), sorted(rows))) return false
+  await replaceOwnedPermissions(q, owner, rows)
+  const details = {
+    change: rows.length === 0 ? 'permission.removed' : 'permission.applied',
+    permission: fullNameOf(key),
+    rules: rows.length,
+  }
+  const event = {
+    orgId,
+    actor: MANIFESTS_ACTOR,
+    eventType: 'gateway.updated',
+    manifest: fullNameOf(key),
+  } as const
+  await appendAudit(q, { ...event, details })
+  return true
+}
+
+function rowsOf(
+  { orgId }: ApplyContext,
+  object: ManifestObject<'Permission'>,
+  gateway: GatewayRow,
+): PermissionInput[] {
+  const { source, managedBy, spec } = object
+  const gatewayId = gateway.id
+  return spec.agents.flatMap((agent) =>
+    spec.rules.map(({ connectorType, actionPattern, decision, reason }) => ({
+      ...{ orgId, gatewayId, connectorType, actionPattern, decision, source, managedBy },
+      agent: agentName(object, agent, gateway),
+      reason: reason ?? null,
+      owner: ownerOf(object),
+    })),
+  )
+}
+
+/**
+ * In a cluster agents are named `namespace/name`; a name alone means the manifest's own namespace. Under a Gateway of
+ * another namespace, `*` means all agents of the manifest's own: a guest speaks for nobody else.
+ */
+function agentName(
+  { source, namespace }: ManifestObject<'Permission'>,
+  agent: string,
+  gateway: GatewayRow,
+): string {
+  if (source === 'file') return agent
+  if (agent === '*') return namespaceOf(gateway) === namespace ? agent : `${namespace}/*`
+  return agent.includes('/') ? agent : `${namespace}/${agent}`
+}
+
+/** Agents of other namespaces, which only a Permission in the namespace of the Gateway may name. */
+function foreignAgents(
+  { namespace, source, spec }: ManifestObject<'Permission'>,
+  gateways: readonly GatewayRow[],
+): readonly string[] {
+  const guest = gateways.find((gateway) => namespaceOf(gateway) !== namespace)
+  if (source === 'file' || guest === undefined) return []
+  const foreign = spec.agents.filter((agent) => agent.includes('/') && !agent.startsWith(`${namespace}/`))
+  return foreign.map(
+    (agent) =>
+      `spec.agents names ${agent}, which is not of namespace ${namespace}: under Gateway ${guest.name}, which is not either, a Permission speaks for agents of its own namespace; remove it`,
+  )
+}
+
+function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[] {
+  const first = new Map<string, number>()
+  return spec.rules.flatMap(({ connectorType, actionPattern }, index) => {
+    const key = `${connectorType} ${actionPattern}`
+    const earlier = first.get(key)
+    if (earlier === undefined) first.set(key, index)
+    return earlier === undefined
+      ? []
+      : [
+          `spec.rules[${index}] repeats the pattern ${actionPattern} of spec.rules[${earlier}]; keep one of them`,
+        ]
+  })
+}
+
+/** Patterns that can never match, most likely spelling mistakes, and those that allow what nobody reads. */
+function ruleWarnings(
+  { spec }: ManifestObject<'Permission'>,
+  declared: readonly string[],
+): readonly string[] {
+  const patterns = spec.rules.map(({ actionPattern }) => actionPattern)
+  const idle = spec.rules.flatMap((rule, index) => {
+    const isForeign = idlePermission({ ...rule, decision: 'deny' }) !== null
+    const isUnknown = unknownActions([rule.actionPattern]).length > 0
+    const why = isForeign || !isUnknown ? idlePermission(rule, declared) : null
+    return why === null ? [] : [`spec.rules[${index}]: ${why}`]
+  })
+  const unread = spec.rules.flatMap((rule, index) =>
+    unreadSockets(rule, spec.rules).map((text) => `spec.rules[${index}]: ${text}`),
+  )
+  return [...idle, ...unread, ...unknownActions(patterns.filter((pattern) => !declared.includes(pattern)))]
+}
+
+function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
+  return `Permission/${fullNameOf(key)}`
+}
+
+function sorted(rows: readonly PermissionInput[]): PermissionInput[] {
+  const plain = rows.map((row) => ({ ...row }))
+  return plain.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+}
+
+function keyOf(row: PermissionInput): string {
+  return JSON.stringify([row.gatewayId, row.agent, row.connectorType, row.actionPattern])
+}

@@ -1,0 +1,293 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import { PolicySpec } from '../../../core/crd/schemas.ts'
+import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
+import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { appendAudit } from '../audit/store.ts'
+import { labelsOf } from '../../db/namespaces.ts'
+import {
+  deletePolicy,
+  findManagedPolicy,
+  insertPolicy,
+  type PolicyChanges,
+  type PolicyRow,
+  type PolicyTestResult,
+  updatePolicy,
+} from '../policies/store.ts'
+import {
+  type Applied,
+  type Applier,
+  type ApplyContext,
+  accepted,
+  answerPlace,
+  isOfPlatform,
+  MANIFESTS_ACTOR,
+  type ManifestObject,
+  namesOf,
+  refused,
+} from './apply-context.ts'
+import { fullNameOf } from './full-name.ts'
+import { type Binding, bindGateways, bindSelected, namespaceOf, standing } from '../gateways/binding.ts'
+import {
+  changesOf,
+  differing,
+  failureText,
+  illegibleText,
+  legibleRecord,
+  newRow,
+  policyText,
+  recordOf,
+  type Wanted,
+} from '../policies/record.ts'
+
+export const policyApplier: Applier<'Policy'> = {
+  async apply(context, object) {
+    const yaml = policyText(object)
+    const misplaced = misplacedSelector(context, object)
+    if (misplaced !== null) return refuse(context, object, { yaml, reasons: [misplaced], problem: 'Invalid' })
+    const checked = context.checkPolicy(yaml)
+    if ('reasons' in checked)
+      return refuse(context, object, { yaml, reasons: checked.reasons, problem: 'Invalid' })
+    const failed = checked.tests.filter((test) => !test.passed)
+    const tests = { passed: checked.tests.length - failed.length, total: checked.tests.length }
+    if (failed.length > 0) {
+      const reasons = failed.map(failureText)
+      const given = { yaml, reasons, problem: 'TestsFailed', tests: checked.tests } as const
+      return { ...(await refuse(context, object, given)), tests }
+    }
+    const binding = await bind(context, object)
+    const row = await findManagedPolicy(context.q, object.fullName)
+    if (isUnbound(binding)) return unbound(context, row, binding)
+    const { reasons, problem, bound } = binding
+    const wanted = { object, yaml, tests: checked.tests, ...idsOf(binding) }
+    if (isLost(binding)) {
+      const changed = await activate(context, row, wanted)
+      return refused({
+        reasons,
+        problem: 'NamespaceNotAllowed',
+        bound,
+        changed,
+        tests,
+        inForce: 'binding_lost',
+      })
+    }
+    const gateways = boundNames(binding)
+    const namespace = answerPlace(context, object)
+    const warnings = [
+      ...checked.warnings,
+      ...emptyGroupWarnings(
+        checked.document,
+        await context.reads.groups(),
+        context.members.absence(namespace),
+      ),
+    ]
+    const changed = await activate(context, row, wanted)
+    return accepted({ changed, gateways, warnings, tests, reasons, problem, bound })
+  },
+
+  refuse(context, object, reasons) {
+    return refuse(context, object, { yaml: illegibleText(object.spec), reasons, problem: 'Invalid' })
+  },
+
+  async inForce({ q }, key) {
+    const row = await findManagedPolicy(q, fullNameOf(key))
+    if (row === undefined || !row.enabled) return 'nothing'
+    if (row.activeYaml !== null) return compiles(row.activeYaml) ? 'last_good' : 'tightened'
+    return row.invalid !== null && row.mode === 'enforce' ? 'denied' : 'nothing'
+  },
+
+  async remove(context, key) {
+    const row = await findManagedPolicy(context.q, fullNameOf(key))
+    if (row === undefined) return false
+    await deletePolicy(context.q, row.id)
+    await audit(context, 'policy.deleted', row)
+    return true
+  },
+}
+
+/**
+ * A policy without references is for the gateways of its namespace. That of a folder, which has one owner, or of the
+ * platform team is for all of the installation, v1 included, and no Gateway has to admit the platform team's.
+ */
+async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
+  const { q, reads } = context
+  const { namespace, spec, source, boundBefore } = object
+  const { gatewayRefs, namespaceSelector } = LEGIBLE_REFS.parse(spec)
+  const isPlatform = isOfPlatform(context, object)
+  if (isPlatform && gatewayRefs === undefined && namespaceSelector !== undefined) {
+    const rows = await reads.gateways()
+    return bindSelected(rows, namespaceSelector, await labelsOf(q, [...new Set(rows.map(namespaceOf))]))
+  }
+  if (gatewayRefs === undefined && (source === 'file' || isPlatform)) return EVERYWHERE
+  const labels = await reads.labels(namespace)
+  const asking = { kind: 'policies', namespace, labels, boundBefore, isPlatform } as const
+  return bindGateways(await reads.gateways(), asking, gatewayRefs)
+}
+
+function misplacedSelector(context: ApplyContext, object: ManifestObject<'Policy'>): string | null {
+  if (object.spec.namespaceSelector === undefined || isOfPlatform(context, object)) return null
+  return `spec.namespaceSelector is for Policies in a namespace of the platform team, and ${object.namespace} is none; name Gateways in spec.gatewayRefs`
+}
+
+const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }
+
+/** It has no effect anywhere. */
+function isUnbound({ gateways, lost, problem }: Binding): boolean {
+  return problem !== null && gateways.length + lost.length === 0
+}
+
+/** Only Gateways that no longer admit it are left. */
+function isLost({ gateways, lost }: Binding): boolean {
+  return gateways.length === 0 && lost.length > 0
+}
+
+/** Null for a policy of all Gateways. */
+function boundNames({ gateways, lost }: Binding): readonly string[] | null {
+  return gateways.length + lost.length === 0 ? null : namesOf(gateways)
+}
+
+function idsOf({ gateways, lost }: Binding): Pick<Wanted, 'gatewayIds' | 'lostGatewayIds'> {
+  const lostGatewayIds = lost.map(({ id }) => id)
+  return { gatewayIds: [...gateways.map(({ id }) => id), ...lostGatewayIds], lostGatewayIds }
+}
+
+/** Of a refused manifest, too: references that cannot be read count as none. */
+const LEGIBLE_REFS = z
+  .looseObject({
+    gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined),
+    namespaceSelector: PolicySpec.shape.namespaceSelector.catch(undefined),
+  })
+  .catch({})
+
+type Refused = {
+  readonly yaml: string
+  readonly reasons: readonly string[]
+  readonly problem: 'Invalid' | 'TestsFailed'
+  readonly tests?: readonly PolicyTestResult[]
+}
+
+/**
+ * The last text that was in force stays. Where there is none, what the policy's scope covers is denied, so that a mistake
+ * in a policy never lets pass what the policy would have stopped.
+ */
+async function refuse(
+  context: ApplyContext,
+  object: ManifestObject<'Policy'>,
+  { yaml, reasons, problem, tests = [] }: Refused,
+): Promise<Applied> {
+  const binding = await bind(context, object)
+  const row = await findManagedPolicy(context.q, object.fullName)
+  if (isUnbound(binding)) return unbound(context, row, binding)
+  const gateways = boundNames(binding)
+  const wanted = { object, yaml, tests, ...idsOf(binding) }
+  const changed =
+    row !== undefined && row.activeYaml !== null
+      ? await keepInForce(context, row, { ...wanted, problem })
+      : await deny(context, row, { ...wanted, invalid: reasons.join('; ') })
+  return refused({ reasons, problem, changed, gateways, bound: binding.bound })
+}
+
+async function unbound(
+  context: ApplyContext,
+  row: PolicyRow | undefined,
+  { reasons, problem, bound }: Binding,
+): Promise<Applied> {
+  const changed = await disable(context, row)
+  return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
+}
+
+/** A text whose tests fail is kept to be looked at; nothing of what is in force changes but that it is bound again. */
+async function keepInForce(
+  context: ApplyContext,
+  row: PolicyRow,
+  { object, yaml, tests, gatewayIds, lostGatewayIds, problem }: Wanted & Pick<Refused, 'problem'>,
+): Promise<boolean> {
+  const { q } = context
+  const isNewText =
+    problem === 'TestsFailed' && !(row.policyYaml === yaml && isDeepStrictEqual(row.tests, tests))
+  if (isNewText) await updatePolicy(q, row.id, { policyYaml: yaml, tests, version: row.version + 1 })
+  const isBoundAgain = !row.enabled && legibleRecord(object.spec).enabled
+  const changes: PolicyChanges = isBoundAgain
+    ? { enabled: true, gatewayIds, lostGatewayIds }
+    : differing(row, { lostGatewayIds: await lostOf(context, row) })
+  if (Object.keys(changes).length === 0) return false
+  await updatePolicy(q, row.id, changes)
+  return true
+}
+
+/** Of the Gateways that the last good version is bound to, those that no longer admit it. */
+async function lostOf(
+  context: ApplyContext,
+  { name, gatewayIds, source }: PolicyRow,
+): Promise<readonly string[]> {
+  const { reads } = context
+  const rows = (await reads.gateways()).filter(({ id }) => gatewayIds.includes(id))
+  const namespace = namespaceOf({ name })
+  const isPlatform = source === 'kubernetes' && isOfPlatform(context, { namespace, source })
+  const labels = await reads.labels(namespace)
+  return standing(rows, { kind: 'policies', namespace, labels, isPlatform }).lost.map(({ id }) => id)
+}
+
+async function deny(
+  context: ApplyContext,
+  row: PolicyRow | undefined,
+  { invalid, ...wanted }: Wanted & { readonly invalid: string },
+): Promise<boolean> {
+  if (row === undefined) {
+    const denying = { ...newRow(context, wanted), activeYaml: null, activeVersion: null, invalid }
+    await audit(context, 'policy.created', await insertPolicy(context.q, denying))
+    return true
+  }
+  const text = row.policyYaml === wanted.yaml ? {} : { policyYaml: wanted.yaml, version: row.version + 1 }
+  const changes = { ...differing(row, { ...recordOf(wanted), invalid }), ...text }
+  if (Object.keys(changes).length === 0) return false
+  await audit(context, 'policy.updated', (await updatePolicy(context.q, row.id, changes)) ?? row)
+  return true
+}
+
+function compiles(text: string): boolean {
+  try {
+    parsePolicyYaml(text)
+    return true
+  } catch (error) {
+    if (error instanceof ChaperoneError) return false
+    throw error
+  }
+}
+
+async function activate(context: ApplyContext, row: PolicyRow | undefined, wanted: Wanted): Promise<boolean> {
+  if (row === undefined) {
+    const inserted = await insertPolicy(context.q, newRow(context, wanted))
+    await audit(context, 'policy.created', inserted)
+    return true
+  }
+  const changes = changesOf(row, wanted)
+  if (Object.keys(changes).length === 0) return false
+  const updated = (await updatePolicy(context.q, row.id, changes)) ?? row
+  await audit(context, 'policy.updated', updated)
+  if (row.enabled !== updated.enabled)
+    await audit(context, updated.enabled ? 'policy.enabled' : 'policy.disabled', updated)
+  return true
+}
+
+/** What a policy is for is gone or does not admit it: it has no effect until that changes. */
+async function disable({ q }: ApplyContext, row: PolicyRow | undefined): Promise<boolean> {
+  if (row === undefined || !row.enabled) return false
+  await updatePolicy(q, row.id, { enabled: false })
+  return true
+}
+
+async function audit(
+  { q, orgId }: ApplyContext,
+  eventType: 'policy.created' | 'policy.updated' | 'policy.deleted' | 'policy.enabled' | 'policy.disabled',
+  { id, name, version, managedBy }: PolicyRow,
+): Promise<void> {
+  await appendAudit(q, {
+    orgId,
+    actor: MANIFESTS_ACTOR,
+    eventType,
+    manifest: name,
+    details: { policy_id: id, name, version, managed_by: managedBy },
+  })
+}

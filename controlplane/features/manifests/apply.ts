@@ -1,0 +1,212 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  ConnectorSpec,
+  GatewaySpec,
+  PermissionSpec,
+  PolicySpec,
+  type ResourceKind,
+} from '../../../core/crd/schemas.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { type DesiredRow, desiredPlace, listDesired, type ObjectKey, putDesired } from './store.ts'
+import { connectorApplier } from './apply-connector.ts'
+import {
+  type Applied,
+  type Applier,
+  type ApplyContext,
+  type ManifestObject,
+  refused,
+} from './apply-context.ts'
+import { gatewayApplier } from './apply-gateway.ts'
+import { permissionApplier } from './apply-permission.ts'
+import { policyApplier } from './apply-policy.ts'
+import { fullNameOf } from './full-name.ts'
+import { storedClaims } from '../connectors/host-claims.ts'
+import { schemaReasons } from './schema-reasons.ts'
+import { sharing } from './sharers.ts'
+
+type Appliers = { readonly [K in ResourceKind]: Applier<K> }
+
+const APPLIERS: Appliers = {
+  Gateway: gatewayApplier,
+  Connector: connectorApplier,
+  Permission: permissionApplier,
+  Policy: policyApplier,
+}
+const SPECS = {
+  Gateway: GatewaySpec,
+  Connector: ConnectorSpec,
+  Permission: PermissionSpec,
+  Policy: PolicySpec,
+}
+
+/** What became of one object; the row says what its manifest wants. */
+export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<Applied> {
+  const { kind, stored } = row
+  const parsed = SPECS[kind].safeParse(stored.spec)
+  const problems = stored.problems ?? []
+  const object = {
+    ...row,
+    fullName: fullNameOf(row),
+    boundBefore: stored.bound ?? [],
+    claims: storedClaims(row),
+    credential: credentialOf(context.keyring, row),
+  }
+  const applier = applierOf(kind)
+  const applied =
+    parsed.success && problems.length === 0
+      ? await applier.apply(context, { ...object, spec: parsed.data } as ManifestObject)
+      : await refuse(context, {
+          object: { ...object, spec: stored.spec } as ManifestObject,
+          reasons: problems.length > 0 || parsed.success ? problems : schemaReasons(parsed.error),
+        })
+  const isStated = applied.accepted || applied.inForce !== 'nothing'
+  return isStated ? applied : { ...applied, inForce: await applier.inForce(context, row) }
+}
+
+async function refuse(
+  context: ApplyContext,
+  { object, reasons }: { object: ManifestObject; reasons: readonly string[] },
+): Promise<Applied> {
+  const { refuse: ownRefusal } = applierOf(object.kind)
+  return ownRefusal === undefined
+    ? refused({ reasons, problem: 'Invalid' })
+    : ownRefusal(context, object, reasons)
+}
+
+/**
+ * Objects for a Gateway that changed are applied again, and Connectors that wait for a host of one that changed. `changed`
+ * are rows as they are and as they were. True when that changed what is in force.
+ */
+export async function applyOthers(context: ApplyContext, changed: readonly DesiredRow[]): Promise<boolean> {
+  const isAtChangedGateway = sharing(changed.filter(({ kind }) => kind === 'Gateway'))
+  const sharesWithConnector = sharing(changed.filter(({ kind }) => kind === 'Connector'))
+  if (!changed.some(affectsOthers)) return false
+  const known = new Set(changed.map(nameOf))
+  const isBoundAnew = (row: DesiredRow) =>
+    isAtChangedGateway(row) && (!known.has(nameOf(row)) || isWaiting(row))
+  const mayHaveHosts = (row: DesiredRow) =>
+    row.kind === 'Connector' && isWaiting(row) && sharesWithConnector(row)
+  const rows = (await listDesired(context.q)).filter(({ kind }) => kind !== 'Gateway')
+  return applyAgain(
+    context,
+    rows.filter((row) => isBoundAnew(row) || mayHaveHosts(row)),
+  )
+}
+
+/** It is refused, or without effect at some of what it references. */
+function isWaiting({ accepted, stored }: DesiredRow): boolean {
+  return !accepted || (stored.outcome?.problem ?? null) !== null
+}
+
+/** The objects of namespaces that may be admitted differently now. True when that changed what is in force. */
+export async function applyOfNamespaces(context: ApplyContext, names: readonly string[]): Promise<boolean> {
+  if (names.length === 0) return false
+  const changed = new Set(names)
+  const rows = await listDesired(context.q)
+  return applyAgain(
+    context,
+    rows.filter((row) => row.kind !== 'Gateway' && (changed.has(row.namespace) || selectsNamespaces(row))),
+  )
+}
+
+export async function applyPolicies(context: ApplyContext): Promise<boolean> {
+  return applyAgain(
+    context,
+    (await listDesired(context.q)).filter(({ kind }) => kind === 'Policy'),
+  )
+}
+
+function selectsNamespaces({ kind, stored: { spec } }: DesiredRow): boolean {
+  return kind === 'Policy' && typeof spec === 'object' && spec !== null && 'namespaceSelector' in spec
+}
+
+/** A Connector that is in force now, or at fewer Gateways, may give its hosts to another one or take them away. */
+async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
+  let isChanged = false
+  let pending = rows
+  for (let round = 0; pending.length > 0 && round < MAX_ROUNDS; round++) {
+    const changed: DesiredRow[] = []
+    for (const row of pending) if (await judgeAgain(context, row)) changed.push(row)
+    isChanged ||= changed.length > 0
+    pending = await waitingBeside(
+      context,
+      changed.filter(({ kind }) => kind === 'Connector'),
+    )
+  }
+  return isChanged
+}
+
+async function judgeAgain(context: ApplyContext, row: DesiredRow): Promise<boolean> {
+  const applied = await applyOne(context, row)
+  const next = withOutcome(row, applied)
+  if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
+  return applied.changed
+}
+
+async function waitingBeside({ q }: ApplyContext, moved: readonly DesiredRow[]): Promise<DesiredRow[]> {
+  if (moved.length === 0) return []
+  const isBeside = sharing(moved)
+  return (await listDesired(q)).filter((row) => row.kind === 'Connector' && isWaiting(row) && isBeside(row))
+}
+
+/**
+ * Each round settles at least the oldest claim that is still disputed. Connectors whose domains stand together can displace
+ * each other in a circle: then the last round stands, in which no host has two connectors, until something else changes.
+ */
+const MAX_ROUNDS = 8
+
+/** True when something that was in force went. */
+export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolean> {
+  return applierOf(key.kind).remove(context, key)
+}
+
+export function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
+  const { accepted, reasons, warnings, problem, tests, inForce, bound } = applied
+  const gateways = applied.gateways === null ? null : [...applied.gateways]
+  return {
+    ...row,
+    accepted,
+    reasons,
+    stored: { ...row.stored, warnings, bound, outcome: { problem, gateways, tests, in_force: inForce } },
+  }
+}
+
+/** Sealing the same secret twice gives different bytes: compare what is inside. */
+export function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boolean {
+  const open = ({ stored, ...row }: DesiredRow) => ({
+    ...row,
+    ...stored,
+    credential: credentialOf(keyring, { ...row, stored }),
+  })
+  return isDeepStrictEqual(plain(open(a)), plain(open(b)))
+}
+
+function affectsOthers({ kind }: ObjectKey): boolean {
+  return kind === 'Gateway' || kind === 'Connector'
+}
+
+export function nameOf({
+  kind,
+  namespace,
+  name,
+}: {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+function credentialOf(keyring: Keyring, row: DesiredRow): string | null {
+  const sealed = row.stored.credential
+  return sealed === null ? null : keyring.open(sealed, desiredPlace(row))
+}
+
+function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {
+  return APPLIERS[kind] as unknown as Applier<ResourceKind>
+}
+
+/** As the database gives it back: without undefined members. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}

@@ -1,0 +1,92 @@
+import type { ChangeSetBody, ChangeSetReply, DesiredBody, DesiredReply } from '../../../core/wire/operator.ts'
+import type { DesiredRow, ObjectKey } from './store.ts'
+import { nameOf } from './apply.ts'
+
+export function keyOf({ resource: { kind, metadata } }: DesiredBody): ObjectKey {
+  return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
+}
+
+const KIND_ORDER = ['Gateway', 'Connector', 'Permission', 'Policy']
+
+/** Gateways first, because everything else names them. */
+export function inApplyOrder(objects: readonly DesiredBody[]): readonly DesiredBody[] {
+  const rank = ({ resource }: DesiredBody) => KIND_ORDER.indexOf(resource.kind)
+  return [...objects].sort((a, b) => rank(a) - rank(b))
+}
+
+/**
+ * Without the illegible documents that are other versions of objects which their file gave before: those keep what is in
+ * force. As many are left out as the file has objects in force that it does not name now.
+ */
+export function explain(body: ChangeSetBody, known: readonly DesiredRow[]): ChangeSetBody {
+  const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
+  const hidden = known.filter(
+    (row) => row.source === body.source && !given.has(nameOf(row)) && isInForce(row),
+  )
+  const explained = new Set<string>()
+  for (const each of body.objects.filter(({ unnamed }) => unnamed !== undefined)) {
+    const at = hidden.findIndex((row) => row.managedBy === each.managed_by && mayBe(each, row))
+    if (at < 0) continue
+    hidden.splice(at, 1)
+    explained.add(nameOf(keyOf(each)))
+  }
+  const isLeft = (key: ObjectKey | { kind: string; namespace: string; name: string }) =>
+    !explained.has(nameOf(key))
+  return {
+    ...body,
+    objects: body.objects.filter((each) => isLeft(keyOf(each))),
+    ...(body.present === undefined ? {} : { present: body.present.filter(isLeft) }),
+  }
+}
+
+function mayBe({ unnamed }: DesiredBody, { kind }: DesiredRow): boolean {
+  return unnamed === 'unknown' || kind === 'Policy'
+}
+
+function isInForce({ accepted, stored }: DesiredRow): boolean {
+  const held = stored.outcome?.in_force
+  return accepted || held === 'last_good' || held === 'tightened'
+}
+
+/** What goes: objects that are named as removed, and those that the source does not have, but for broken files. */
+export function surplusOf(
+  { source, present, removed }: ChangeSetBody,
+  known: readonly DesiredRow[],
+  brokenFiles: ReadonlySet<string>,
+): readonly DesiredRow[] {
+  const gone = new Set(removed.map(nameOf))
+  const kept = present === undefined ? null : new Set(present.map(nameOf))
+  return known.filter((row) => {
+    if (row.source !== source) return false
+    if (gone.has(nameOf(row))) return true
+    const isSpared = brokenFiles.has(row.managedBy) && row.stored.isUnnamed !== true
+    return kept !== null && !kept.has(nameOf(row)) && !isSpared
+  })
+}
+
+/** What the source has and this side does not, or only an earlier object of the same name. */
+export function missingOf(
+  { present = [] }: ChangeSetBody,
+  known: readonly DesiredRow[],
+  put: ReadonlyMap<string, DesiredRow>,
+): ChangeSetReply['missing'] {
+  const uids = new Map(known.map((row) => [nameOf(row), row.uid]))
+  return present
+    .filter((object) => (put.get(nameOf(object))?.uid ?? uids.get(nameOf(object))) !== object.uid)
+    .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
+}
+
+/** The answer about a document that is another version of an object in force. */
+export function explainedReply({ problems = [] }: DesiredBody, version: number): DesiredReply {
+  return {
+    accepted: false,
+    reasons: [...problems],
+    problem: 'Invalid',
+    in_force: 'last_good',
+    warnings: [],
+    version,
+    gateways: [],
+    tests: null,
+    acknowledged: { acked: 0, total: 0 },
+  }
+}

@@ -1,0 +1,25 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ManifestProblem } from '../../../core/wire/operator.ts'
+import { listProblems, type ManifestSource, replaceProblems } from './store.ts'
+import type { Query } from '../../db/query.ts'
+
+/** Files that hold a document which cannot be read. */
+export async function brokenFiles(q: Query, source: ManifestSource): Promise<ReadonlySet<string>> {
+  return new Set((await listProblems(q)).filter((p) => p.source === source).map(({ file }) => file))
+}
+
+/** Replaces what is known of the source; unchanged problems are not written. */
+export async function writeProblems(
+  q: Query,
+  source: ManifestSource,
+  problems: readonly ManifestProblem[],
+): Promise<void> {
+  const known = (await listProblems(q)).filter((problem) => problem.source === source)
+  const plain = known.map(({ file, line, message }) => ({ file, line, message }))
+  if (isDeepStrictEqual(sortedProblems(plain), sortedProblems(problems))) return
+  await replaceProblems(q, source, problems)
+}
+
+function sortedProblems(problems: readonly ManifestProblem[]): string[] {
+  return problems.map(({ file, line, message }) => JSON.stringify([file, line, message])).sort()
+}

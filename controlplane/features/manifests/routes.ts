@@ -1,0 +1,235 @@
+import * as z from 'zod'
+import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import {
+  ChangeSetBody,
+  ChangeSetReply,
+  DesiredBody,
+  DesiredReply,
+  type GatewayProcess,
+  KillRelayBody,
+  KillRelayReply,
+  KnownPods,
+  ManifestProblem,
+  NamespacesBody,
+  NamespacesReply,
+  OPERATOR_PATHS,
+  OperatorState,
+  type PodRef,
+  PodsBody,
+  PodsReply,
+  SweepBody,
+  SweepReply,
+} from '../../../core/wire/operator.ts'
+import { covers } from '../../../core/wire/rights.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { Desired } from './service.ts'
+import type { KillRelay } from '../kill-switch/relay.ts'
+import type { KillSwitch } from '../kill-switch/service.ts'
+import type { PodReports } from '../pods/service.ts'
+
+const Key = z.object({
+  kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
+  namespace: z.string().min(1).max(253),
+  name: z.string().min(1).max(253),
+})
+const ProblemsBody = z.strictObject({
+  source: z.enum(['kubernetes', 'file']),
+  problems: z.array(ManifestProblem).max(10_000),
+})
+const Manifests = z.object({
+  objects: z.array(z.record(z.string(), z.unknown())),
+  problems: z.array(ManifestProblem),
+  config_version: z.int(),
+  /** By gateway that runs, the version of the configuration up to which all is in force in each of its processes. */
+  in_force: z.record(z.string(), z.int().nullable()),
+})
+const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
+const SWEEP_LIMIT_BYTES = 32 * 1024 * 1024
+
+export type OperatorRouteDeps = {
+  readonly desired: Desired
+  readonly killSwitch: Pick<KillSwitch, 'effective'>
+  readonly killRelay: KillRelay
+  readonly podReports: PodReports
+  /** The version of the configuration that this replica has read, the gateway processes and the refused pods. */
+  readonly state: () => {
+    readonly version: number
+    readonly processes: readonly GatewayProcess[]
+    readonly refusedPods: readonly PodRef[]
+  }
+}
+
+/** The manifests' side of the control plane, after `core/wire/operator.ts`. */
+export function createOperatorRoutes(deps: OperatorRouteDeps): readonly Route[] {
+  return [...objectRoutes(deps), ...installationRoutes(deps), ...replicaRoutes(deps), ...podRoutes(deps)]
+}
+
+function podRoutes({ podReports }: OperatorRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.pods,
+      auth: 'operator',
+      summary: 'Pods with a sidecar: agent and Gateway of each, and those whose object is gone',
+      body: PodsBody,
+      bodyLimit: OBJECT_LIMIT_BYTES,
+      response: PodsReply,
+      handler: async ({ body }) => {
+        await podReports.put(body.pods)
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: OPERATOR_PATHS.pods,
+      auth: 'operator',
+      summary: 'Pods with a sidecar that count as existing',
+      response: KnownPods,
+      handler: async () => ({ pods: [...(await podReports.list())] }),
+    }),
+  ]
+}
+
+function replicaRoutes({ killSwitch, killRelay, state }: OperatorRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.kill,
+      auth: 'operator',
+      admits: ['unchecked'],
+      summary:
+        'What one object of the cluster stops: in force at once on the gateways of this replica, then stored',
+      body: KillRelayBody,
+      response: KillRelayReply,
+      handler: async ({ body }) => killRelay.apply(body),
+    }),
+    route({
+      method: 'GET',
+      path: OPERATOR_PATHS.state,
+      auth: 'operator',
+      summary: 'What gateway processes have acknowledged, as this replica knows it',
+      response: OperatorState,
+      handler: async () => {
+        const { refusedPods, ...rest } = state()
+        return { ...rest, kills: killSwitch.effective(), refused_pods: refusedPods }
+      },
+    }),
+  ]
+}
+
+function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'PUT',
+      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      auth: 'operator',
+      summary: 'One object of a manifest as it should be; a refusal says why and what to change',
+      params: Key,
+      body: DesiredBody,
+      bodyLimit: OBJECT_LIMIT_BYTES,
+      response: DesiredReply,
+      handler: async ({ params, body }) => {
+        const { kind, metadata } = body.resource
+        const isNamed = kind === params.kind && metadata.name === params.name
+        if (!isNamed || (metadata.namespace ?? 'default') !== params.namespace) {
+          throw new ChaperoneError('validation', {
+            detail: 'The path and the resource name different objects; make them agree',
+          })
+        }
+        return desired.put(body)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      auth: 'operator',
+      summary: 'What became of one object, and how many gateways acknowledged it',
+      params: Key,
+      response: DesiredReply,
+      handler: async ({ params }) => {
+        const reply = await desired.get(params)
+        if (reply !== undefined) return reply
+        const { kind, namespace, name } = params
+        throw new ChaperoneError('not_found', { detail: `There is no ${kind} ${namespace}/${name}` })
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      auth: 'operator',
+      summary: 'An object whose manifest is gone',
+      params: Key,
+      handler: async ({ params }) => ({ removed: await desired.remove(params) }),
+    }),
+  ]
+}
+
+function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'PUT',
+      path: OPERATOR_PATHS.namespaces,
+      auth: 'operator',
+      summary: 'All namespaces of the cluster with their labels, by which Gateways admit them',
+      body: NamespacesBody,
+      bodyLimit: SWEEP_LIMIT_BYTES,
+      response: NamespacesReply,
+      handler: async ({ body }) => ({ rebound: await desired.namespaces(body.namespaces) }),
+    }),
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.changes,
+      auth: 'operator',
+      summary: 'Objects that changed together: gateways see one version with all of them',
+      body: ChangeSetBody,
+      bodyLimit: SWEEP_LIMIT_BYTES,
+      response: ChangeSetReply,
+      handler: async ({ body }) => desired.change(body),
+    }),
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.sweep,
+      auth: 'operator',
+      summary: 'Names everything that should exist: the rest goes, and what is missing is named',
+      body: SweepBody,
+      bodyLimit: SWEEP_LIMIT_BYTES,
+      response: SweepReply,
+      handler: async ({ body }) => desired.sweep(body),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/operator/problems',
+      auth: 'operator',
+      summary: 'What is wrong with manifest files right now, by file and line',
+      body: ProblemsBody,
+      bodyLimit: OBJECT_LIMIT_BYTES,
+      handler: async ({ body }) => {
+        await desired.problems(body.source, body.problems)
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/dashboard/manifests',
+      auth: 'manifests/get',
+      isNamespaced: true,
+      summary: 'Objects that come from manifests, whether they are in force, and files with problems',
+      response: Manifests,
+      handler: async ({ namespaces }) => {
+        const isShown = ({ gateway }: GatewayProcess) => covers(namespaces, namespaceOf(gateway) || null)
+        const processes = state().processes.filter(isShown)
+        return { ...(await desired.list(namespaces)), in_force: inForce(processes) }
+      },
+    }),
+  ]
+}
+
+function inForce(processes: readonly GatewayProcess[]): Record<string, number | null> {
+  const versions: Record<string, number | null> = {}
+  for (const { gateway, covered_version: covered } of processes) {
+    const others = gateway in versions ? versions[gateway] : covered
+    versions[gateway] = covered === null || others == null ? null : Math.min(others, covered)
+  }
+  return versions
+}

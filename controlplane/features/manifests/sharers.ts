@@ -1,0 +1,44 @@
+import * as z from 'zod'
+import { PolicySpec } from '../../../core/crd/schemas.ts'
+import type { DesiredRow } from './store.ts'
+import { fullNameOf } from './full-name.ts'
+
+const Refs = z.looseObject({
+  gatewayRefs: PolicySpec.shape.gatewayRefs,
+  namespaceSelector: z.unknown().optional(),
+})
+
+/**
+ * The Gateways that an object is at or is for, whether they exist or not: `namespace/name`, or `namespace/*` for all of a
+ * namespace. Null: it may be for any.
+ */
+export function placesOf(
+  row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'>,
+): readonly string[] | null {
+  if (row.kind === 'Gateway') return [fullNameOf(row)]
+  const parsed = Refs.safeParse(row.stored.spec)
+  if (!parsed.success || parsed.data.namespaceSelector !== undefined) return null
+  const { gatewayRefs } = parsed.data
+  if (gatewayRefs === undefined) return [`${row.namespace}/*`]
+  return gatewayRefs.map(({ name, namespace }) => `${namespace ?? row.namespace}/${name}`)
+}
+
+/** Tells whether an object is for a Gateway that one of these is at or is for. */
+export function sharing(rows: readonly DesiredRow[]): (row: DesiredRow) => boolean {
+  const places = rows.map(placesOf)
+  const isAnywhere = places.includes(null)
+  const known = new Set(places.flatMap((each) => each ?? []))
+  const namespaces = new Set([...known].map(namespaceOf))
+  const isShared = (place: string) =>
+    known.has(place) ||
+    known.has(`${namespaceOf(place)}/*`) ||
+    (place.endsWith('/*') && namespaces.has(namespaceOf(place)))
+  return (row) => {
+    const own = placesOf(row)
+    return rows.length > 0 && (isAnywhere || own === null || own.some(isShared))
+  }
+}
+
+function namespaceOf(place: string): string {
+  return place.slice(0, place.indexOf('/'))
+}

@@ -1,0 +1,192 @@
+import type { ResourceKind } from '../../../core/crd/schemas.ts'
+import type { DesiredReply, ManifestProblem } from '../../../core/wire/operator.ts'
+import { ManifestOrigin } from '../../../core/wire/origin.ts'
+import type { Sealed } from '../../crypto/sealed.ts'
+import type { PermissionRow } from '../permissions/store.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+export type ManifestSource = 'kubernetes' | 'file'
+
+export type ObjectKey = { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
+
+/** An object of a manifest as it was last handed over, whether it was accepted or not. */
+export type DesiredRow = ObjectKey & {
+  readonly uid: string
+  readonly generation: number
+  readonly source: ManifestSource
+  /** The file, or the object in the cluster. */
+  readonly managedBy: string
+  readonly accepted: boolean
+  readonly reasons: readonly string[]
+  readonly stored: StoredObject
+}
+
+/** With when it was last handed over or judged, to the microsecond. */
+export type JudgedRow = DesiredRow & { readonly judgedAt: string }
+
+/** Times in RFC 3339 without fractions; empty = older than every other. */
+export type Since = Readonly<Record<string, string>>
+
+/** Since when a Connector claims its hosts (lower case, wildcards included), its ports, and the Gateways that it names. */
+export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonly gateways: Since }
+
+/** Kept together, so that an object that was refused can be tried again when what it waits for arrives. */
+export type StoredObject = {
+  readonly spec: unknown
+  /** Of a Connector, sealed to `desiredPlace`; null = none. */
+  readonly credential: Sealed | null
+  readonly warnings: readonly string[]
+  /** Why it cannot be used, as its source says. */
+  readonly problems?: readonly string[]
+  /** Its document has no legible name. */
+  readonly isUnnamed?: boolean
+  /** `namespace/name` of the Gateways of other namespaces that it was bound to since its spec last changed. */
+  readonly bound?: readonly string[]
+  /** When the cluster made it; absent for files and until its operator said so. */
+  readonly createdAt?: string
+  /** Absent while its operator did not say where it is kept. */
+  readonly origin?: ManifestOrigin
+  /** Of a Connector of this uid; absent in rows of older versions and while no spec could be read. */
+  readonly claims?: HostClaims
+  /** What became of it; absent in rows of older versions. */
+  readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'> &
+    Partial<Pick<DesiredReply, 'in_force'>>
+}
+
+const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,
+  spec as stored`
+const JUDGED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "judgedAt"`
+
+/** What a credential in the `desired` table is sealed to. */
+export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
+  return `desired/${kind}/${namespace}/${name}`
+}
+
+/** One writer of manifests' objects at a time, until the transaction ends: their bindings depend on each other. */
+export async function lockDesired(q: Query): Promise<void> {
+  await q.query("select pg_advisory_xact_lock(hashtextextended('desired', 0))", [])
+}
+
+/** The time of the database, rounded up: later than everything that was made before. */
+export async function nextSecond(q: Query): Promise<string> {
+  const { rows } = await q.query<{ time: string }>(
+    `select to_char(date_trunc('second', clock_timestamp() at time zone 'UTC') + interval '1 second',
+       'YYYY-MM-DD"T"HH24:MI:SS"Z"') as time`,
+    [],
+  )
+  return onlyRow(rows).time
+}
+
+/** False when somebody else holds that lock. */
+export async function tryLockDesired(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ isLocked: boolean }>(
+    `select pg_try_advisory_xact_lock(hashtextextended('desired', 0)) as "isLocked"`,
+    [],
+  )
+  return rows[0]?.isLocked === true
+}
+
+export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
+  const { rows } = await q.query<JudgedRow>(
+    `select ${COLUMNS}, ${JUDGED_AT} from desired order by kind, namespace, name`,
+    [],
+  )
+  return rows
+}
+
+/** Where the manifests of the namespaces are kept that say so, by `Kind/namespace/name`. */
+export async function listManifestOriginsIn(q: ScopedQuery): Promise<ReadonlyMap<string, ManifestOrigin>> {
+  const rows = await q.rows<{ key: string; origin: unknown }>(
+    [],
+    (within) => `select kind || '/' || namespace || '/' || name as key, spec -> 'origin' as origin
+     from desired where spec -> 'origin' is not null and ${within.namespace('namespace')}`,
+  )
+  return new Map(rows.map(({ key, origin }) => [key, ManifestOrigin.parse(origin)]))
+}
+
+export async function listDesiredIn(q: ScopedQuery): Promise<readonly JudgedRow[]> {
+  return q.rows<JudgedRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS}, ${JUDGED_AT} from desired where ${within.namespace('namespace')} order by kind, namespace, name`,
+  )
+}
+
+export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow | undefined> {
+  const { rows } = await q.query<DesiredRow>(
+    `select ${COLUMNS} from desired where kind = $1 and namespace = $2 and name = $3`,
+    [key.kind, key.namespace, key.name],
+  )
+  return rows[0]
+}
+
+export async function putDesired(q: Query, row: DesiredRow): Promise<void> {
+  await q.query(
+    `insert into desired (kind, namespace, name, uid, generation, source, managed_by, accepted, reasons, spec)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     on conflict (kind, namespace, name) do update set uid = excluded.uid, generation = excluded.generation,
+       source = excluded.source, managed_by = excluded.managed_by, accepted = excluded.accepted,
+       reasons = excluded.reasons, spec = excluded.spec, updated_at = now()`,
+    [
+      row.kind,
+      row.namespace,
+      row.name,
+      row.uid,
+      row.generation,
+      row.source,
+      row.managedBy,
+      row.accepted,
+      row.reasons,
+      JSON.stringify(row.stored),
+    ],
+  )
+}
+
+export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> {
+  const { rowCount } = await q.query('delete from desired where kind = $1 and namespace = $2 and name = $3', [
+    key.kind,
+    key.namespace,
+    key.name,
+  ])
+  return rowCount > 0
+}
+
+/** The rows that came from one Permission manifest. */
+export async function listOwnedPermissions(
+  q: Query,
+  owner: string,
+): Promise<ReadonlyArray<Omit<PermissionRow, 'id' | 'createdAt'>>> {
+  const { rows } = await q.query<Omit<PermissionRow, 'id' | 'createdAt'>>(
+    `select org_id as "orgId", gateway_id as "gatewayId", agent, connector_type as "connectorType",
+       action_pattern as "actionPattern", decision, reason, source, managed_by as "managedBy", owner
+     from permissions where owner = $1`,
+    [owner],
+  )
+  return rows
+}
+
+/** Makes `problems` the whole of what is wrong with this source's files. */
+export async function replaceProblems(
+  q: Query,
+  source: ManifestSource,
+  problems: readonly ManifestProblem[],
+): Promise<void> {
+  await q.query('delete from manifest_problems where source = $1', [source])
+  await q.query(
+    `insert into manifest_problems (source, file, line, message)
+     select $1, r.file, r.line, r.message from jsonb_to_recordset($2::jsonb) as r(file text, line integer, message text)`,
+    [source, JSON.stringify(problems)],
+  )
+}
+
+export async function listProblems(
+  q: Query,
+): Promise<ReadonlyArray<ManifestProblem & { readonly source: ManifestSource }>> {
+  const { rows } = await q.query<ManifestProblem & { source: ManifestSource }>(
+    'select source, file, line, message from manifest_problems order by source, file, line, message',
+    [],
+  )
+  return rows
+}

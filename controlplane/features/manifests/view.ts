@@ -1,0 +1,43 @@
+import type { InForce, ManifestProblem } from '../../../core/wire/operator.ts'
+import { UNKNOWN_ORIGIN } from '../../../core/wire/origin.ts'
+import { covers, type Namespaces } from '../../../core/wire/rights.ts'
+import { currentVersion } from '../../db/config-version.ts'
+import { type DesiredRow, type JudgedRow, listDesiredIn, listProblems } from './store.ts'
+import type { Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
+
+export type ManifestsView = {
+  readonly objects: ReadonlyArray<Record<string, unknown>>
+  readonly problems: readonly ManifestProblem[]
+  readonly config_version: number
+}
+
+/** The objects of the namespaces; files with problems are in none. */
+export async function readManifests(q: Query, namespaces: Namespaces): Promise<ManifestsView> {
+  const objects = (await listDesiredIn(createScopedQuery(q, namespaces))).map(objectView)
+  const found = covers(namespaces, null) ? await listProblems(q) : []
+  const problems = found.map(({ file, line, message }) => ({ file, line, message }))
+  return { objects, problems, config_version: await currentVersion(q) }
+}
+
+export function inForceOf({ accepted, stored }: DesiredRow): InForce {
+  return stored.outcome?.in_force ?? (accepted ? 'as_written' : 'nothing')
+}
+
+function objectView(row: JudgedRow): Record<string, unknown> {
+  const { kind, namespace, name, source, managedBy, accepted, reasons, stored, generation, judgedAt } = row
+  return {
+    kind,
+    namespace,
+    name,
+    source,
+    managed_by: managedBy,
+    origin: { from: 'manifest', ...(stored.origin ?? UNKNOWN_ORIGIN) },
+    generation,
+    accepted,
+    in_force: inForceOf(row),
+    reasons,
+    warnings: stored.warnings,
+    judged_at: judgedAt,
+  }
+}

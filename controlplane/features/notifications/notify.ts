@@ -1,0 +1,78 @@
+import type { Logger } from 'pino'
+import { parseCidr } from '../../../core/request/address.ts'
+import type { ControlPlaneConfig } from '../../config.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import type { VouchFor } from '../oidc/confirmation.ts'
+import type { Approvals } from '../approvals/service.ts'
+import { createBotCheck } from '../chat/bot-check.ts'
+import { createNotifications, type Notifications } from './service.ts'
+import type { Settings } from '../settings/service.ts'
+import type { Db } from '../../db/query.ts'
+import { createBotIdentity } from '../chat/bot-identity.ts'
+import { createChat } from '../chat/service.ts'
+import { type ChatAnswers, createChatAnswers } from '../chat/answers.ts'
+import { CHAT_API_URL, type ChatApi, createChatApi } from '../chat/api.ts'
+import { createOutbox } from './outbox.ts'
+import { createSender, type Send } from './send.ts'
+import { createWebhookDelivery } from './webhook.ts'
+import { createWebhookSecret, type WebhookSecret } from './webhook-secret.ts'
+
+export type NotifyDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly keyring: Keyring
+  readonly settings: Pick<Settings, 'read'>
+  readonly approvals: Pick<Approvals, 'respond'>
+  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs' | 'publicUrl'>
+  /** The chat provider's web API; its public one by default. */
+  readonly chatApiUrl?: string | undefined
+  /** The decision token of an action as it is now; null once it is used, expired or cancelled. */
+  readonly tokenFor: (actionRequestId: string) => Promise<string | null>
+  /** Whether the user of a click still may act. */
+  readonly vouchFor: VouchFor
+}
+
+/** Everything that tells the outside, running until disposed. */
+export type Notify = AsyncDisposable & {
+  readonly notifications: Notifications
+  readonly webhookSecret: WebhookSecret
+  readonly chatAnswers: ChatAnswers
+  /** Looks now whether there is something to tell. */
+  wake(): void
+}
+
+export async function createNotify(deps: NotifyDeps): Promise<Notify> {
+  const { send, api } = createChatClient(deps)
+  const webhookSecret = createWebhookSecret(deps)
+  const chat = createChat({ ...deps, api, dashboardUrl: deps.config.publicUrl })
+  const botCheck = createBotCheck({ ...deps, identifyBot: createBotIdentity(api) })
+  const outbox = await createOutbox({
+    ...deps,
+    prepare: chat.prepare,
+    deliver: { webhook: createWebhookDelivery({ ...deps, send, secret: webhookSecret }), ...chat.deliver },
+  })
+  return {
+    notifications: createNotifications(deps),
+    webhookSecret,
+    chatAnswers: createChatAnswers({ ...deps, api }),
+    wake: outbox.wake,
+    async [Symbol.asyncDispose]() {
+      botCheck[Symbol.dispose]()
+      await outbox[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** What sends to the outside, and the chat provider's web API through it. */
+export function createChatClient({
+  config,
+  chatApiUrl = CHAT_API_URL,
+}: {
+  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs'>
+  readonly chatApiUrl?: string | undefined
+}): { readonly send: Send; readonly api: ChatApi } {
+  const send = createSender({ reach: config.notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? []) })
+  const toChat = createSender({ reach: 'private' })
+  return { send, api: createChatApi({ send: toChat, baseUrl: chatApiUrl }) }
+}

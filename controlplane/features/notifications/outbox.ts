@@ -1,0 +1,199 @@
+import type { Logger } from 'pino'
+import { newId } from '../../crypto/ids.ts'
+import {
+  endMessage,
+  type Leased,
+  leaseDue,
+  OUTBOX_CHANNEL,
+  type OutboxKind,
+  pauseLane,
+  purgeMessages,
+  retryLater,
+} from './store.ts'
+import type { Db } from '../../db/query.ts'
+import { createSerial } from '../../sync/serial.ts'
+import { waitAfter } from './back-off.ts'
+import type { Deliver, Delivery } from './delivery.ts'
+
+export type OutboxDeps = {
+  readonly db: Db
+  readonly log: Logger
+  readonly deliver: Readonly<Record<OutboxKind, Deliver>>
+  /** Runs before each look: puts into the outbox what became due by itself. */
+  readonly prepare?: () => Promise<void>
+  /** Time for back-off and leases; null (the default) is the database's, which all replicas share. */
+  readonly now?: () => Date | null
+  /** 0 to 1, for jitter. */
+  readonly random?: () => number
+}
+
+/** Sends what is in the outbox until disposed. Disposing gives requests under way a moment, then hands them back. */
+export type Outbox = AsyncDisposable & {
+  /** Looks now instead of at the next poll. */
+  wake(): void
+}
+
+const POLL_MS = 1_000
+const PURGE_MS = 3_600_000
+/** Longer than the longest attempt: who holds a lease for longer is gone. */
+const LEASE_S = 30
+const PER_LANE = 4
+const IN_FLIGHT = 256
+const STOP_GRACE_MS = 1_000
+const KEEP = { deliveredDays: 7, deadDays: 30, callbackS: 3_600 }
+
+export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
+  const { db, log } = deps
+  const now = deps.now ?? (() => null)
+  const by = newId('process')
+  const stop = new AbortController()
+  let isStopping = false
+  const running = new Map<Promise<void>, string>()
+
+  const look = createSerial(async () => {
+    if (isStopping) return
+    await prepare(deps)
+    const limit = IN_FLIGHT - running.size
+    if (limit <= 0 || isStopping) return
+    const request = {
+      by,
+      now: now(),
+      leaseS: LEASE_S,
+      perLane: PER_LANE,
+      limit,
+      busy: count(running.values()),
+    }
+    for (const message of await leaseDue(db, request)) start(message)
+  })
+
+  function start(message: Leased): void {
+    const work = attempt(deps, message, { by, now, signal: stop.signal })
+      .catch((error: unknown) =>
+        log.error({ err: error, event_id: message.eventId }, 'delivery not recorded'),
+      )
+      .finally(() => {
+        running.delete(work)
+        wake()
+      })
+    running.set(work, message.lane)
+  }
+
+  function wake(): void {
+    look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
+  }
+
+  function purge(): void {
+    purgeMessages(db, KEEP).catch((error: unknown) => log.error({ err: error }, 'outbox could not be purged'))
+  }
+
+  const ears = await db.listen(OUTBOX_CHANNEL, wake)
+  const timers = [setInterval(wake, POLL_MS), setInterval(purge, PURGE_MS)]
+  wake()
+  purge()
+  return {
+    wake,
+    async [Symbol.asyncDispose]() {
+      isStopping = true
+      for (const timer of timers) clearInterval(timer)
+      await ears[Symbol.asyncDispose]()
+      const cut = setTimeout(() => stop.abort(), STOP_GRACE_MS)
+      await look()
+      await Promise.all(running.keys())
+      clearTimeout(cut)
+      stop.abort()
+    },
+  }
+}
+
+/** What could not be prepared must not keep what is ready. */
+async function prepare({ prepare, log }: OutboxDeps): Promise<void> {
+  await prepare?.().catch((error: unknown) => log.error({ err: error }, 'outbox could not be filled'))
+}
+
+type Attempt = { readonly by: string; readonly now: () => Date | null; readonly signal: AbortSignal }
+
+async function attempt(deps: OutboxDeps, message: Leased, given: Attempt): Promise<void> {
+  const delivery = await deps.deliver[message.kind](message, given.signal).catch(
+    (error: unknown): Delivery => ({
+      outcome: 'failed',
+      why: error instanceof Error ? error.message : String(error),
+      status: null,
+    }),
+  )
+  if (given.signal.aborted && delivery.outcome === 'failed') return handBack(deps, message, given)
+  await conclude(deps, message, { ...given, delivery })
+}
+
+/** We are stopping: whoever looks next takes it. */
+async function handBack({ db }: OutboxDeps, { id }: Leased, { by, now }: Attempt): Promise<void> {
+  await retryLater(db, { id, by, now: now(), inS: 0, isCounted: false, error: null, status: null })
+}
+
+async function conclude(
+  deps: OutboxDeps,
+  message: Leased,
+  { delivery, by, now }: Attempt & { readonly delivery: Delivery },
+): Promise<void> {
+  const { db, log } = deps
+  const about = { event_id: message.eventId, event: message.event, receiver: message.lane }
+  const end = { id: message.id, by, status: 'status' in delivery ? delivery.status : null }
+  switch (delivery.outcome) {
+    case 'delivered':
+      await db.tx(async (q) => {
+        if (await endMessage(q, { ...end, state: 'delivered', error: null })) await delivery.store?.(q)
+      })
+      log.debug({ ...about, attempts: message.attempts }, 'notification delivered')
+      return
+    case 'obsolete':
+      await endMessage(db, { ...end, state: 'obsolete', error: delivery.why })
+      return
+    case 'refused':
+      await endMessage(db, { ...end, state: 'dead', error: delivery.why })
+      log.error({ ...about, why: delivery.why }, 'notification refused for good')
+      return
+    case 'slow_down': {
+      const { why, retryAfterS } = delivery
+      await retryLater(db, {
+        ...end,
+        now: now(),
+        inS: retryAfterS,
+        isCounted: false,
+        error: why,
+        status: 429,
+      })
+      await pauseLane(db, { lane: message.lane, now: now(), forS: retryAfterS })
+      return
+    }
+    case 'failed':
+      await fail(deps, message, { by, now: now(), delivery, about })
+  }
+}
+
+async function fail(
+  { db, log, random = Math.random }: OutboxDeps,
+  { id, attempts }: Leased,
+  given: {
+    readonly by: string
+    readonly now: Date | null
+    readonly delivery: Extract<Delivery, { outcome: 'failed' }>
+    readonly about: Readonly<Record<string, string>>
+  },
+): Promise<void> {
+  const { by, now, delivery, about } = given
+  const { why, status } = delivery
+  const planned = waitAfter(attempts, random())
+  if (planned === null) {
+    await endMessage(db, { id, by, state: 'dead', error: why, status })
+    log.error({ ...about, attempts, why }, 'notification given up')
+    return
+  }
+  const inS = Math.max(planned, delivery.retryAfterS ?? 0)
+  await retryLater(db, { id, by, now, inS, isCounted: true, error: why, status })
+  log.warn({ ...about, attempts, why, retry_in_s: Math.round(inS) }, 'notification not delivered yet')
+}
+
+function count(lanes: Iterable<string>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const lane of lanes) counts.set(lane, (counts.get(lane) ?? 0) + 1)
+  return counts
+}

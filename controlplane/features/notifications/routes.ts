@@ -1,0 +1,110 @@
+import * as z from 'zod'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { actorOf } from '../../events.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { WebhookSecret } from './webhook-secret.ts'
+import type { Notifications } from './service.ts'
+import { Ok } from '../../http/fields.ts'
+
+const State = z.enum(['pending', 'delivered', 'dead', 'obsolete'])
+const Query = z.strictObject({
+  state: State.optional(),
+  action_request_id: z.string().min(1).max(100).optional(),
+  limit: z.coerce.number().int().min(1).max(LIMITS.listMax).default(LIMITS.listDefault),
+  offset: z.coerce.number().int().min(0).default(0),
+})
+const Entry = z.object({
+  event_id: z.string(),
+  kind: z.string(),
+  event: z.string(),
+  subject_id: z.string(),
+  receiver: z.string(),
+  state: State,
+  attempts: z.number(),
+  next_attempt_at: z.string().nullable(),
+  last_error: z.string().nullable(),
+  last_status: z.number().nullable(),
+  created_at: z.string(),
+  ended_at: z.string().nullable(),
+})
+const Secret = z.object({ webhook_secret: z.string() })
+
+export type NotificationRouteDeps = {
+  readonly notify: { readonly notifications: Notifications; readonly webhookSecret: WebhookSecret }
+}
+
+/** What was told to receivers and what was not, and the secret that they check signatures with. */
+export function createNotificationRoutes(deps: NotificationRouteDeps): readonly Route[] {
+  return [...outboxRoutes(deps), ...secretRoutes(deps)]
+}
+
+function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/notifications',
+      auth: 'settings/get',
+      summary: 'Notifications and chat messages with their state, newest first',
+      query: Query,
+      response: z.object({ notifications: z.array(Entry), total: z.number() }),
+      handler: async ({ query: { action_request_id: subjectId, ...page } }) => {
+        const { rows, total } = await notifications.list({ ...page, subjectId })
+        return { notifications: rows.map(entry), total }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/notifications',
+      auth: 'settings/update',
+      summary: 'Sends a dead notification again',
+      body: z.strictObject({ event_id: z.string().min(1).max(100), action: z.literal('retry') }),
+      response: Ok,
+      handler: async ({ body }) => {
+        await notifications.retry(body.event_id)
+        return { ok: true }
+      },
+    }),
+  ]
+}
+
+function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/settings/webhook-secret',
+      auth: 'settings/get',
+      showsSecret: true,
+      summary: 'The secret that notifications are signed with',
+      response: Secret,
+      handler: async () => ({ webhook_secret: await notify.webhookSecret.current() }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/settings/webhook-secret',
+      auth: 'settings/update',
+      summary: 'Makes a new secret; the one before keeps signing beside it until the next rotation',
+      body: z.strictObject({}),
+      response: Secret,
+      handler: async ({ principal }) => ({
+        webhook_secret: await notify.webhookSecret.rotate(actorOf(principal)),
+      }),
+    }),
+  ]
+}
+
+function entry(row: Awaited<ReturnType<Notifications['list']>>['rows'][number]): z.infer<typeof Entry> {
+  return {
+    event_id: row.eventId,
+    kind: row.kind,
+    event: row.event,
+    subject_id: row.subjectId,
+    receiver: row.receiver,
+    state: row.state,
+    attempts: row.attempts,
+    next_attempt_at: row.nextAttemptAt?.toISOString() ?? null,
+    last_error: row.lastError,
+    last_status: row.lastStatus,
+    created_at: row.createdAt.toISOString(),
+    ended_at: row.endedAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,163 @@
+import { lookup } from 'node:dns/promises'
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { ChaperoneError } from '../../../core/errors.ts'
+import {
+  type Address,
+  checkedAddresses,
+  hostOf,
+  pinnedLookup,
+  type Reach,
+  type Resolve,
+} from '../../../core/request/outbound-address.ts'
+
+export type SendRequest = {
+  readonly method?: 'GET' | 'POST'
+  /** http or https; user information becomes basic authentication. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** How much of the answer's body is wanted, in bytes; 0 answers as soon as the status is known. */
+  readonly readBytes: number
+  readonly signal: AbortSignal
+}
+
+export type SendReply = {
+  readonly status: number
+  /** What `Retry-After` says, in seconds, at most an hour; null when it says nothing. */
+  readonly retryAfterS: number | null
+  readonly body: string
+}
+
+/**
+ * One request to an address that somebody outside chose. Never follows a redirect. Rejects with `address_refused`
+ * (nothing was sent), `upstream_timeout` or `upstream_failed`; messages name the host and never the path.
+ */
+export type Send = (request: SendRequest) => Promise<SendReply>
+
+export type SenderOptions = {
+  /** Where receivers may lie; public addresses only by default. */
+  readonly reach?: Reach
+  readonly resolve?: Resolve
+  /** From the look-up of the name to the status of the answer; default 10 s. */
+  readonly timeoutMs?: number
+  /** Trusted besides the public authorities, PEM. */
+  readonly ca?: readonly string[]
+}
+
+const TIMEOUT_MS = 10_000
+const MAX_RETRY_AFTER_S = 3_600
+const DISCARD_BYTES = 64 * 1024
+const DISCARD_MS = 2_000
+
+export function createSender(options: SenderOptions = {}): Send {
+  const { timeoutMs = TIMEOUT_MS, reach = 'public', ca } = options
+  const resolve = options.resolve ?? ((host: string) => lookup(host, { all: true, order: 'verbatim' }))
+  return async (request) => {
+    const url = new URL(request.url)
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(), timeoutMs)
+    const signal = AbortSignal.any([request.signal, limit.signal])
+    try {
+      const addresses = await unlessAborted(signal, addressesOf(hostOf(url), reach, resolve))
+      return await exchange(open(url, request, { addresses, signal, ca }), request)
+    } catch (cause) {
+      throw asFailure(cause, { host: url.host, isLate: limit.signal.aborted, timeoutMs })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+async function addressesOf(host: string, reach: Reach, resolve: Resolve): Promise<readonly Address[]> {
+  const checked = await checkedAddresses(host, reach, resolve)
+  if (!checked.ok) {
+    const { address, refusal } = checked
+    const remedy = refusal.isFinal ? '' : ' Add its range to NOTIFY_ALLOW_CIDRS if this is meant.'
+    throw new ChaperoneError('address_refused', {
+      detail: `${host} resolves to ${address}, ${refusal.why}: nothing was sent.${remedy}`,
+    })
+  }
+  if (checked.addresses.length === 0) throw new Error('the name has no address')
+  return checked.addresses
+}
+
+type Connection = {
+  readonly addresses: readonly Address[]
+  readonly signal: AbortSignal
+  readonly ca: readonly string[] | undefined
+}
+
+function open(url: URL, request: SendRequest, { addresses, signal, ca }: Connection): ClientRequest {
+  const common = {
+    method: request.method ?? 'POST',
+    agent: false,
+    lookup: pinnedLookup(addresses),
+    signal,
+    autoSelectFamily: addresses.length > 1,
+    headers: { ...request.headers, 'content-length': Buffer.byteLength(request.body) },
+  }
+  return url.protocol === 'https:'
+    ? requestHttps(url, { ...common, ...(ca === undefined ? {} : { ca: [...ca] }) })
+    : requestHttp(url, common)
+}
+
+function exchange(out: ClientRequest, { body, readBytes }: SendRequest): Promise<SendReply> {
+  return new Promise((resolve, reject) => {
+    out.on('error', reject)
+    out.on('response', (answer) => {
+      const head = { status: answer.statusCode ?? 0, retryAfterS: retryAfter(answer.headers['retry-after']) }
+      answer.on('error', reject)
+      if (readBytes === 0) {
+        resolve({ ...head, body: '' })
+        const cut = setTimeout(() => answer.destroy(), DISCARD_MS)
+        answer.on('close', () => clearTimeout(cut))
+      }
+      collect(answer, readBytes || DISCARD_BYTES, (text) => resolve({ ...head, body: text }))
+    })
+    out.end(body)
+  })
+}
+
+/** Reads to the end or to the limit. What nobody wants is read as well: a receiver is not cut off in its answer. */
+function collect(answer: IncomingMessage, limit: number, done: (text: string) => void): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  const finish = () => done(Buffer.concat(chunks).toString('utf8'))
+  answer.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= limit) {
+      chunks.push(chunk)
+      return
+    }
+    answer.destroy()
+    finish()
+  })
+  answer.on('end', finish)
+}
+
+function retryAfter(header: string | undefined): number | null {
+  if (header === undefined || !/^\d{1,9}$/.test(header.trim())) return null
+  return Math.min(Number(header), MAX_RETRY_AFTER_S)
+}
+
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  if (signal.aborted) reject(signal.reason)
+  return Promise.race([work, promise])
+}
+
+function asFailure(
+  cause: unknown,
+  { host, isLate, timeoutMs }: { host: string; isLate: boolean; timeoutMs: number },
+): ChaperoneError {
+  if (cause instanceof ChaperoneError) return cause
+  if (isLate) {
+    const detail = `${host} did not answer within ${timeoutMs / 1_000} s`
+    return new ChaperoneError('upstream_timeout', { detail, cause })
+  }
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const why = code || (cause instanceof Error ? cause.message : String(cause))
+  return new ChaperoneError('upstream_failed', { detail: `${host} could not be reached: ${why}`, cause })
+}

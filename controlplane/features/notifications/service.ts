@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { base62 } from '../../../core/ids.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import {
+  insertMessage,
+  listMessages,
+  type OutboxEntry,
+  type OutboxState,
+  reviveMessage,
+} from './store.ts'
+import type { Db, Query } from '../../db/query.ts'
+
+export type NotifyEvent =
+  | 'action.allowed'
+  | 'action.denied'
+  | 'action.approved'
+  | 'action.expired'
+  | 'action.cancelled'
+
+export type Notification = {
+  readonly orgId: string
+  /** The `webhook_url` of the request: http or https. */
+  readonly url: string
+  readonly event: NotifyEvent
+  readonly actionRequestId: string
+  /** The action's status after the event. */
+  readonly status: string
+  readonly decision: unknown
+  /** Not stored: the token is signed again when the notification leaves, and only for https. */
+  readonly decisionToken?: string | null
+  readonly actionSpec: unknown
+}
+
+export type Notifications = {
+  /** Queues one notification in the caller's transaction: it leaves once that commits, or never. */
+  enqueue(q: Query, notification: Notification): Promise<void>
+  list(filter: {
+    readonly state?: OutboxState | undefined
+    readonly subjectId?: string | undefined
+    readonly limit: number
+    readonly offset: number
+  }): Promise<{ readonly rows: readonly OutboxEntry[]; readonly total: number }>
+  /** Sends a dead message again. Throws `not_found`, `conflict` when it is not dead. */
+  retry(eventId: string): Promise<void>
+}
+
+type Deps = { readonly db: Db; readonly orgId: string; readonly keyring: Keyring }
+
+export function createNotifications({ db, orgId, keyring }: Deps): Notifications {
+  return {
+    async enqueue(q, given) {
+      const eventId = newEventId()
+      await insertMessage(q, {
+        eventId,
+        orgId: given.orgId,
+        kind: 'webhook',
+        orderKey: given.actionRequestId,
+        lane: laneOf(given.url),
+        url: keyring.seal(given.url, urlPlace(eventId)),
+        event: given.event,
+        subjectId: given.actionRequestId,
+        payload: { status: given.status, decision: given.decision ?? null, action_spec: given.actionSpec },
+      })
+    },
+    list: (filter) => listMessages(db, orgId, filter),
+    async retry(eventId) {
+      const state = await db.tx((q) => reviveMessage(q, orgId, eventId))
+      if (state === 'dead') return
+      if (state === undefined) {
+        throw new ChaperoneError('not_found', { detail: `There is no notification ${eventId}` })
+      }
+      throw new ChaperoneError('conflict', {
+        detail: `Notification ${eventId} is ${state}: only a dead one can be sent again`,
+      })
+    },
+  }
+}
+
+/** Where the sealed address of a message belongs. */
+export function urlPlace(eventId: string): string {
+  return `outbox ${eventId}`
+}
+
+export function newEventId(): string {
+  return `ntf_${base62(randomBytes(20))}`
+}
+
+/** Who receives: the part of the address that is no secret. */
+function laneOf(url: string): string {
+  if (!URL.canParse(url)) return 'no address'
+  const { protocol, host } = new URL(url)
+  return `${protocol}//${host}`
+}

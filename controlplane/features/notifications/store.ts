@@ -1,0 +1,242 @@
+import type { Sealed } from '../../crypto/sealed.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+
+/** Said in the transaction that writes to the outbox: whoever listens looks at once. */
+export const OUTBOX_CHANNEL = 'chaperone_outbox'
+
+export type OutboxKind = 'webhook' | 'chat_post' | 'chat_update' | 'chat_tell'
+export type OutboxState = 'pending' | 'delivered' | 'dead' | 'obsolete'
+
+export type OutboxInput = {
+  readonly eventId: string
+  readonly orgId: string
+  readonly kind: OutboxKind
+  readonly orderKey: string
+  readonly lane: string
+  readonly url: Sealed | null
+  readonly event: string
+  /** The action request, or for chat the approval. */
+  readonly subjectId: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/** A message that this process has leased. `attempts` counts the one that is about to be made. */
+export type Leased = Omit<OutboxInput, 'orderKey'> & {
+  readonly id: number
+  readonly attempts: number
+  readonly createdAt: Date
+  /** The database's clock at the lease: the time stamp of the attempt. */
+  readonly leasedAt: Date
+}
+
+const LEASED = `id, event_id as "eventId", org_id as "orgId", kind, lane, url, event, subject_id as "subjectId", payload,
+  attempts, created_at as "createdAt", clock_timestamp() as "leasedAt"`
+
+/** Stores one message in the caller's transaction. */
+export async function insertMessage(q: Query, row: OutboxInput): Promise<void> {
+  await q.query(
+    `insert into outbox (event_id, org_id, kind, order_key, lane, url, event, subject_id, payload)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      row.eventId,
+      row.orgId,
+      row.kind,
+      row.orderKey,
+      row.lane,
+      row.url === null ? null : JSON.stringify(row.url),
+      row.event,
+      row.subjectId,
+      JSON.stringify(row.payload),
+    ],
+  )
+  await q.query('select pg_notify($1, $2)', [OUTBOX_CHANNEL, row.kind])
+}
+
+export type LeaseRequest = {
+  /** Marks the lease as this process's own. */
+  readonly by: string
+  /** Null = the database's clock, which is the one that counts; tests move time with it. */
+  readonly now: Date | null
+  readonly leaseS: number
+  readonly perLane: number
+  readonly limit: number
+  /** Messages of each lane that this process is sending already. */
+  readonly busy: ReadonlyMap<string, number>
+}
+
+/**
+ * Takes what is due: at most `perLane` of each receiver, the oldest of each order key only, nothing that another
+ * process holds. A lease that ran out (its process died) is due again.
+ */
+export async function leaseDue(q: Query, request: LeaseRequest): Promise<readonly Leased[]> {
+  const { rows } = await q.query<Leased>(
+    `with at as (select coalesce($1::timestamptz, clock_timestamp()) as now),
+     lanes as (select distinct lane from outbox, at where state = 'pending' and next_attempt_at <= at.now
+       and (leased_until is null or leased_until <= at.now)),
+     due as (
+       select picked.id from at, lanes
+       left join unnest($5::text[], $6::int[]) as busy(lane, count) on busy.lane = lanes.lane
+       cross join lateral (
+         select o.id from outbox o
+         where o.lane = lanes.lane and o.state = 'pending' and o.next_attempt_at <= at.now
+           and (o.leased_until is null or o.leased_until <= at.now)
+           and not exists (select 1 from outbox earlier where earlier.order_key = o.order_key
+             and earlier.id < o.id and earlier.state = 'pending')
+         order by o.next_attempt_at, o.id limit greatest($4 - coalesce(busy.count, 0), 0)
+         for update skip locked) picked
+       limit $7)
+     update outbox set leased_by = $2, attempts = attempts + 1,
+       leased_until = (select now from at) + make_interval(secs => $3)
+     where id in (select id from due) returning ${LEASED}`,
+    [
+      request.now,
+      request.by,
+      request.leaseS,
+      request.perLane,
+      [...request.busy.keys()],
+      [...request.busy.values()],
+      request.limit,
+    ],
+  )
+  return rows
+}
+
+export type Ending = {
+  readonly id: number
+  readonly by: string
+  readonly state: Exclude<OutboxState, 'pending'>
+  readonly error: string | null
+  readonly status: number | null
+}
+
+/** Ends a message that this process still holds; false when its lease went to somebody else. */
+export async function endMessage(q: Query, ending: Ending): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `update outbox set state = $3, last_error = $4, last_status = $5, leased_by = null, leased_until = null,
+       ended_at = clock_timestamp()
+     where id = $1 and leased_by = $2 and state = 'pending'`,
+    [ending.id, ending.by, ending.state, ending.error, ending.status],
+  )
+  return rowCount === 1
+}
+
+export type Retry = {
+  readonly id: number
+  readonly by: string
+  readonly now: Date | null
+  readonly inS: number
+  /** False when the attempt was no fault of the receiver: we are stopping, or it asked us to slow down. */
+  readonly isCounted: boolean
+  readonly error: string | null
+  readonly status: number | null
+}
+
+export async function retryLater(q: Query, retry: Retry): Promise<void> {
+  await q.query(
+    `update outbox set leased_by = null, leased_until = null, last_error = $5, last_status = $6,
+       attempts = attempts - $7, next_attempt_at = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
+     where id = $1 and leased_by = $2 and state = 'pending'`,
+    [retry.id, retry.by, retry.now, retry.inS, retry.error, retry.status, retry.isCounted ? 0 : 1],
+  )
+}
+
+/** Nothing of this lane leaves for so long: its receiver said so. */
+export async function pauseLane(
+  q: Query,
+  { lane, now, forS }: { readonly lane: string; readonly now: Date | null; readonly forS: number },
+): Promise<void> {
+  await q.query(
+    `update outbox set next_attempt_at = greatest(next_attempt_at,
+       coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3))
+     where lane = $1 and state = 'pending' and leased_by is null`,
+    [lane, now, forS],
+  )
+}
+
+export type OutboxEntry = {
+  readonly eventId: string
+  readonly kind: OutboxKind
+  readonly event: string
+  readonly subjectId: string
+  readonly receiver: string
+  readonly state: OutboxState
+  readonly attempts: number
+  readonly nextAttemptAt: Date | null
+  readonly lastError: string | null
+  readonly lastStatus: number | null
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+/** Newest first, with the number of all that fit. */
+export async function listMessages(
+  q: Query,
+  orgId: string,
+  filter: {
+    readonly state?: OutboxState | undefined
+    readonly subjectId?: string | undefined
+    readonly limit: number
+    readonly offset: number
+  },
+): Promise<{ readonly rows: readonly OutboxEntry[]; readonly total: number }> {
+  const { rows } = await q.query<OutboxEntry & { total: number }>(
+    `select event_id as "eventId", kind, event, subject_id as "subjectId", lane as receiver, state, attempts,
+       case when state = 'pending' then next_attempt_at end as "nextAttemptAt", last_error as "lastError",
+       last_status as "lastStatus", created_at as "createdAt", ended_at as "endedAt", count(*) over ()::int as total
+     from outbox where org_id = $1 and ($2::text is null or state = $2) and ($3::text is null or subject_id = $3)
+     order by id desc limit $4 offset $5`,
+    [orgId, filter.state ?? null, filter.subjectId ?? null, filter.limit, filter.offset],
+  )
+  return { rows: rows.map(({ total: _total, ...row }) => row), total: rows[0]?.total ?? 0 }
+}
+
+/** A dead message gets all its attempts again, from now. Gives the state it was in; undefined when there is none. */
+export async function reviveMessage(
+  q: Query,
+  orgId: string,
+  eventId: string,
+): Promise<OutboxState | undefined> {
+  const { rows } = await q.query<{ state: OutboxState }>(
+    'select state from outbox where org_id = $1 and event_id = $2 for update',
+    [orgId, eventId],
+  )
+  if (rows[0]?.state !== 'dead') return rows[0]?.state
+  await q.query(
+    `update outbox set state = 'pending', attempts = 0, next_attempt_at = clock_timestamp(), ended_at = null
+     where event_id = $1`,
+    [eventId],
+  )
+  await q.query('select pg_notify($1, $2)', [OUTBOX_CHANNEL, 'revived'])
+  return 'dead'
+}
+
+/** Forgets ended messages and old callbacks. Gives the number of messages. */
+export async function purgeMessages(
+  q: Query,
+  keep: { readonly deliveredDays: number; readonly deadDays: number; readonly callbackS: number },
+): Promise<number> {
+  await q.query('delete from chat_callbacks where at < clock_timestamp() - make_interval(secs => $1)', [
+    keep.callbackS,
+  ])
+  const { rows } = await q.query<{ count: number }>(
+    `with gone as (delete from outbox where id in (
+       select id from outbox where state <> 'pending' and ended_at < clock_timestamp() -
+         make_interval(days => case when state = 'dead' then $2::int else $1::int end) limit 10000) returning 1)
+     select count(*)::int as count from gone`,
+    [keep.deliveredDays, keep.deadDays],
+  )
+  return onlyRow(rows).count
+}
+
+/** Stores a setting unless there is one already: of two replicas that make a secret at once, one wins. */
+export async function insertSettingOnce(
+  q: Query,
+  orgId: string,
+  setting: { readonly key: string; readonly value: Sealed },
+): Promise<void> {
+  await q.query(
+    'insert into settings (org_id, key, value) values ($1, $2, $3) on conflict (org_id, key) do nothing',
+    [orgId, setting.key, JSON.stringify(setting.value)],
+  )
+}

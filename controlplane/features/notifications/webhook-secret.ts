@@ -1,0 +1,79 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Keyring } from '../../crypto/keyring.ts'
+import type { Sealed } from '../../crypto/sealed.ts'
+import { recordEvent } from '../../events.ts'
+import type { Actor } from '../audit/store.ts'
+import { insertSettingOnce } from './store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { getSetting, putSetting } from '../settings/store.ts'
+
+export type WebhookSecret = {
+  /** Newest first. The one before the last rotation still signs, so that receivers can change over in peace. */
+  all(): Promise<readonly string[]>
+  /** `whsec_…`, made when first asked for. */
+  current(): Promise<string>
+  /** A new secret; gives it. Rotating twice takes the old one out of use. */
+  rotate(by: Actor): Promise<string>
+}
+
+const KEY = 'webhook_secret'
+const PREFIX = 'whsec_'
+
+export function createWebhookSecret(deps: {
+  readonly db: Db
+  readonly orgId: string
+  readonly keyring: Keyring
+}): WebhookSecret {
+  const { db, orgId, keyring } = deps
+  const place = `setting ${KEY}`
+  const read = async (q: Query): Promise<readonly string[]> => {
+    const stored = await getSetting(q, orgId, KEY)
+    return stored === undefined ? [] : unseal(stored, keyring, place)
+  }
+  const all = async (): Promise<readonly string[]> => {
+    const known = await read(db)
+    if (known.length > 0) return known
+    await insertSettingOnce(db, orgId, { key: KEY, value: keyring.seal(newSecret(), place) })
+    return read(db)
+  }
+  return {
+    all,
+    async current() {
+      const [newest] = await all()
+      if (newest === undefined) throw new Error('the webhook secret was removed while it was being made')
+      return newest
+    },
+    async rotate(by) {
+      const secret = newSecret()
+      await db.tx(async (q) => {
+        const [previous] = await read(q)
+        const secrets = previous === undefined ? [secret] : [secret, previous]
+        await putSetting(q, orgId, { key: KEY, value: keyring.seal(secrets.join(' '), place) })
+        await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys: [KEY] } })
+      })
+      return secret
+    },
+  }
+}
+
+/** The `webhook-signature` of Standard Webhooks: one `v1,<base64>` per secret. `timestamp`: seconds of the epoch. */
+export function signWebhook(
+  secrets: readonly string[],
+  message: { readonly id: string; readonly timestamp: number; readonly body: string },
+): string {
+  const { id, timestamp, body } = message
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  })
+  return signatures.join(' ')
+}
+
+function unseal(stored: string | Sealed, keyring: Keyring, place: string): readonly string[] {
+  const text = typeof stored === 'string' ? stored : keyring.open(stored, place)
+  return text.split(' ')
+}
+
+function newSecret(): string {
+  return PREFIX + randomBytes(32).toString('base64')
+}

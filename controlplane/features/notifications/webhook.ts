@@ -1,0 +1,63 @@
+import type { Keyring } from '../../crypto/keyring.ts'
+import { urlPlace } from './service.ts'
+import type { Leased } from './store.ts'
+import type { Deliver, Delivery } from './delivery.ts'
+import type { Send, SendReply } from './send.ts'
+import { signWebhook, type WebhookSecret } from './webhook-secret.ts'
+
+export type WebhookDeps = {
+  readonly send: Send
+  readonly keyring: Keyring
+  readonly secret: WebhookSecret
+  /** The decision token of an action as it is now; null once it is used, expired or cancelled. */
+  readonly tokenFor: (actionRequestId: string) => Promise<string | null>
+}
+
+/** Delivers decision notifications, signed as Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+export function createWebhookDelivery(deps: WebhookDeps): Deliver {
+  return async (message, signal) => {
+    if (message.url === null) return { outcome: 'obsolete', why: 'it has no address' }
+    const url = deps.keyring.open(message.url, urlPlace(message.eventId))
+    if (!isWeb(url)) return { outcome: 'refused', why: 'webhook_url is no http(s) address', status: 0 }
+    const body = await bodyOf(message, url, deps.tokenFor)
+    const timestamp = Math.floor(message.leasedAt.getTime() / 1_000)
+    const signature = signWebhook(await deps.secret.all(), { id: message.eventId, timestamp, body })
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'chaperone',
+      'webhook-id': message.eventId,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signature,
+    }
+    return judge(await deps.send({ url, headers, body, readBytes: 0, signal }))
+  }
+}
+
+/** A token would be readable on the way over plain http: it is left out there. */
+async function bodyOf(message: Leased, url: string, tokenFor: WebhookDeps['tokenFor']): Promise<string> {
+  const { status, decision, action_spec } = message.payload
+  const mayCarryToken = url.startsWith('https:') && status === 'allowed'
+  return JSON.stringify({
+    event_id: message.eventId,
+    event: message.event,
+    action_request_id: message.subjectId,
+    status,
+    decision,
+    decision_token: mayCarryToken ? await tokenFor(message.subjectId) : null,
+    action_spec,
+    created_at: message.createdAt.toISOString(),
+  })
+}
+
+function judge({ status, retryAfterS }: SendReply): Delivery {
+  if (status >= 200 && status < 300) return { outcome: 'delivered', status }
+  if (status === 410) return { outcome: 'refused', why: 'the receiver says it is gone (410)', status }
+  if (status >= 300 && status < 400) {
+    return { outcome: 'failed', why: `answered ${status}: redirects are not followed`, status }
+  }
+  return { outcome: 'failed', why: `answered ${status}`, status, retryAfterS }
+}
+
+function isWeb(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+}

@@ -1,0 +1,45 @@
+import type { LowerRole } from '../users/store.ts'
+import type { GroupAccess } from './settings.ts'
+
+/** What a user of the provider has here. */
+export type Access = {
+  readonly role: 'admin' | 'member' | 'viewer'
+  readonly approverGroups: readonly string[]
+  /** Where the role counts. Null = every namespace. */
+  readonly namespaces: readonly string[] | null
+  /** Lower roles that count in other namespaces, too; the higher one first. */
+  readonly lowerRoles: readonly LowerRole[]
+}
+
+const RANKS = ['viewer', 'member', 'admin'] as const
+const EVERYBODY = '*'
+
+/**
+ * The access that these groups of the provider give: each role in the namespaces of the groups that give it, so that a lower
+ * role never widens a higher one, and every approver group. Null without a role.
+ */
+export function accessOf(groups: readonly string[], table: ReadonlyMap<string, GroupAccess>): Access | null {
+  const given = [...new Set([...groups, EVERYBODY])].flatMap((name) => table.get(name) ?? [])
+  const [first, ...lower] = RANKS.toReversed().flatMap((role) => rolesIn(given, role))
+  if (first === undefined) return null
+  const { role, namespaces } = first
+  const approverGroups = sorted(given.flatMap((entry) => entry.approverGroups))
+  // Everywhere is as wide as it gets.
+  return { role, namespaces, approverGroups, lowerRoles: namespaces === null ? [] : lower.filter(isLower) }
+}
+
+type RoleIn = Pick<Access, 'role' | 'namespaces'>
+
+function rolesIn(given: readonly GroupAccess[], role: Access['role']): readonly RoleIn[] {
+  const lists = given.filter((entry) => entry.role === role).map(({ namespaces }) => namespaces)
+  if (lists.length === 0) return []
+  return [{ role, namespaces: lists.includes(null) ? null : sorted(lists.flatMap((list) => list ?? [])) }]
+}
+
+function isLower(entry: RoleIn): entry is LowerRole {
+  return entry.role !== 'admin'
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort()
+}

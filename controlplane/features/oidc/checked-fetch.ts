@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { isConfidential } from '../../../core/loopback.ts'
+import { checkedAddresses, hostOf, pinnedLookup, type Resolve } from '../../../core/request/outbound-address.ts'
+
+/** What the client library of the provider passes. */
+export type FetchInit = {
+  readonly method?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | URLSearchParams | Uint8Array | ArrayBuffer | ReadableStream | null | undefined
+  readonly signal?: AbortSignal | undefined
+}
+export type CheckedFetch = (url: string, init?: FetchInit) => Promise<Response>
+
+const MAX_BYTES = 1024 * 1024
+/** Statuses whose `Response` may have no body. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
+
+/**
+ * A `fetch` for addresses of the identity provider, those of its discovery document included: private networks are
+ * allowed, metadata services and link-local addresses never, plain http on loopback only. Dials the checked addresses.
+ * Follows no redirect, reads at most 1 MiB. Rejects with a TypeError as `fetch` does; `cause` says why.
+ */
+export function createCheckedFetch(resolve: Resolve): CheckedFetch {
+  return async (text, init = {}) => {
+    try {
+      return await exchange(new URL(text), init, resolve)
+    } catch (cause) {
+      if (init.signal?.aborted === true) throw init.signal.reason
+      throw new TypeError(cause instanceof Error ? cause.message : String(cause), { cause })
+    }
+  }
+}
+
+async function exchange(url: URL, init: FetchInit, resolve: Resolve): Promise<Response> {
+  const { method = 'GET', headers = {}, signal } = init
+  if (!isConfidential(url.href)) throw refused(`${url.host} is not reached over TLS`)
+  const checked = await unlessAborted(checkedAddresses(hostOf(url), 'private', resolve), signal)
+  if (!checked.ok) throw refused(`${url.hostname} resolves to ${checked.address}, ${checked.refusal.why}`)
+  const { addresses } = checked
+  if (addresses.length === 0) throw new Error(`${url.hostname} has no address`)
+  const body = init.body == null ? undefined : Buffer.from(await new Response(init.body).arrayBuffer())
+  const length = body === undefined ? {} : { 'content-length': String(body.length) }
+  const out = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+    ...{ method, agent: false, lookup: pinnedLookup(addresses), autoSelectFamily: addresses.length > 1 },
+    ...{ headers: { ...headers, ...length, 'accept-encoding': 'identity' } },
+    ...(signal === undefined ? {} : { signal }),
+  })
+  out.end(body)
+  const [answer] = (await once(out, 'response')) as [IncomingMessage]
+  return responseOf(answer, await bodyOf(answer))
+}
+
+async function bodyOf(answer: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BYTES) throw new Error(`the answer has more than ${MAX_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function responseOf(answer: IncomingMessage, body: Buffer<ArrayBuffer>): Response {
+  const headers = new Headers()
+  for (let i = 0; i < answer.rawHeaders.length; i += 2)
+    headers.append(answer.rawHeaders[i] ?? '', answer.rawHeaders[i + 1] ?? '')
+  const status = answer.statusCode ?? 0
+  return new Response(WITHOUT_BODY.has(status) ? null : body, { status, headers })
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  const { promise, reject } = Promise.withResolvers<never>()
+  if (signal.aborted) reject(signal.reason)
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return Promise.race([work, promise])
+}
+
+function refused(why: string): ChaperoneError {
+  return new ChaperoneError('address_refused', { detail: `${why}: nothing was sent.` })
+}

@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Db } from '../../db/query.ts'
+import {
+  claimIdentity,
+  type IdentityState,
+  identityState,
+  releaseIdentity,
+  type UserIdentity,
+} from './identity-store.ts'
+import type { Provider } from './provider.ts'
+import { SignInError } from './sign-in-error.ts'
+import type { ProviderUsers } from './users.ts'
+
+/** `changed`: the provider confirmed the user just now, and their rights may be others. */
+export type Vouched = 'unchanged' | 'changed' | 'ended'
+
+/**
+ * Whether a user who signed in before may still act, as of at most five minutes ago. Rejects with `not_ready` when the
+ * provider does not answer.
+ */
+export type VouchFor = (user: { readonly id: string; readonly identity: IdentityState }) => Promise<Vouched>
+
+/** Without a provider its users have no access. `isPasswordOn`: users with a password may sign in. */
+export function createVouchFor(confirmUser: ConfirmUser | null, isPasswordOn: boolean): VouchFor {
+  const states: Readonly<Record<IdentityState, Vouched | 'ask'>> = {
+    none: isPasswordOn ? 'unchanged' : 'ended',
+    ended: 'ended',
+    confirmed: confirmUser === null ? 'ended' : 'unchanged',
+    stale: confirmUser === null ? 'ended' : 'ask',
+  }
+  return async ({ id, identity }) => {
+    const state = states[identity]
+    if (state !== 'ask') return state
+    return (await confirmUser?.(id)) === true ? 'changed' : 'ended'
+  }
+}
+
+/** Asks the provider about a user whose last confirmation is five minutes old. False when it no longer vouches for them. */
+export type ConfirmUser = (userId: string) => Promise<boolean>
+
+const POLL_MS = 100
+/** Longer than another replica may hold its claim. */
+const PATIENCE_MS = 16_000
+
+export type ConfirmationDeps = {
+  readonly db: Db
+  readonly log: Logger
+  readonly provider: Provider
+  readonly users: ProviderUsers
+}
+
+/** Their groups bind, and a user who was removed there loses every session. One request at a time for a user. */
+export function createConfirmation(deps: ConfirmationDeps): ConfirmUser {
+  const running = new Map<string, Promise<boolean>>()
+  return (userId) => {
+    const known = running.get(userId)
+    if (known !== undefined) return known
+    const work = untilConfirmed(deps, userId).finally(() => running.delete(userId))
+    running.set(userId, work)
+    return work
+  }
+}
+
+async function untilConfirmed(deps: ConfirmationDeps, userId: string): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += POLL_MS) {
+    const claimed = await claimIdentity(deps.db, userId)
+    if (claimed !== undefined) return await confirm(deps, claimed)
+    const state = await identityState(deps.db, userId)
+    if (state !== 'stale') return state === 'confirmed'
+    await delay(POLL_MS)
+  }
+  throw unreachable()
+}
+
+async function confirm(deps: ConfirmationDeps, claimed: UserIdentity): Promise<boolean> {
+  const { db, provider, users } = deps
+  const { userId, subject } = claimed
+  try {
+    const confirmed = await provider.confirm(users.openTokens(claimed), subject)
+    await db.tx((q) => users.confirm(q, userId, confirmed))
+    return true
+  } catch (error) {
+    return await unconfirmed(deps, claimed, error)
+  }
+}
+
+/** False when the provider no longer vouches for the user. Throws when it did not say. */
+async function unconfirmed(
+  { db, log, users }: ConfirmationDeps,
+  claimed: UserIdentity,
+  error: unknown,
+): Promise<false> {
+  const { userId } = claimed
+  const { code, cause } = error instanceof SignInError ? error : { code: null, cause: error }
+  const reason = cause instanceof Error ? cause.message : undefined
+  log.warn({ user_id: userId, code, reason }, 'the identity provider does not confirm a user')
+  if (code === null || code === 'unreachable') {
+    await releaseIdentity(db, userId)
+    throw code === null ? error : unreachable(error)
+  }
+  await db.tx((q) => users.end(q, claimed, code))
+  return false
+}
+
+function unreachable(cause?: unknown): ChaperoneError {
+  return new ChaperoneError('not_ready', {
+    detail:
+      'The identity provider does not answer, so that this session cannot be confirmed: it can only activate the kill switch now. Try again in a moment.',
+    retryAfterS: 5,
+    cause,
+  })
+}

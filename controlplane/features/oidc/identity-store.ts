@@ -1,0 +1,88 @@
+import type { Sealed } from '../../crypto/sealed.ts'
+import type { Query } from '../../db/query.ts'
+
+/** Seconds that what the provider said counts without being confirmed. */
+export const CONFIRMED_S = 300
+/** A replica that asks the provider has this long; another one asks then. */
+const CLAIM_S = 15
+
+export type UserIdentity = {
+  readonly userId: string
+  readonly issuer: string
+  readonly subject: string
+  /** Null when the provider no longer vouches for the user. */
+  readonly tokens: Sealed | null
+  /** Whether the provider states that the address of the user, as stored here, is verified. */
+  readonly isEmailVerified: boolean
+}
+
+const COLUMNS = `user_id as "userId", issuer, subject, tokens, email_verified as "isEmailVerified"`
+
+export async function findIdentity(
+  q: Query,
+  { issuer, subject }: Pick<UserIdentity, 'issuer' | 'subject'>,
+): Promise<UserIdentity | undefined> {
+  const { rows } = await q.query<UserIdentity>(
+    `select ${COLUMNS} from user_identities where issuer = $1 and subject = $2`,
+    [issuer, subject],
+  )
+  return rows[0]
+}
+
+export async function findIdentityOf(q: Query, userId: string): Promise<UserIdentity | undefined> {
+  const { rows } = await q.query<UserIdentity>(`select ${COLUMNS} from user_identities where user_id = $1`, [
+    userId,
+  ])
+  return rows[0]
+}
+
+export async function deleteIdentity(q: Query, userId: string): Promise<void> {
+  await q.query('delete from user_identities where user_id = $1', [userId])
+}
+
+/** The provider has just vouched for the user (`tokens`), or no longer does (null). */
+export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
+  await q.query(
+    `insert into user_identities (user_id, issuer, subject, tokens, email_verified) values ($1, $2, $3, $4, $5)
+     on conflict (user_id) do update
+       set tokens = $4, email_verified = $5, checked_at = now(), claimed_until = null
+       where user_identities.issuer = $2 and user_identities.subject = $3`,
+    [
+      ...[row.userId, row.issuer, row.subject],
+      ...[row.tokens === null ? null : JSON.stringify(row.tokens), row.isEmailVerified],
+    ],
+  )
+}
+
+/** `none`: a user with a password. `ended`: the provider no longer vouches for the user. */
+export type IdentityState = 'none' | 'confirmed' | 'stale' | 'ended'
+
+/** The IdentityState of a row of `user_identities`, which a left join may lack. */
+export function identityStateSql(alias: string): string {
+  return `case when ${alias}.user_id is null then 'none' when ${alias}.tokens is null then 'ended'
+    when ${alias}.checked_at > now() - interval '${CONFIRMED_S} seconds' then 'confirmed' else 'stale' end`
+}
+
+export async function identityState(q: Query, userId: string): Promise<IdentityState> {
+  const { rows } = await q.query<{ state: IdentityState }>(
+    `select ${identityStateSql('i')} as state from user_identities i where user_id = $1`,
+    [userId],
+  )
+  return rows[0]?.state ?? 'none'
+}
+
+/** The identity, when it is to be confirmed and nobody else does so at this moment. */
+export async function claimIdentity(q: Query, userId: string): Promise<UserIdentity | undefined> {
+  const { rows } = await q.query<UserIdentity>(
+    `update user_identities set claimed_until = now() + make_interval(secs => $3)
+     where user_id = $1 and tokens is not null and checked_at <= now() - make_interval(secs => $2)
+       and (claimed_until is null or claimed_until < now())
+     returning ${COLUMNS}`,
+    [userId, CONFIRMED_S, CLAIM_S],
+  )
+  return rows[0]
+}
+
+export async function releaseIdentity(q: Query, userId: string): Promise<void> {
+  await q.query('update user_identities set claimed_until = null where user_id = $1', [userId])
+}

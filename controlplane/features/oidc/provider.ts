@@ -1,0 +1,201 @@
+import type * as Client from 'openid-client'
+import { resolveByDns } from '../gateways/dial.ts'
+import { createCheckedFetch } from './checked-fetch.ts'
+import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './claims.ts'
+import type { OidcSettings } from './settings.ts'
+import { SignInError } from './sign-in-error.ts'
+
+/** What later requests about the user are made with; null once there is neither. */
+export type ProviderTokens =
+  | { readonly kind: 'refresh'; readonly token: string }
+  | { readonly kind: 'access'; readonly token: string }
+
+export type Confirmed = { readonly user: ProviderUser; readonly tokens: ProviderTokens | null }
+
+/** What binds an answer of the provider to one request. */
+export type Binding = { readonly state: string; readonly nonce: string; readonly verifier: string }
+
+export type Provider = {
+  /** Where the browser signs in. */
+  authorizationUrl(redirectUri: string, binding: Binding): Promise<string>
+  /** Checks the answer in the address of the callback and redeems its code. Rejects with a SignInError. */
+  redeem(callback: URL, binding: Binding): Promise<Confirmed>
+  /** The user as of now. Rejects with a SignInError: `unreachable` says nothing of the user, every other one ends the session. */
+  confirm(tokens: ProviderTokens, subject: string): Promise<Confirmed>
+}
+
+/** A symmetric or absent signature could be made by whoever knows the client's secret, or by anybody. */
+const ALGORITHMS: ReadonlySet<string> = new Set([
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+])
+const TIMEOUT_S = 5
+/** After this the discovery document and the keys are read again. */
+const DISCOVERY_LIFE_MS = 60 * 60_000
+
+type Connected = { readonly client: typeof Client; readonly config: Client.Configuration }
+
+/** The identity provider by its discovery document, which is read at the first sign-in. */
+export function createProvider(
+  settings: OidcSettings,
+  clientSecret: string | null,
+  nowMs: () => number,
+): Provider {
+  let known: { readonly value: Promise<Connected>; readonly atMs: number } | null = null
+  const connected = (): Promise<Connected> => {
+    if (known !== null && nowMs() - known.atMs < DISCOVERY_LIFE_MS) return known.value
+    const value = connect(settings, clientSecret)
+    known = { value, atMs: nowMs() }
+    value.catch(() => {
+      known = null
+    })
+    return value
+  }
+  const userOf = (given: Connected, answer: Answer) => readUser(given, answer, settings.groupsClaim)
+  return {
+    authorizationUrl: (redirectUri, { state, nonce, verifier }) =>
+      checked(async () => {
+        const { client, config } = await connected()
+        const url = client.buildAuthorizationUrl(config, {
+          redirect_uri: redirectUri,
+          scope: scopesOf(settings, config),
+          code_challenge: await client.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+          ...{ state, nonce },
+        })
+        return url.href
+      }),
+    redeem: (callback, { state, nonce, verifier }) =>
+      checked(async () => {
+        const given = await connected()
+        const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier }
+        const answer = await given.client.authorizationCodeGrant(given.config, callback, checks)
+        const user = await userOf(given, answer)
+        return { user, tokens: tokensOf(answer) }
+      }),
+    confirm: (tokens, subject) =>
+      ofUser(async () => {
+        const given = await connected()
+        const { client, config } = given
+        if (tokens.kind === 'access') {
+          const claims = await client.fetchUserInfo(config, tokens.token, subject)
+          return { user: readClaims(claims, settings.groupsClaim), tokens }
+        }
+        const answer = await client.refreshTokenGrant(config, tokens.token)
+        const user = await userOf(given, { ...answer, claims: () => answer.claims() ?? { sub: subject } })
+        if (user.subject !== subject) throw new SignInError('invalid_answer')
+        return { user, tokens: tokensOf(answer) ?? tokens }
+      }),
+  }
+}
+
+async function connect(settings: OidcSettings, clientSecret: string | null): Promise<Connected> {
+  const client = await import('openid-client')
+  const isPlain = settings.issuer.startsWith('http:')
+  const execute = isPlain ? [client.allowInsecureRequests] : []
+  const checkedFetch = createCheckedFetch(resolveByDns)
+  const options = { execute, timeout: TIMEOUT_S, [client.customFetch]: checkedFetch }
+  const found = await client.discovery(
+    new URL(settings.issuer),
+    settings.clientId,
+    undefined,
+    undefined,
+    options,
+  )
+  const { supportsPKCE: _helper, ...metadata } = found.serverMetadata()
+  // `https://idp.example` and `https://idp.example/` are two issuers.
+  if (metadata.issuer !== settings.issuer)
+    throw new SignInError('invalid_answer', `issuer is ${metadata.issuer}`)
+  const algorithms = (metadata.id_token_signing_alg_values_supported ?? ['RS256']).filter((each) =>
+    ALGORITHMS.has(each),
+  )
+  const config = new client.Configuration(
+    { ...metadata, id_token_signing_alg_values_supported: algorithms },
+    settings.clientId,
+    clientSecret === null ? {} : { client_secret: clientSecret },
+    authenticationOf(client, metadata, clientSecret),
+  )
+  config.timeout = TIMEOUT_S
+  config[client.customFetch] = checkedFetch
+  if (isPlain) client.allowInsecureRequests(config)
+  // TLS alone vouches for the answer of the token endpoint otherwise.
+  client.enableNonRepudiationChecks(config)
+  return { client, config }
+}
+
+function authenticationOf(
+  client: typeof Client,
+  { token_endpoint_auth_methods_supported: methods }: Client.ServerMetadata,
+  secret: string | null,
+): Client.ClientAuth {
+  if (secret === null) return client.None()
+  const takesBasic = methods === undefined || methods.includes('client_secret_basic')
+  return takesBasic ? client.ClientSecretBasic(secret) : client.ClientSecretPost(secret)
+}
+
+/** Refresh tokens are asked for where the provider knows the scope for them. */
+function scopesOf({ scopes }: OidcSettings, config: Client.Configuration): string {
+  const offered = config.serverMetadata().scopes_supported?.includes('offline_access') === true
+  return [...new Set([...scopes, ...(offered ? ['offline_access'] : [])])].join(' ')
+}
+
+type Answer = {
+  readonly access_token: string
+  readonly claims: () => Readonly<Record<string, unknown>> | undefined
+}
+
+/** From the ID token, and from UserInfo what the ID token does not say. */
+async function readUser(
+  { client, config }: Connected,
+  { access_token: accessToken, claims }: Answer,
+  groupsClaim: string,
+): Promise<ProviderUser> {
+  const own = claims() ?? {}
+  const isWhole = namesGroups(own, groupsClaim) && own['email'] !== undefined
+  const hasEndpoint = config.serverMetadata().userinfo_endpoint !== undefined
+  if (isWhole || !hasEndpoint) return readClaims(own, groupsClaim)
+  const info = await client.fetchUserInfo(config, accessToken, String(own['sub']))
+  return readClaims(mergeClaims(own, info), groupsClaim)
+}
+
+function tokensOf(answer: {
+  readonly access_token: string
+  readonly refresh_token?: string | undefined
+}): ProviderTokens | null {
+  if (answer.refresh_token !== undefined) return { kind: 'refresh', token: answer.refresh_token }
+  return { kind: 'access', token: answer.access_token }
+}
+
+/** Turns every failure into a SignInError; the cause keeps what the provider said. */
+async function checked<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof SignInError) throw error
+    throw new SignInError(codeOf(error), error)
+  }
+}
+
+/** The same; a refused client (RFC 6749, 5.2) says nothing of the user. */
+async function ofUser<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await checked(work)
+  } catch (error) {
+    const { cause } = error as SignInError
+    const { error: code } = (cause ?? {}) as { readonly error?: unknown }
+    throw code === 'invalid_client' || code === 'unauthorized_client'
+      ? new SignInError('unreachable', cause)
+      : error
+  }
+}
+
+function codeOf(error: unknown): 'unreachable' | 'refused' | 'invalid_answer' {
+  const { name, code, cause } = error as { name?: string; code?: string; cause?: unknown }
+  const status = cause instanceof Response ? cause.status : (error as { status?: number }).status
+  if (status !== undefined && (status >= 500 || status === 429)) return 'unreachable'
+  if (code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT') return 'unreachable'
+  // The Fetch API rejects with a TypeError where it finds no server.
+  if (error instanceof TypeError && cause !== undefined) return 'unreachable'
+  const refusals = ['AuthorizationResponseError', 'ResponseBodyError', 'WWWAuthenticateChallengeError']
+  return name !== undefined && refusals.includes(name) ? 'refused' : 'invalid_answer'
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import type { Binding } from './provider.ts'
+import { SignInError } from './sign-in-error.ts'
+
+/** Who wants to sign in: a page of the dashboard, or a command that listens on a port of its own machine. */
+export type SignInRequest = {
+  /** SHA-256 of the secret that the page or command keeps, base64url: only its holder exchanges the code. */
+  readonly challenge: string
+  readonly loopbackPort: number | null
+}
+
+export type StartedRequest = SignInRequest & {
+  /** The value of the cookie that binds the answer to this browser. */
+  readonly cookie: string
+  readonly binding: Binding
+}
+
+export type SignInRequests = {
+  /** A sealed request for the address that begins the sign-in. */
+  seal(request: SignInRequest): string
+  /** Begins it in this browser. Throws `expired`. */
+  begin(sealed: string): StartedRequest
+  /** The name of the cookie of a state. */
+  cookieName(state: string): string
+  /** What the state was made for. Throws `expired`, and `other_browser` without the cookie's value. */
+  open(
+    state: string,
+    cookies: readonly string[],
+  ): SignInRequest & { readonly id: string; readonly binding: Binding }
+}
+
+/** Minutes that a person has for signing in at the provider. */
+const LIFE_MS = 10 * 60_000
+export const SIGN_IN_LIFE_S = LIFE_MS / 1_000
+
+const Request = z.strictObject({
+  kind: z.literal('request'),
+  challenge: z.string(),
+  loopbackPort: z.int().nullable(),
+  endsAt: z.number(),
+})
+const State = z.strictObject({
+  kind: z.literal('state'),
+  challenge: z.string(),
+  loopbackPort: z.int().nullable(),
+  endsAt: z.number(),
+  id: z.string(),
+  cookieSha256: z.string(),
+})
+
+/** Nothing is stored until a user has signed in: what is needed later travels sealed in the addresses. */
+export function createSignInRequests(keyring: Keyring, nowMs: () => number): SignInRequests {
+  const seal = (value: object): string =>
+    Buffer.from(JSON.stringify(keyring.seal(JSON.stringify(value), PLACE))).toString('base64url')
+  const unseal = <T extends { readonly endsAt: number }>(text: string, schema: z.ZodType<T>): T => {
+    const value = schema.safeParse(openSealed(keyring, text))
+    if (value.success && value.data.endsAt > nowMs()) return value.data
+    throw new SignInError('expired')
+  }
+  // Derived, so that neither travels: the provider sees a hash of the verifier, and the nonce alone.
+  const bindingOf = (state: string, id: string): Binding => ({
+    state,
+    nonce: keyring.derive(`nonce of sign-in ${id}`).toString('base64url'),
+    verifier: keyring.derive(`PKCE verifier of sign-in ${id}`).toString('base64url'),
+  })
+  return {
+    seal: (request) => seal({ kind: 'request', ...request, endsAt: nowMs() + LIFE_MS }),
+    begin(sealed) {
+      const { challenge, loopbackPort, endsAt } = unseal(sealed, Request)
+      const [id, cookie] = [randomToken(), randomToken()]
+      const cookieSha256 = sha256(cookie).toString('hex')
+      const state = seal({ kind: 'state', challenge, loopbackPort, endsAt, id, cookieSha256 })
+      return { challenge, loopbackPort, cookie, binding: bindingOf(state, id) }
+    },
+    cookieName: (state) => `svc_oidc_${createHash('sha256').update(state).digest('hex').slice(0, 16)}`,
+    open(state, cookies) {
+      const { challenge, loopbackPort, id, cookieSha256 } = unseal(state, State)
+      const isOurs = cookies.some((value) => sha256(value).toString('hex') === cookieSha256)
+      if (!isOurs) throw new SignInError('other_browser')
+      return { id, challenge, loopbackPort, binding: bindingOf(state, id) }
+    },
+  }
+}
+
+const PLACE = 'sign-in through the identity provider'
+
+function openSealed(keyring: Keyring, text: string): unknown {
+  try {
+    return JSON.parse(keyring.open(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')), PLACE))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,189 @@
+import type { FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { SignInErrorCode } from '../../../core/wire/sign-in.ts'
+import { cookieValues, setOidcCallbackCookie } from '../../http/auth/oidc-callback-cookie.ts'
+import { Ok } from '../../http/fields.ts'
+import { createRateWindow, type RateWindow } from '../../http/rate-window.ts'
+import { type Route, type RouteResult, route } from '../../http/route.ts'
+import { networkOf } from '../sessions/attempts.ts'
+import { beginSession, PageSecret, UserView } from '../sessions/routes.ts'
+import type { StartedSession } from '../sessions/service.ts'
+import { confirmationPage, PAGE_HEADERS } from './page.ts'
+import { SIGN_IN_LIFE_S } from './requests.ts'
+import type { Oidc } from './service.ts'
+import { SignInError } from './sign-in-error.ts'
+
+export type OidcRoutesDeps = {
+  readonly oidc: Oidc | null
+  /** Whether browsers reach us over TLS. */
+  readonly isSecure: boolean
+  /** Without a slash at the end: the provider knows the callback below it. */
+  readonly baseUrl: () => string
+}
+
+type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
+  readonly oidc: Pick<Oidc, 'signIn' | 'cookieName'>
+  readonly attempts: RateWindow
+}
+
+/** Of one network, which may be that of a whole office; a sign-in has four steps. */
+const ATTEMPTS_PER_MINUTE = 600
+const CALLBACK = '/api/auth/oidc/callback'
+const Text = z.string().min(1).max(4_000)
+/** 32 bytes, base64url. */
+const Bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'has 43 characters of base64url')
+
+/** Sign-in through the identity provider; 404 where there is none. */
+export function createOidcRoutes({ oidc: given, ...web }: OidcRoutesDeps): readonly Route[] {
+  const oidc = given ?? ABSENT
+  const deps = { ...web, oidc, attempts: createRateWindow(ATTEMPTS_PER_MINUTE, () => performance.now()) }
+  return [start(deps), begin(deps), callback(deps), exchange(deps)]
+}
+
+const ABSENT: Deps['oidc'] = {
+  signIn: { request: absent, begin: absent, answer: absent, exchange: absent },
+  cookieName: absent,
+}
+
+function absent(): never {
+  throw new ChaperoneError('not_found', {
+    detail:
+      'This installation has no identity provider: sign in with e-mail address and password (OIDC_ISSUER sets one)',
+  })
+}
+
+function start(deps: Deps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/oidc/start',
+    auth: 'none',
+    summary:
+      'Prepares a sign-in through the identity provider: `challenge` is the SHA-256 of a secret that the page or command keeps for the exchange. Answers the address to open',
+    body: z.strictObject({ challenge: Bytes32, loopback_port: z.int().min(1).max(65_535).optional() }),
+    statuses: [403, 404, 429],
+    response: Ok.extend({ url: z.string() }),
+    handler: async ({ body, raw }) => {
+      countAttempt(deps, raw.request)
+      refuseOtherAddress(deps, raw.request)
+      const { challenge, loopback_port: loopbackPort = null } = body
+      const request = deps.oidc.signIn.request({ challenge, loopbackPort })
+      return { ok: true, url: `${deps.baseUrl()}/api/auth/oidc/begin?request=${request}` }
+    },
+  })
+}
+
+function begin(deps: Deps): Route {
+  const { oidc, baseUrl, isSecure } = deps
+  return route({
+    method: 'GET',
+    path: '/api/auth/oidc/begin',
+    auth: 'none',
+    summary: 'Binds the sign-in to this browser by a cookie and goes on to the identity provider',
+    query: z.looseObject({ request: Text }),
+    produces: 'text/html',
+    statuses: [302, 404, 429],
+    handler: ({ query, raw }) =>
+      redirecting(deps, async () => {
+        countAttempt(deps, raw.request)
+        const started = await oidc.signIn.begin(query.request, baseUrl() + CALLBACK)
+        const name = oidc.cookieName(started.binding.state)
+        const cookie = setOidcCallbackCookie(
+          name,
+          { value: started.cookie, maxAgeS: SIGN_IN_LIFE_S },
+          isSecure,
+        )
+        return redirect(started.url, cookie)
+      }),
+  })
+}
+
+function callback(deps: Deps): Route {
+  const { oidc, baseUrl, isSecure } = deps
+  return route({
+    method: 'GET',
+    path: CALLBACK,
+    auth: 'none',
+    summary:
+      'The answer of the identity provider: goes on to the page, with a code in the fragment that it exchanges once within 60 s',
+    query: z.looseObject({}),
+    produces: 'text/html',
+    statuses: [302, 404, 429],
+    handler: ({ raw }) =>
+      redirecting(deps, async () => {
+        countAttempt(deps, raw.request)
+        const address = new URL(baseUrl() + CALLBACK)
+        address.search = raw.request.url.split('?').slice(1).join('?')
+        const name = oidc.cookieName(address.searchParams.get('state') ?? '')
+        const answered = await oidc.signIn.answer(address, cookieValues(raw.request, name))
+        const done = setOidcCallbackCookie(name, null, isSecure)
+        if (answered.loopbackPort === null) return redirect(pageUrl(deps, { code: answered.code }), done)
+        const body = confirmationPage({ ...answered, loopbackPort: answered.loopbackPort })
+        return { status: 200, body, headers: { ...PAGE_HEADERS, 'set-cookie': done } }
+      }),
+  })
+}
+
+function exchange({ oidc, isSecure, ...deps }: Deps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/oidc/exchange',
+    auth: 'none',
+    summary:
+      'Exchanges the code of a sign-in, once and with the secret of its page, for a session as /api/auth/login begins one',
+    body: z.strictObject({ code: Bytes32, secret: Bytes32 }),
+    statuses: [401, 403, 404, 429],
+    response: Ok.extend({ user: UserView, page_secret: PageSecret }),
+    handler: async ({ body, raw }) => {
+      countAttempt(deps, raw.request)
+      refuseOtherAddress(deps, raw.request)
+      const session: StartedSession = await oidc.signIn.exchange(body)
+      const { id, email, role } = session.user
+      return beginSession(session, isSecure, { user: { id, email, role } })
+    },
+  })
+}
+
+function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyRequest): void {
+  const taken = attempts.hit(networkOf(ip))
+  if (taken.ok) return
+  throw new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    detail: `Too many sign-ins from this network: try again in ${taken.retryAfterS} s`,
+    retryAfterS: taken.retryAfterS,
+  })
+}
+
+/** The page has to be the one that the callback comes back to: its secret belongs to its origin. */
+function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: FastifyRequest): void {
+  const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
+  const own = new URL(baseUrl()).origin
+  if (site === 'same-origin' && (origin === undefined || origin === own)) return
+  throw new ChaperoneError('forbidden', {
+    detail: `Sign-in through the identity provider works at ${own} only: open the dashboard there`,
+  })
+}
+
+function redirect(location: string, cookie?: string): RouteResult {
+  const cookies = cookie === undefined ? {} : { 'set-cookie': cookie }
+  return { status: 302, body: '', headers: { ...PAGE_HEADERS, location, ...cookies } }
+}
+
+/** A browser is in front of it: every failure of the sign-in leads back to the page, which has a sentence for it. */
+async function redirecting(
+  deps: Pick<Deps, 'baseUrl'>,
+  work: () => Promise<RouteResult>,
+): Promise<RouteResult> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof SignInError) return redirect(pageUrl(deps, { error: error.code }))
+    throw error
+  }
+}
+
+type Fragment = { readonly code: string } | { readonly error: SignInErrorCode }
+
+function pageUrl({ baseUrl }: Pick<Deps, 'baseUrl'>, fragment: Fragment): string {
+  return `${baseUrl()}/#/signed-in?${new URLSearchParams(fragment)}`
+}

@@ -1,0 +1,63 @@
+import type { Logger } from 'pino'
+import type { Keyring } from '../../crypto/keyring.ts'
+import type { Passwords } from '../../crypto/password.ts'
+import { readSecretFile } from '../../crypto/secret-files.ts'
+import type { Db } from '../../db/query.ts'
+import { type ConfirmUser, createConfirmation, createVouchFor, type VouchFor } from './confirmation.ts'
+import { createProvider } from './provider.ts'
+import { createSignInRequests, type SignInRequests } from './requests.ts'
+import type { OidcSettings } from './settings.ts'
+import { createProviderSignIn, type ProviderSignIn } from './sign-in.ts'
+import { createProviderUsers } from './users.ts'
+
+export type Oidc = {
+  /** What the button of the sign-in page says. */
+  readonly name: string
+  readonly signIn: ProviderSignIn
+  readonly confirmUser: ConfirmUser
+  readonly cookieName: SignInRequests['cookieName']
+}
+
+/** How users sign in, and whether they still may act. */
+export type SignIn = {
+  /** Null = by password only. */
+  readonly oidc: Oidc | null
+  readonly isPasswordOn: boolean
+  readonly vouchFor: VouchFor
+}
+
+type Deps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly keyring: Keyring
+  readonly passwords: Passwords
+}
+
+/** Rejects when the file of the client's secret cannot be read. */
+export async function createSignIn({
+  config: { oidc: settings, isPasswordOn },
+  ...deps
+}: Deps & {
+  readonly config: { readonly oidc: OidcSettings | null; readonly isPasswordOn: boolean }
+}): Promise<SignIn> {
+  const oidc = settings === null ? null : await createOidc({ ...deps, settings, isPasswordOn })
+  return { oidc, isPasswordOn, vouchFor: createVouchFor(oidc?.confirmUser ?? null, isPasswordOn) }
+}
+
+async function createOidc({
+  settings,
+  ...deps
+}: Deps & { readonly settings: OidcSettings; readonly isPasswordOn: boolean }): Promise<Oidc> {
+  const { clientSecretFile: file } = settings
+  const secret = file === null ? null : await readSecretFile(file, 'OIDC_CLIENT_SECRET_FILE')
+  const provider = createProvider(settings, secret, () => performance.now())
+  const users = createProviderUsers({ ...deps, settings })
+  const requests = createSignInRequests(deps.keyring, () => Date.now())
+  return {
+    name: settings.name,
+    signIn: createProviderSignIn({ ...deps, provider, requests, users }),
+    confirmUser: createConfirmation({ ...deps, provider, users }),
+    cookieName: requests.cookieName,
+  }
+}

@@ -1,0 +1,109 @@
+import * as z from 'zod'
+import { isLoopback } from '../../../core/loopback.ts'
+
+/** What a group of the provider gives to its members. */
+export type GroupAccess = {
+  /** At most `admin`: owners are made by owners. */
+  readonly role: 'admin' | 'member' | 'viewer' | null
+  readonly approverGroups: readonly string[]
+  /** Null = every namespace. Narrows the role of this group. */
+  readonly namespaces: readonly string[] | null
+}
+
+export type OidcSettings = {
+  /** Exactly as the provider writes it into its ID tokens. */
+  readonly issuer: string
+  readonly clientId: string
+  /** Null = a public client, which PKCE protects. */
+  readonly clientSecretFile: string | null
+  readonly scopes: readonly string[]
+  readonly groupsClaim: string
+  /** By the name of the group at the provider; `*` = every user of the provider. */
+  readonly groups: ReadonlyMap<string, GroupAccess>
+  /** What the button of the sign-in page says. */
+  readonly name: string
+}
+
+export type OidcVariable =
+  | 'OIDC_ISSUER'
+  | 'OIDC_CLIENT_ID'
+  | 'OIDC_CLIENT_SECRET_FILE'
+  | 'OIDC_SCOPES'
+  | 'OIDC_GROUPS_CLAIM'
+  | 'OIDC_GROUPS'
+  | 'OIDC_NAME'
+
+const Names = z.array(z.string().min(1).max(253)).max(500)
+const Entry = z
+  .strictObject({
+    role: z.enum(['admin', 'member', 'viewer'], 'is admin, member or viewer').optional(),
+    approverGroups: Names.default([]),
+    namespaces: Names.min(1).optional(),
+  })
+  .refine(
+    ({ role, namespaces }) => namespaces === undefined || role !== undefined,
+    'namespaces need a role beside them',
+  )
+const Groups = z.record(z.string().min(1), Entry)
+
+/** Null without `OIDC_ISSUER`. Each error names the variable, what is wrong with it and what to set. */
+export function readOidcSettings(text: (name: OidcVariable) => string | null): OidcSettings | null {
+  const values = {
+    issuer: text('OIDC_ISSUER'),
+    clientId: text('OIDC_CLIENT_ID'),
+    clientSecretFile: text('OIDC_CLIENT_SECRET_FILE'),
+    scopes: text('OIDC_SCOPES'),
+    groupsClaim: text('OIDC_GROUPS_CLAIM'),
+    groups: text('OIDC_GROUPS'),
+    name: text('OIDC_NAME'),
+  }
+  if (values.issuer === null) return null
+  const issuer = checkedIssuer(values.issuer)
+  if (values.clientId === null) throw new Error('OIDC_CLIENT_ID is not set: OIDC_ISSUER needs it beside it')
+  const scopes = (values.scopes ?? 'openid profile email').split(/\s+/)
+  if (!scopes.includes('openid')) throw new Error('OIDC_SCOPES lacks openid: set it to openid profile email')
+  return {
+    ...{ issuer, clientId: values.clientId, clientSecretFile: values.clientSecretFile, scopes },
+    groupsClaim: values.groupsClaim ?? 'groups',
+    groups: groupTable(values.groups ?? ''),
+    name: values.name ?? new URL(issuer).host,
+  }
+}
+
+function checkedIssuer(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null
+  const isPlain = url?.search === '' && url.hash === '' && url.username === ''
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  if (isPlain && isSafe) return value
+  throw new Error(
+    `OIDC_ISSUER is "${value}": set it to the https address that the provider's discovery document names as issuer`,
+  )
+}
+
+function groupTable(value: string): OidcSettings['groups'] {
+  const example = 'set it to JSON such as {"platform-admins": {"role": "admin"}}'
+  const parsed = Groups.safeParse(jsonOf(value))
+  if (!parsed.success) {
+    const [first] = parsed.error.issues
+    const place = first?.path.length ? `${first.path.join('.')}: ` : ''
+    throw new Error(`OIDC_GROUPS: ${place}${first?.message ?? 'is invalid'}; ${example}`)
+  }
+  const entries = Object.entries(parsed.data)
+  if (!entries.some(([, { role }]) => role !== undefined))
+    throw new Error(`OIDC_GROUPS gives no group a role, so that nobody could sign in: ${example}`)
+  return new Map(
+    entries.map(([name, { role = null, approverGroups, namespaces = null }]) => [
+      name,
+      { role, approverGroups, namespaces },
+    ]),
+  )
+}
+
+function jsonOf(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}

@@ -1,0 +1,132 @@
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Passwords } from '../../crypto/password.ts'
+import { isSameHash, randomToken, sha256 } from '../../crypto/tokens.ts'
+import { recordEvent } from '../../events.ts'
+import { type StartedSession, startSession } from '../sessions/service.ts'
+import { insertSignIn, takeSignIn } from './sign-in-store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { lockUser, type UserRow } from '../users/store.ts'
+import type { Confirmed, Provider } from './provider.ts'
+import type { SignInRequest, SignInRequests, StartedRequest } from './requests.ts'
+import { SignInError } from './sign-in-error.ts'
+import type { ProviderUsers } from './users.ts'
+
+export type ProviderSignInDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly passwords: Pick<Passwords, 'hash'>
+  readonly provider: Provider
+  readonly requests: SignInRequests
+  readonly users: ProviderUsers
+}
+
+/** What the browser is sent on with: a code that its page, or the command on this port, exchanges once within a minute. */
+export type Answered = Pick<SignInRequest, 'loopbackPort'> & { readonly code: string; readonly email: string }
+
+/** Sign-in through the identity provider: a sealed request, an answer bound to the browser, a code bound to the page. */
+export type ProviderSignIn = {
+  /** The sealed request of a page or a command. */
+  request(request: SignInRequest): string
+  /** Where the browser signs in, and the cookie that binds the answer to it. Rejects with a SignInError. */
+  begin(sealed: string, redirectUri: string): Promise<StartedRequest & { readonly url: string }>
+  /** `callback`: the address that the provider sent the browser to. Rejects with a SignInError. */
+  answer(callback: URL, cookies: readonly string[]): Promise<Answered>
+  /** Begins the session. Throws `unauthorized` for a code that is unknown, used, older than a minute or of another page. */
+  exchange(given: { readonly code: string; readonly secret: string }): Promise<StartedSession>
+}
+
+export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
+  const { provider, requests } = deps
+  return {
+    request: requests.seal,
+    begin: (sealed, redirectUri) =>
+      logged(deps.log, async () => {
+        const started = requests.begin(sealed)
+        return { ...started, url: await provider.authorizationUrl(redirectUri, started.binding) }
+      }),
+    answer: (callback, cookies) => logged(deps.log, () => answer(deps, callback, cookies)),
+    exchange: (given) => deps.db.tx((q) => exchange(q, deps, given)).then(orThrow),
+  }
+}
+
+async function answer(
+  deps: ProviderSignInDeps,
+  callback: URL,
+  cookies: readonly string[],
+): Promise<Answered> {
+  const [state, ...others] = callback.searchParams.getAll('state')
+  if (state === undefined || others.length > 0) throw new SignInError('expired')
+  const request = deps.requests.open(state, cookies)
+  const confirmed = await deps.provider.redeem(callback, request.binding)
+  const code = randomToken()
+  const passwordHash = await deps.passwords.hash(randomToken(), 'identity provider')
+  const user = await deps.db.tx((q) => accept(q, deps, { request, code, confirmed, passwordHash }))
+  return { code, email: user.email, loopbackPort: request.loopbackPort }
+}
+
+async function accept(
+  q: Query,
+  { users }: ProviderSignInDeps,
+  given: {
+    readonly request: ReturnType<SignInRequests['open']>
+    readonly code: string
+    readonly confirmed: Confirmed
+    readonly passwordHash: string
+  },
+): Promise<UserRow> {
+  const { request, code, confirmed, passwordHash } = given
+  const user = await users.signIn(q, confirmed, passwordHash)
+  const isFirst = await insertSignIn(q, {
+    idSha256: sha256(request.id),
+    codeSha256: sha256(code),
+    challenge: request.challenge,
+    userId: user.id,
+    isPage: request.loopbackPort === null,
+  })
+  if (!isFirst) throw new SignInError('expired')
+  return user
+}
+
+/** Null where nobody signs in. The code is used up in any case, so nothing is thrown in the transaction. */
+async function exchange(
+  q: Query,
+  { orgId }: ProviderSignInDeps,
+  { code, secret }: { readonly code: string; readonly secret: string },
+): Promise<StartedSession | null> {
+  const found = await takeSignIn(q, sha256(code))
+  if (found === undefined) return null
+  const isOfPage = isSameHash(sha256(secret), Buffer.from(found.challenge, 'base64url'))
+  const user = isOfPage ? await lockUser(q, found.userId) : undefined
+  if (user?.status !== 'active') return null
+  const session = await startSession(q, user, found.isPage)
+  await recordEvent(q, {
+    orgId,
+    actor: { kind: 'user', userId: user.id, label: user.email },
+    type: 'user.login',
+    details: { email: user.email, via: 'identity_provider' },
+  })
+  return session
+}
+
+function orThrow(session: StartedSession | null): StartedSession {
+  if (session !== null) return session
+  throw new ChaperoneError('unauthorized', {
+    detail: 'This sign-in is over, was used before, or was started in another page: start again',
+  })
+}
+
+/** The page shows what to do; the cause, which may name the provider's settings, goes to the log. */
+async function logged<T>(log: Logger, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof SignInError) {
+      const { code, cause } = error
+      const reason = cause instanceof Error ? cause.message : cause
+      log.warn({ code, reason }, 'sign-in through the identity provider failed')
+    }
+    throw error
+  }
+}

@@ -1,0 +1,187 @@
+import { isDeepStrictEqual } from 'node:util'
+import { newId } from '../../crypto/ids.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { recordEvent } from '../../events.ts'
+import { endApproverKeys } from '../users/approver-keys.ts'
+import { type Actor, systemActor } from '../audit/store.ts'
+import type { Query } from '../../db/query.ts'
+import { deleteSessionsOf } from '../sessions/store.ts'
+import {
+  deleteIdentity,
+  findIdentity,
+  findIdentityOf,
+  saveIdentity,
+  type UserIdentity,
+} from './identity-store.ts'
+import {
+  findUserByEmail,
+  hasOtherOwner,
+  insertUser,
+  lockUser,
+  lockUserChanges,
+  setPasswordHash,
+  type UserRow,
+  updateUser,
+} from '../users/store.ts'
+import { type Access, accessOf } from './access.ts'
+import type { ProviderUser } from './claims.ts'
+import type { Confirmed, ProviderTokens } from './provider.ts'
+import type { OidcSettings } from './settings.ts'
+import { SignInError } from './sign-in-error.ts'
+
+export type ProviderUsersDeps = {
+  readonly orgId: string
+  readonly keyring: Keyring
+  readonly settings: Pick<OidcSettings, 'issuer' | 'groups'>
+  /** Whether users sign in by password. */
+  readonly isPasswordOn: boolean
+}
+
+const PROVIDER: Actor = systemActor('identity-provider')
+
+/** Users of the provider: made at the first sign-in, and changed as their groups change. All run in a transaction. */
+export type ProviderUsers = {
+  /** The user of a sign-in. Throws a SignInError. `passwordHash`: for a new user. */
+  signIn(q: Query, confirmed: Confirmed, passwordHash: string): Promise<UserRow>
+  /** The same for a user who is known. */
+  confirm(q: Query, userId: string, confirmed: Confirmed): Promise<UserRow>
+  /** The provider no longer vouches for the user: ends sessions, and approver keys until the next sign-in. */
+  end(q: Query, identity: UserIdentity, reason: string): Promise<void>
+  /** Throws a SignInError where there are none, and for those of a former provider: they are for no other one. */
+  openTokens(identity: UserIdentity): ProviderTokens
+}
+
+export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
+  const { settings, keyring } = deps
+  const { issuer } = settings
+  const place = (userId: string) => `tokens of ${userId} at the identity provider`
+
+  async function confirm(q: Query, userId: string, { user: claims, tokens }: Confirmed): Promise<UserRow> {
+    const user = await lockUser(q, userId)
+    if (user === undefined || user.status !== 'active') throw new SignInError('suspended')
+    const access = accessOf(claims.groups, settings.groups)
+    const changed = await applyAccess(q, deps, user, access)
+    const sealed = tokens === null ? null : keyring.seal(JSON.stringify(tokens), place(userId))
+    const isEmailVerified = claims.isEmailVerified && isSameAddress(claims.email, user.email)
+    await saveIdentity(q, { userId, issuer, subject: claims.subject, tokens: sealed, isEmailVerified })
+    return changed
+  }
+
+  return {
+    confirm: async (q, userId, confirmed) => {
+      await lockUserChanges(q)
+      return confirm(q, userId, confirmed)
+    },
+    async signIn(q, confirmed, passwordHash) {
+      await lockUserChanges(q)
+      const { user: claims } = confirmed
+      const known = await findIdentity(q, { issuer, subject: claims.subject })
+      if (known !== undefined) return confirm(q, known.userId, confirmed)
+      const access = accessOf(claims.groups, settings.groups)
+      if (access === null) throw new SignInError('no_access')
+      const { id } = await newUser(q, deps, { claims, access, passwordHash })
+      return confirm(q, id, confirmed)
+    },
+    async end(q, identity, reason) {
+      const { userId } = identity
+      await saveIdentity(q, { ...identity, tokens: null })
+      await deleteSessionsOf(q, userId)
+      const details = { user_id: userId, reason }
+      await recordEvent(q, { orgId: deps.orgId, actor: PROVIDER, type: 'user.access_ended', details })
+    },
+    openTokens({ userId, tokens, issuer: from }) {
+      if (tokens === null || from !== issuer) throw new SignInError('refused')
+      return JSON.parse(keyring.open(tokens, place(userId))) as ProviderTokens
+    },
+  }
+}
+
+type NewUser = { readonly claims: ProviderUser; readonly access: Access; readonly passwordHash: string }
+
+/** Inserts the user, or takes over the account that has the verified e-mail address. */
+async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promise<UserRow> {
+  const { claims, access, passwordHash } = given
+  const { orgId, settings } = deps
+  const { email, name, subject } = claims
+  const existing = await findUserByEmail(q, email)
+  const details = { email, via: 'identity_provider', issuer: settings.issuer, subject }
+  if (existing !== undefined) return takeOver(q, deps, { existing, claims, passwordHash })
+  const user = await insertUser(q, {
+    ...{ id: newId('user'), orgId, email, name, passwordHash },
+    ...{ role: access.role, groups: access.approverGroups },
+  })
+  if (user === undefined) throw new SignInError('account_exists')
+  await recordEvent(q, {
+    ...{ orgId, type: 'user.registered', details: { ...details, role: access.role } },
+    actor: { kind: 'user', userId: user.id, label: email },
+  })
+  return user
+}
+
+/** Never an owner's: the provider would make owners. Only an identity of a former provider is replaced. */
+async function takeOver(
+  q: Query,
+  { orgId, settings }: ProviderUsersDeps,
+  given: { readonly existing: UserRow; readonly claims: ProviderUser; readonly passwordHash: string },
+): Promise<UserRow> {
+  const { existing: user, claims, passwordHash } = given
+  const { id: userId, email } = user
+  const identity = await findIdentityOf(q, userId)
+  const isFree = identity === undefined || identity.issuer !== settings.issuer
+  if (!claims.isEmailVerified || user.role === 'owner' || !isFree) throw new SignInError('account_exists')
+  if (user.status !== 'active') throw new SignInError('suspended')
+  await deleteIdentity(q, userId)
+  await setPasswordHash(q, userId, passwordHash)
+  await deleteSessionsOf(q, userId)
+  await endApproverKeys(q, { orgId, actor: PROVIDER, userId, email, why: 'password_changed' })
+  const details = {
+    email,
+    user_id: userId,
+    issuer: settings.issuer,
+    subject: claims.subject,
+    change: 'linked',
+  }
+  await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.role_changed', details })
+  return user
+}
+
+/** The mapping neither gives nor takes the role owner. The last owner who can sign in can do so without any group. */
+async function applyAccess(
+  q: Query,
+  { orgId, isPasswordOn }: ProviderUsersDeps,
+  user: UserRow,
+  access: Access | null,
+): Promise<UserRow> {
+  const isOwner = user.role === 'owner'
+  if (access === null) {
+    if (isOwner && !(await hasOtherOwner(q, { userId: user.id, isPasswordOn }))) return user
+    throw new SignInError('no_access')
+  }
+  const next = {
+    role: isOwner ? user.role : access.role,
+    groups: access.approverGroups,
+    namespaces: isOwner ? null : access.namespaces,
+    lowerRoles: isOwner ? [] : access.lowerRoles,
+  }
+  const { role, groups, namespaces, lowerRoles } = user
+  const before = { role, groups, namespaces, lowerRoles }
+  if (isSame(before, next)) return user
+  const changed = await updateUser(q, user.id, next)
+  const { id: userId, email } = user
+  if (next.role !== user.role)
+    await endApproverKeys(q, { orgId, actor: PROVIDER, userId, email, why: 'role_changed' })
+  const details = { user_id: userId, email, from: before, to: next, change: 'identity_provider' }
+  await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.role_changed', details })
+  return changed
+}
+
+/** As the database compares them. */
+function isSameAddress(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}
+
+type Held = Pick<UserRow, 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
+
+function isSame(a: Held, b: Held): boolean {
+  return isDeepStrictEqual(a, b)
+}

@@ -1,0 +1,64 @@
+import type { ActivityReply } from '../../../core/wire/dashboard.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { busiestAgents, countByTime, loudestDenials } from './activity-store.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+
+/** `60`, `3600`, … seconds up to now, or the stretch that `to` ends. */
+export type ActivityQuestion = { readonly seconds: number; readonly to?: string | undefined }
+export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => Promise<ActivityReply>
+
+const TOP = 10
+/** About this many buckets make a chart that can be read on a telephone and on a wall. */
+const BUCKETS = 60
+const STEPS_S = [10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
+
+/** Requests and decisions over time, from the traffic log. */
+export function createActivity(deps: {
+  readonly read: ScopedReads
+  readonly orgId: string
+  readonly nowMs: () => number
+}): Activity {
+  const { read, orgId, nowMs } = deps
+  return async (namespaces, { seconds, to }) => {
+    const query = read(namespaces)
+    const bucketSeconds = bucketFor(seconds)
+    const end = to === undefined ? nowMs() : Date.parse(to)
+    const span = spanOf(end, seconds, bucketSeconds)
+    const top = { from: span.from, to: span.to, limit: TOP }
+    const [buckets, denials, agents] = await Promise.all([
+      countByTime(query, orgId, span),
+      loudestDenials(query, orgId, top),
+      busiestAgents(query, orgId, top),
+    ])
+    return {
+      from: span.from,
+      to: span.to,
+      bucket_seconds: bucketSeconds,
+      buckets: buckets.map(({ time, wouldBlock, p50, p95, ...counts }) => ({
+        time: time.toISOString(),
+        ...counts,
+        would_block: wouldBlock,
+        latency_p50_ms: p50,
+        latency_p95_ms: p95,
+      })),
+      denials: denials.map(({ actionType, lastAt, ...row }) => ({
+        ...row,
+        action_type: actionType,
+        last_at: lastAt.toISOString(),
+      })),
+      agents: agents.map(({ lastAt, ...row }) => ({ ...row, last_at: lastAt.toISOString() })),
+    }
+  }
+}
+
+export function bucketFor(seconds: number): number {
+  return STEPS_S.find((step) => seconds / step <= BUCKETS) ?? 86_400
+}
+
+/** Buckets begin at whole steps, so that a chart does not tremble while time goes on. */
+function spanOf(endMs: number, seconds: number, bucketSeconds: number) {
+  const step = bucketSeconds * 1_000
+  const toMs = Math.ceil((endMs + 1) / step) * step
+  const fromMs = toMs - Math.ceil(seconds / bucketSeconds) * step
+  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString(), bucketSeconds }
+}

@@ -1,0 +1,61 @@
+import { HAS_LEFT } from '../approvals/asker-store.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
+
+/** What stands for the state of each kind; compared, never read. */
+export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | 'audit', string>>
+
+/**
+ * Ends of indexes only, so that asking twice a second costs next to nothing, whichever replica made the change. A record
+ * that arrives late moves no newest time: after a hold its audit event tells, else whoever watches looks now and then.
+ */
+export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<ChangeMarks> {
+  const [row] = await (q.namespaces === 'all' ? marksOfAll(q, orgId) : marksIn(q, orgId))
+  if (row === undefined) throw new Error('a query without a table answered no row')
+  return row
+}
+
+/** Agents that left, came back, or left so long ago that their approvals leave the list. */
+const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${HAS_LEFT})`
+
+function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
+  return q.rows<ChangeMarks>(
+    [orgId],
+    (within) => `select
+       concat_ws(' ',
+         (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers)), ${LEAVES}) from approvals where org_id = $1 and status = 'pending'
+            and expires_at > clock_timestamp()),
+         (select max(responded_at) from approvals where responded_at is not null)) as approvals,
+       concat_ws(' ',
+         (select concat_ws(' ', time, id) from traffic where org_id = $1 order by time desc, id desc limit 1),
+         (select max(last_seen_at) from agents where org_id = $1),
+         (select max(id) from audit_events where org_id = $1)) as traffic,
+       (select version::text from config_version) as config,
+       coalesce((select max(id)::text from audit_events where org_id = $1), '') as audit
+     where ${within.namespace('null')}`,
+  )
+}
+
+/**
+ * Of some namespaces. The last request of each agent stands for its records. Configuration of the namespaces never changes without an event or another judgement of a manifest.
+ */
+function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
+  return q.rows<ChangeMarks>(
+    [orgId],
+    (within) => `with events as (
+       select coalesce(max((
+         select id from audit_events where org_id = $1 and namespace = own.name order by id desc limit 1))::text, '') as newest
+       from unnest(${within.array()}) as own(name)
+     ), seen as (
+       select max(last_seen_at) as newest, count(*) as agents from agents where org_id = $1 and ${within.name('name')}
+     ), judged as (
+       select max(updated_at) as newest, count(*) as objects from desired where ${within.namespace('namespace')}
+     )
+     select
+       (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers)), ${LEAVES}, events.newest) from approvals
+        where org_id = $1 and status = 'pending' and expires_at > clock_timestamp() and ${within.name('agent')}) as approvals,
+       concat_ws(' ', seen.newest, events.newest) as traffic,
+       concat_ws(' ', judged.newest, judged.objects, seen.agents, events.newest) as config,
+       events.newest as audit
+     from events, seen, judged`,
+  )
+}

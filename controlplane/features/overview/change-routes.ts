@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type ChangeKind, ChangesReply } from '../../../core/wire/dashboard.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { ChangeListener, Changes } from './changes.ts'
+
+/** A comment now and then, so that whoever is gone is noticed and nothing in between cuts a silent connection. */
+const BEAT_MS = 15_000
+/** The browser then asks again with its cookie: a session that ended meanwhile hears nothing more. */
+const LIFE_MS = 120_000
+
+/** `Accept: text/event-stream` gets a stream of `{"kinds": [...]}`; anything else the versions as they stand. */
+export function createEventRoutes({ changes }: { readonly changes: Changes }): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/events',
+      auth: 'records/get',
+      isNamespaced: true,
+      summary:
+        'What changed, never what it changed to. With `Accept: text/event-stream` a stream of events `change` with the data `{"kinds":["approvals"]}`; else one version per kind, for clients that compare',
+      response: ChangesReply,
+      handler: async ({ namespaces, raw }) => {
+        if (!wantsStream(raw.request)) return { versions: await changes.versions(namespaces) }
+        stream(raw.reply, (listener) => changes.listen(namespaces, listener))
+        return undefined
+      },
+    }),
+  ]
+}
+
+function wantsStream({ headers }: FastifyRequest): boolean {
+  return headers.accept?.toLowerCase().includes('text/event-stream') === true
+}
+
+function stream(reply: FastifyReply, listen: (listener: ChangeListener) => () => void): void {
+  reply.hijack()
+  const { raw } = reply
+  raw.on('error', () => raw.destroy())
+  raw.socket?.setNoDelay(true)
+  raw.setTimeout(0)
+  raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
+  raw.write('retry: 1000\nevent: open\ndata: {}\n\n')
+  const send = (kinds: readonly ChangeKind[]) =>
+    raw.write(`event: change\ndata: ${JSON.stringify({ kinds })}\n\n`)
+  const stop = listen({ onChange: send, onEnd: () => raw.end() })
+  const beat = setInterval(() => raw.write(':\n\n'), BEAT_MS)
+  const life = setTimeout(() => raw.end(), LIFE_MS)
+  raw.once('close', () => {
+    stop()
+    clearInterval(beat)
+    clearTimeout(life)
+  })
+}

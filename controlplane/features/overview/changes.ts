@@ -1,0 +1,120 @@
+import type { Logger } from 'pino'
+import type { ChangeKind } from '../../../core/wire/dashboard.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { readChangeMarks } from './change-mark-store.ts'
+import { listGatewaysIn } from '../gateways/store.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import type { GatewayLive } from '../../sync/live.ts'
+import { killsIn } from '../kill-switch/kills-in.ts'
+
+export type ChangesDeps = {
+  readonly read: ScopedReads
+  readonly orgId: string
+  readonly log: Logger
+  readonly kills: () => readonly KillEntry[]
+  readonly liveOf: (gatewayId: string) => GatewayLive | null
+}
+
+/** One text per kind; another text means another state. */
+export type Versions = Readonly<Record<ChangeKind, string>>
+
+export type ChangeListener = {
+  onChange(kinds: readonly ChangeKind[]): void
+  /** The control plane stops: nothing more will be told. */
+  onEnd(): void
+}
+
+/** Reports what changed in some namespaces, on this replica or another. Nothing runs while nobody listens. */
+export type Changes = Disposable & {
+  versions(namespaces: Namespaces): Promise<Versions>
+  /** Call the result to listen no longer. */
+  listen(namespaces: Namespaces, listener: ChangeListener): () => void
+}
+
+const LOOK_MS = 500
+
+export function createChanges(deps: ChangesDeps): Changes {
+  const watches = new Map<string, Watch>()
+  return {
+    versions: (namespaces) => versionsOf(deps, namespaces),
+    listen(namespaces, listener) {
+      const key = namespaces === 'all' ? 'all' : JSON.stringify([...namespaces].toSorted())
+      const watch = watches.get(key) ?? createWatch(deps, namespaces)
+      watches.set(key, watch)
+      const stop = watch.listen(listener)
+      return () => {
+        stop()
+        if (watch.isIdle()) watches.delete(key)
+      }
+    },
+    [Symbol.dispose]() {
+      for (const watch of watches.values()) watch[Symbol.dispose]()
+      watches.clear()
+    },
+  }
+}
+
+/** Compares the versions of some namespaces for every listener with a right in exactly these. */
+type Watch = Disposable & {
+  listen(listener: ChangeListener): () => void
+  isIdle(): boolean
+}
+
+function createWatch(deps: ChangesDeps, namespaces: Namespaces): Watch {
+  const listeners = new Set<ChangeListener>()
+  let known: Versions | null = null
+  let timer: NodeJS.Timeout | undefined
+
+  const look = async () => {
+    const now = await versionsOf(deps, namespaces)
+    const changed = known === null ? [] : changedKinds(known, now)
+    known = now
+    if (changed.length > 0) for (const { onChange } of listeners) onChange(changed)
+  }
+  const turn = () => {
+    look()
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'changes for the dashboard could not be read'))
+      .finally(() => {
+        if (listeners.size > 0) timer = setTimeout(turn, LOOK_MS)
+        else known = null
+      })
+  }
+  return {
+    listen(listener) {
+      listeners.add(listener)
+      if (listeners.size === 1 && known === null) turn()
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        clearTimeout(timer)
+        known = null
+      }
+    },
+    isIdle: () => listeners.size === 0,
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      for (const { onEnd } of [...listeners]) onEnd()
+      listeners.clear()
+    },
+  }
+}
+
+export function changedKinds(before: Versions, after: Versions): ChangeKind[] {
+  return (Object.keys(after) as ChangeKind[]).filter((kind) => before[kind] !== after[kind])
+}
+
+async function versionsOf(
+  { read, orgId, kills, liveOf }: ChangesDeps,
+  namespaces: Namespaces,
+): Promise<Versions> {
+  const query = read(namespaces)
+  const [marks, gateways] = await Promise.all([readChangeMarks(query, orgId), listGatewaysIn(query)])
+  const live = gateways.map(({ id }) => {
+    const state = liveOf(id)
+    return state === null
+      ? null
+      : [state.processes, state.applied_version, state.desired_version, state.agents, state.warnings]
+  })
+  return { ...marks, kill: JSON.stringify(killsIn(namespaces, kills())), gateways: JSON.stringify(live) }
+}

@@ -1,0 +1,112 @@
+import { randomInt } from 'node:crypto'
+import type { ActionSpec } from '../../../core/action/spec.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { SlidingWindow } from '../../../core/state/sliding-window.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { SubmitReply } from '../../../core/wire/v1.ts'
+import { newId } from '../../crypto/ids.ts'
+import { recordEvent } from '../../events.ts'
+import { findAgentByName, insertAgent } from '../agents/store.ts'
+import type { Actor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { findManagedAgent } from './demo-agent-store.ts'
+import type { Db } from '../../db/query.ts'
+import type { Actions } from '../actions/service.ts'
+import { DEMO_AGENT } from './demo-agent.ts'
+
+export type DemoDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly actions: Pick<Actions, 'submit'>
+  /** Counts one example of a person: each is an action like any other, and one of the three asks somebody. */
+  readonly uses: { hit(person: string): ReturnType<SlidingWindow['take']> }
+}
+
+type Scenario = { readonly label: string; readonly spec: ActionSpec }
+export type DemoResult = Pick<SubmitReply, 'action_request_id' | 'decision'> & { readonly scenario: string }
+
+const RESOURCE = { provider: 'codehost', target: 'acme/website' }
+const CONTEXT = { reason: 'Started from the dashboard to see how decisions are made' }
+
+/** Spec 4.4: what the policies of a fresh installation allow, hold and deny. */
+const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
+  {
+    label: 'Safe: create an issue',
+    spec: {
+      type: 'codehost.issue.create',
+      resource: RESOURCE,
+      parameters: { title: 'The footer shows last year' },
+      context: CONTEXT,
+    },
+  },
+  {
+    label: 'Risky: merge a pull request',
+    spec: {
+      type: 'codehost.pr.merge',
+      resource: { ...RESOURCE, environment: 'production' },
+      parameters: { number: 42 },
+      risk_hints: { production_target: true },
+      context: CONTEXT,
+    },
+  },
+  {
+    label: 'Destructive: delete a branch',
+    spec: {
+      type: 'codehost.branch.delete',
+      resource: { ...RESOURCE, environment: 'production' },
+      parameters: { ref: 'heads/main' },
+      risk_hints: { irreversible: true },
+      context: CONTEXT,
+    },
+  },
+]
+
+/** Submits one of the three as the built-in agent, which owns no credential; null = any of them. */
+export type Demo = (by: Actor, scenario: 0 | 1 | 2 | null) => Promise<DemoResult>
+
+export function createDemo({ db, orgId, actions, uses }: DemoDeps): Demo {
+  return async (by, chosen) => {
+    const use = uses.hit(by.label)
+    if (!use.ok) throw tooMany(use.retryAfterS)
+    const { label, spec } = SCENARIOS[chosen ?? (randomInt(3) as 0 | 1 | 2)]
+    const agentId = await demoAgent(db, orgId, by)
+    const { action_request_id, decision } = await actions.submit({ agentId, spec })
+    return { scenario: label, action_request_id, decision }
+  }
+}
+
+function tooMany(retryAfterS: number): ChaperoneError {
+  const most = LIMITS.controlPlaneRatePerMinute
+  return new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    detail: `${most} examples a minute are enough for one person: wait ${retryAfterS} s`,
+    retryAfterS,
+  })
+}
+
+/** Made when it is first needed. It has no key, so nobody can act as it, and no gateway, so policies alone decide. */
+function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
+  return db.tx(async (q) => {
+    const known = await findManagedAgent(q, DEMO_AGENT.managedBy)
+    if (known !== undefined) return known
+    const { runtime, environment, managedBy } = DEMO_AGENT
+    const isTaken = (await findAgentByName(q, DEMO_AGENT.name)) !== undefined
+    const id = newId('agent')
+    const name = isTaken ? `${DEMO_AGENT.name}-${id.slice(-6)}` : DEMO_AGENT.name
+    await insertAgent(q, {
+      ...{ id, orgId, name, runtime, environment, status: 'active', capabilities: [], metadata: {} },
+      ...{
+        apiKeyPrefix: null,
+        apiKeySha256: null,
+        gatewayId: null,
+        source: 'api',
+        managedBy,
+        origin: 'built_in',
+      },
+    })
+    const details = { name, runtime, environment, built_in: true, by: by.label }
+    await recordEvent(q, { orgId, actor: by, agentId: id, type: 'agent.registered', details })
+    await bumpVersion(q)
+    return id
+  })
+}

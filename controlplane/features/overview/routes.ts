@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { ActivityReply, OverviewReply } from '../../../core/wire/dashboard.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { Activity } from './activity.ts'
+import type { Overview } from './service.ts'
+import { Moment } from '../../http/fields.ts'
+
+const ActivityQuery = z.strictObject({
+  /** Length of the stretch; the traffic log keeps seven days. */
+  seconds: z.coerce
+    .number()
+    .pipe(
+      z
+        .int()
+        .min(60)
+        .max(7 * 86_400),
+    )
+    .default(3_600),
+  to: Moment.optional(),
+})
+
+export function createOverviewRoutes(deps: {
+  readonly overview: Overview
+  readonly activity: Activity
+}): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/overview',
+      auth: 'records/get',
+      isNamespaced: true,
+      summary: 'What runs at which level, what is stopped, what waits for a person',
+      response: OverviewReply,
+      handler: async ({ namespaces }) => deps.overview(namespaces),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/dashboard/activity',
+      auth: 'records/get',
+      isNamespaced: true,
+      summary: 'Requests and decisions over time, the loudest denials and the busiest agents',
+      query: ActivityQuery,
+      response: ActivityReply,
+      handler: async ({ namespaces, query }) => deps.activity(namespaces, query),
+    }),
+  ]
+}

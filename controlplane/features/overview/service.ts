@@ -1,0 +1,81 @@
+import type { FloorRules } from '../../../core/crd/floors.ts'
+import type { GatewayState, OverviewReply } from '../../../core/wire/dashboard.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { hasTraffic, inventory } from './activity-store.ts'
+import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import { stopsGateway } from '../../sync/kill-switch/state.ts'
+import type { GatewayLive } from '../../sync/live.ts'
+import type { OwnerTokenWarnings } from '../authentication/break-glass.ts'
+import { atItsFloor } from '../gateways/floor.ts'
+import { killsIn } from '../kill-switch/kills-in.ts'
+import { type Origins, readOrigins } from '../manifests/object-origins.ts'
+
+export type OverviewDeps = {
+  readonly read: ScopedReads
+  readonly orgId: string
+  readonly kills: () => readonly KillEntry[]
+  readonly liveOf: (gatewayId: string) => GatewayLive | null
+  readonly nowMs: () => number
+  /** Left out: no Gateway has a floor. */
+  readonly floorRules?: FloorRules
+  readonly ownerTokenWarnings: OwnerTokenWarnings
+}
+
+export type Overview = (namespaces: Namespaces) => Promise<OverviewReply>
+
+/** A process that said nothing for this long is not believed to run. */
+const STALE_MS = 30_000
+
+/** What runs, what is stopped and what waits in the namespaces, for every role: nothing in it is secret. */
+export function createOverview(deps: OverviewDeps): Overview {
+  const { read, orgId, kills, ownerTokenWarnings } = deps
+  return async (namespaces) => {
+    const query = read(namespaces)
+    const [gateways, origins, counts, isUsed] = await Promise.all([
+      listGatewaysIn(query),
+      readOrigins(query),
+      inventory(query, orgId),
+      hasTraffic(query, orgId),
+    ])
+    return {
+      gateways: gateways.map((row) => gatewayState(row, origins, deps)),
+      kill_switches: killsIn(namespaces, kills()),
+      pending_approvals: counts.pending,
+      agents: { active: counts.active, suspended: counts.suspended },
+      connectors: counts.connectors,
+      has_traffic: isUsed,
+      // About the whole installation.
+      warnings: namespaces === 'all' ? [...(await ownerTokenWarnings())] : [],
+    }
+  }
+}
+
+function gatewayState(
+  row: GatewayRow,
+  origins: Origins,
+  { kills, liveOf, nowMs, floorRules }: OverviewDeps,
+): GatewayState {
+  const live = liveOf(row.id)
+  return {
+    id: row.id,
+    name: row.name,
+    host: row.host,
+    port: row.port,
+    level: atItsFloor(row, floorRules).spec.enforcementLevel,
+    source: row.source,
+    managed_by: row.managedBy,
+    origin: origins.of('Gateway', row),
+    is_live: live !== null && nowMs() - Date.parse(live.last_seen_at) <= STALE_MS,
+    processes: live?.processes ?? 0,
+    applied_version: live?.applied_version ?? null,
+    desired_version: live?.desired_version ?? null,
+    last_seen_at: live?.last_seen_at ?? null,
+    agents: live?.agents ?? 0,
+    stopped: kills()
+      .filter((entry) => stopsGateway(entry, row.name))
+      .map((entry) => entry.scope),
+    warnings: [...(live?.warnings ?? [])],
+  }
+}

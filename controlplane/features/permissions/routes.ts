@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { ConnectorType } from '../../../core/crd/schemas.ts'
+import { EffectiveReply } from '../../../core/wire/governance.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { EffectivePermissions } from './effective.ts'
+import { AgentName } from '../../http/fields.ts'
+
+export type EffectiveRoutesDeps = { readonly effectivePermissions: EffectivePermissions }
+
+export function createEffectiveRoutes({ effectivePermissions }: EffectiveRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/effective-permissions',
+      auth: 'explanations/get',
+      isNamespaced: true,
+      summary: 'What an agent may do with every action of a connector type, and what settles it',
+      query: z.strictObject({ agent: AgentName.optional(), type: ConnectorType.default('codehost') }),
+      statuses: [404],
+      response: EffectiveReply,
+      handler: async ({ namespaces, query }) => effectivePermissions(namespaces, query),
+    }),
+  ]
+}

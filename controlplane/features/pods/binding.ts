@@ -1,0 +1,170 @@
+import { type AskingNamespace, admits } from '../../../core/crd/allowed-namespaces.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { workloadByPodName } from '../../../core/inject/agent-name.ts'
+import { newId } from '../../crypto/ids.ts'
+import { recordEvent } from '../../events.ts'
+import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../agents/store.ts'
+import { systemActor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { isAgentServed } from '../gateways/process-store.ts'
+import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/store.ts'
+import { namespaceLabels } from '../../db/namespaces.ts'
+import type { Query } from '../../db/query.ts'
+import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
+
+/** What the operator reports of a pod. */
+export type PodClaims = {
+  /** `namespace/name` of its Gateway. */
+  readonly gateway: string
+  /** `namespace/name` of its agent. */
+  readonly agent: string
+}
+
+/** The Gateway and the agent that a pod speaks for. */
+export type PodBinding = {
+  readonly gatewayId: string
+  /** `namespace/name`. */
+  readonly gatewayName: string
+  readonly agent: { readonly id: string; readonly name: string }
+}
+
+type Asking = { readonly orgId: string; readonly pod: ReviewedPod; readonly claims: PodClaims }
+
+/** Of one agent; more are names that somebody makes up. */
+const MAX_WORKLOADS = 20
+
+/**
+ * Binds namespace, ServiceAccount and pod to a Gateway and an agent. The agent is registered when it is seen for the
+ * first time and belongs to that ServiceAccount from then on. Throws `forbidden` naming what does not fit.
+ */
+export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise<PodBinding> {
+  const gateway = await gatewayFor(q, pod, claims.gateway)
+  if (namespaceOf(claims.agent) !== pod.namespace) {
+    throw forbidden(`Agent ${claims.agent} is not of namespace ${pod.namespace}, which the pod is of`)
+  }
+  const agent = await agentFor(q, { orgId, pod, name: claims.agent, gateway })
+  return { gatewayId: gateway.id, gatewayName: gateway.name, agent: { id: agent.id, name: agent.name } }
+}
+
+async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): Promise<GatewayRow> {
+  const gateway = await findGatewayByName(q, name)
+  if (gateway === undefined) {
+    throw forbidden(`There is no Gateway ${name}; create it, or correct the annotation chaperone.dev/gateway`)
+  }
+  const labels = await namespaceLabels(q, namespace)
+  if (admitsAgents(gateway, { name: namespace, labels })) return gateway
+  throw forbidden(
+    `Gateway ${name} does not admit agents of namespace ${namespace}; admit ${namespace} in its spec.allowedNamespaces.agents`,
+  )
+}
+
+/** Whether pods of this namespace may be agents of the Gateway. */
+export function admitsAgents(
+  { name, spec }: Pick<GatewayRow, 'name' | 'spec'>,
+  namespace: AskingNamespace,
+): boolean {
+  return admits({ namespace: namespaceOf(name), allowed: spec.allowedNamespaces?.agents }, namespace)
+}
+
+type Wanted = Omit<Asking, 'claims'> & { readonly name: string; readonly gateway: GatewayRow }
+
+async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
+  // Pods of one workload start together: the first one registers, the others find it.
+  await q.query('select pg_advisory_xact_lock(hashtext($1))', [`agent ${wanted.name}`])
+  const all = await listAgentsNamed(q, wanted.name)
+  const current = all.find(({ status }) => status !== 'revoked') ?? all.at(-1)
+  if (current === undefined) return register(q, wanted)
+  const owner = current.metadata['service_account']
+  if (owner !== undefined && owner !== wanted.pod.serviceAccount) {
+    throw forbidden(
+      `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}; give one of them another name with the annotation chaperone.dev/agent`,
+    )
+  }
+  // A revoked agent stays what it is: its pods are told so, and nothing brings it back.
+  const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
+  const isKnown = workloadsOf(current).includes(workloadByPodName(wanted.pod.name))
+  if (isAtHome && owner !== undefined && isKnown) return current
+  if (!isAtHome && !isKnown) await assertNotServed(q, current, wanted)
+  return adopt(q, current, wanted)
+}
+
+/**
+ * An agent that runs is not taken from its Gateway by a pod of another workload: two of one name, started in the same
+ * moment, would take it from each other whenever one of them comes back. A workload that changes its Gateway takes its
+ * agent along while its old pods go.
+ */
+async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Wanted): Promise<void> {
+  const workloads = workloadsOf(agent)
+  if (agent.gatewayId === null || workloads.length === 0) return
+  if (!(await isAgentServed(q, agent.gatewayId, agent.name))) return
+  const present = await getGateway(q, agent.gatewayId)
+  throw forbidden(
+    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}; give one of them another name with the annotation chaperone.dev/agent, or the same Gateway`,
+  )
+}
+
+/** Those that have been this agent under its present Gateway. */
+function workloadsOf({ metadata }: AgentRow): readonly string[] {
+  const { workloads } = metadata
+  return Array.isArray(workloads) ? workloads.map(String) : []
+}
+
+async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promise<AgentRow> {
+  const agent = await insertAgent(q, {
+    ...{
+      id: newId('agent'),
+      orgId,
+      name,
+      runtime: 'kubernetes',
+      environment: 'production',
+      status: 'active',
+    },
+    capabilities: [],
+    metadata: placeInMetadata(pod, []),
+    ...{ apiKeyPrefix: null, apiKeySha256: null, gatewayId: gateway.id, source: 'kubernetes' },
+    managedBy: `ServiceAccount ${pod.namespace}/${pod.serviceAccount}`,
+  })
+  const details = {
+    name,
+    ...placeOf(pod),
+    gateway: gateway.name,
+    runtime: agent.runtime,
+    environment: agent.environment,
+  }
+  await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.registered', details })
+  await bumpVersion(q)
+  return agent
+}
+
+/** An agent that somebody made by hand, that was another Gateway's until now, or that a further workload is. */
+async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted): Promise<AgentRow> {
+  if (agent.status === 'revoked') return agent
+  const known = agent.gatewayId === gateway.id ? workloadsOf(agent) : []
+  const metadata = { ...agent.metadata, ...placeInMetadata(pod, known) }
+  const saved = await updateAgent(q, agent.id, { gatewayId: gateway.id, metadata })
+  const details = { name: agent.name, change: 'bound', ...placeOf(pod), gateway: gateway.name }
+  await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.updated', details })
+  await bumpVersion(q)
+  return saved ?? agent
+}
+
+function placeInMetadata({ namespace, serviceAccount, name }: ReviewedPod, known: readonly string[]) {
+  const workloads = [...new Set([...known, workloadByPodName(name)])].slice(-MAX_WORKLOADS)
+  return { namespace, service_account: serviceAccount, workloads }
+}
+
+function placeOf({ namespace, serviceAccount, name, uid }: ReviewedPod) {
+  return { namespace, service_account: serviceAccount, pod: name, pod_uid: uid }
+}
+
+function actorOf({ namespace, serviceAccount }: ReviewedPod) {
+  return systemActor(`serviceaccount:${namespace}/${serviceAccount}`)
+}
+
+function namespaceOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('/')))
+}
+
+function forbidden(detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail })
+}

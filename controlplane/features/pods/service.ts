@@ -1,0 +1,198 @@
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { KnownPod, PodIdentityReport, PodRef } from '../../../core/wire/operator.ts'
+import { sha256, syncKeyOf } from '../../crypto/tokens.ts'
+import { labelsOf } from '../../db/namespaces.ts'
+import type { Db } from '../../db/query.ts'
+import type { IdentifyPod, PodPrincipal, TokenPresenter } from '../../http/auth/gateway-auth.ts'
+import type { TokenState } from '../../http/route.ts'
+import { URGENT_MS, withinMs } from '../../urgent.ts'
+import type { PresentedToken, ReviewedTokens } from '../authentication/cluster/reviewed-tokens.ts'
+import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
+import { getGateways } from '../gateways/store.ts'
+import { tokenTimes } from '../tokens/times.ts'
+import { admitsAgents, bindPod, type PodBinding } from './binding.ts'
+import {
+  findPodIdentity,
+  listDeletedPods,
+  listPodIdentities,
+  type PodIdentityRow,
+  putPodIdentities,
+  setServiceAccount,
+} from './store.ts'
+import { createUnknownPods } from './unknown-pods.ts'
+
+/** Who a pod is, by its token and the operator's report; in the database, so that every replica and a restart agree. */
+export type PodIdentities = {
+  readonly identify: IdentifyPod
+  /**
+   * Tells why one of these pods may not act any more: it is deleted, or its Gateway is, or does not admit its namespace;
+   * null for the others. Cached identities of such pods are discarded.
+   */
+  ended(pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null>
+  /** See UnknownPods. */
+  refused(): readonly PodRef[]
+}
+
+/** What a session, or a cached identity, was bound to. */
+export type BoundPod = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
+
+/** The operator's side: what it reports, and what is known. */
+export type PodReports = {
+  put(pods: readonly PodIdentityReport[]): Promise<void>
+  list(): Promise<readonly KnownPod[]>
+}
+
+export type PodIdentitiesDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly tokens: ReviewedTokens
+  readonly log: Pick<Logger, 'warn'>
+}
+
+const MAX_CACHED = 20_000
+/** Each stream has a review of its own; the small calls beside it use a cached one. Deletion evicts at once. */
+const REVIEW_TTL_MS = 5 * 60_000
+const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
+/** Acknowledgements of kill switches, which are counted within 2 s. */
+const URGENT_CALL = { ...CALL, urgentMaxAgeMs: REVIEW_TTL_MS }
+/** The clocks of the cluster and of this machine may differ by so much. */
+const EXPIRY_MARGIN_MS = 60_000
+
+type Bound = BoundPod & { readonly untilMs: number; readonly binding: PodBinding }
+type Presented = PresentedToken & { readonly issuedAtS: number | null }
+
+export function createPodReports(db: Db): PodReports {
+  return {
+    // Deletion is final: of two reports of one UID in a batch it is the one that counts.
+    put: (pods) => putPodIdentities(db, [...lastOfEach(pods).values()]),
+    list: () => listPodIdentities(db),
+  }
+}
+
+export function createPodIdentities(
+  { db, orgId, tokens, log }: PodIdentitiesDeps,
+  nowMs: () => number = () => performance.now(),
+): PodIdentities {
+  const bound = new Map<string, Bound>()
+  const unknown = createUnknownPods({ db, log, nowMs })
+
+  async function bindingOf(
+    pod: ReviewedPod,
+    { hash, issuedAtS }: Presented,
+    { isFresh, isUrgent = false }: Pick<TokenPresenter, 'isFresh' | 'isUrgent'>,
+  ): Promise<PodBinding> {
+    const known = bound.get(hash)
+    if (!isFresh && known !== undefined && known.untilMs > nowMs()) return known.binding
+    const asked = readBinding(pod, { hash, issuedAtS }).catch((error: unknown) => {
+      // A database that does not answer leaves what acknowledgements of kill switches need.
+      if (isAnswer(error)) bound.delete(hash)
+      throw error
+    })
+    if (!isUrgent || known === undefined) return asked
+    return withinMs(asked, URGENT_MS).catch((error: unknown) => lastBinding(error, known))
+  }
+
+  async function readBinding(
+    pod: ReviewedPod,
+    { hash, issuedAtS }: Pick<Presented, 'hash' | 'issuedAtS'>,
+  ): Promise<PodBinding> {
+    const row = await findPodIdentity(db, pod.uid, issuedAtS)
+    if (row === undefined) throw await unknown.refusalOf(pod)
+    unknown.reported(pod.uid)
+    refuseForeign(pod, row)
+    const binding = await db.tx(async (q) => {
+      await setServiceAccount(q, pod.uid, pod.serviceAccount)
+      return bindPod(q, { orgId, pod, claims: row })
+    })
+    if (bound.size >= MAX_CACHED) bound.clear()
+    const { uid: podUid, namespace } = pod
+    const { gatewayId } = binding
+    bound.set(hash, { binding, podUid, namespace, gatewayId, untilMs: nowMs() + REVIEW_TTL_MS })
+    return binding
+  }
+
+  async function stateOf(presented: Presented, podUid: string): Promise<TokenState> {
+    const { subject: pod } = await tokens.of(presented, { maxAgeMs: 0 })
+    if (pod?.uid !== podUid) return isExpired(presented) ? 'stale' : 'invalid'
+    const row = await findPodIdentity(db, podUid, presented.issuedAtS)
+    if (row?.isDeleted === true) return 'invalid'
+    return row?.isTokenReplaced === true ? 'stale' : 'valid'
+  }
+
+  async function identify(
+    token: string,
+    { isFresh, isUrgent = false, address }: TokenPresenter,
+  ): Promise<PodPrincipal | undefined> {
+    const presented = { token, hash: sha256(token).toString('hex'), address, ...tokenTimes(token) }
+    const use = isUrgent ? URGENT_CALL : CALL
+    const { subject: pod, ageMs } = await tokens.of(presented, isFresh ? { maxAgeMs: 0 } : use)
+    if (pod === null) return undefined
+    const { agent, gatewayId, gatewayName } = await bindingOf(pod, presented, { isFresh, isUrgent })
+    return {
+      ...{ podUid: pod.uid, namespace: pod.namespace, agent, gatewayId, gatewayName },
+      ...{ syncKey: syncKeyOf(token), tokenId: presented.hash, reviewAgeMs: ageMs },
+      review: () => stateOf({ ...presented, address: null }, pod.uid),
+    }
+  }
+
+  return {
+    identify,
+    async ended(pods) {
+      const reasonOf = await readEnded(db, [...pods, ...bound.values()])
+      for (const [hash, cached] of bound) if (reasonOf(cached) !== null) bound.delete(hash)
+      return reasonOf
+    },
+    refused: unknown.refused,
+  }
+}
+
+/** While the database does not answer. */
+function lastBinding(error: unknown, { binding }: Bound): PodBinding {
+  if (isAnswer(error)) throw error
+  return binding
+}
+
+/** What the database says of the pod. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof ChaperoneError && error.code !== 'not_ready'
+}
+
+async function readEnded(db: Db, pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null> {
+  if (pods.length === 0) return () => null
+  const deleted = new Set(await listDeletedPods(db, [...new Set(pods.map(({ podUid }) => podUid))]))
+  const gateways = await getGateways(db, [...new Set(pods.map(({ gatewayId }) => gatewayId))])
+  const byId = new Map(gateways.map((gateway) => [gateway.id, gateway]))
+  const labels = await labelsOf(db, [...new Set(pods.map(({ namespace }) => namespace))])
+  return ({ podUid, gatewayId, namespace }) => {
+    if (deleted.has(podUid)) return 'its pod is deleted'
+    const gateway = byId.get(gatewayId)
+    if (gateway === undefined) return 'its Gateway is deleted'
+    const asking = { name: namespace, labels: labels.get(namespace) }
+    return admitsAgents(gateway, asking) ? null : 'its Gateway does not admit its namespace'
+  }
+}
+
+/** The cluster rejects it for its age, which says nothing about the pod. */
+function isExpired({ expiresAtMs }: Presented): boolean {
+  return expiresAtMs !== null && expiresAtMs - EXPIRY_MARGIN_MS <= Date.now()
+}
+
+function refuseForeign(pod: ReviewedPod, row: PodIdentityRow): void {
+  const who = `Pod ${pod.namespace}/${pod.name}`
+  if (row.namespace !== pod.namespace || row.name !== pod.name)
+    throw forbidden(`${who} has the UID that was reported for ${row.namespace}/${row.name}`)
+  if (row.isDeleted) throw forbidden(`${who} is deleted, and its token with it`)
+  if (row.isTokenReplaced)
+    throw forbidden(`${who} has a newer token; the sidecar reads it from the file that the kubelet renews`)
+}
+
+function lastOfEach(pods: readonly PodIdentityReport[]): ReadonlyMap<string, PodIdentityReport> {
+  const byUid = new Map<string, PodIdentityReport>()
+  for (const pod of pods) if (!byUid.get(pod.podUid)?.deleted) byUid.set(pod.podUid, pod)
+  return byUid
+}
+
+function forbidden(detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail })
+}

@@ -1,0 +1,123 @@
+import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator.ts'
+import { SYNC_CHANNEL } from '../kill-switch/store.ts'
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+
+/** Sent on SYNC_CHANNEL when pods were reported as deleted. */
+export const PODS_PAYLOAD = 'pods'
+
+/** Tokens live for an hour at most, and the API server rejects those of deleted pods. */
+const KEEP_DELETED = "interval '1 day'"
+/** A request with the previous token may be in flight while the first one with the new token arrives. */
+const ROTATION_GRACE = "interval '60 seconds'"
+
+export type PodIdentityRow = {
+  readonly podUid: string
+  readonly namespace: string
+  readonly name: string
+  readonly agent: string
+  readonly gateway: string
+  readonly isDeleted: boolean
+  /** The pod has presented a newer token than the one asked about. */
+  readonly isTokenReplaced: boolean
+}
+
+/** Stores first reports and deletions; everything else that is reported of a known UID changes nothing. */
+export async function putPodIdentities(q: Query, pods: readonly PodIdentityReport[]): Promise<void> {
+  await q.query(
+    `with reported as (
+       select * from jsonb_to_recordset($1::jsonb)
+         as r("podUid" text, namespace text, name text, agent text, gateway text, deleted boolean)
+     ), stale as (
+       delete from pod_identities where deleted_at < clock_timestamp() - ${KEEP_DELETED}
+         and pod_uid not in (select "podUid" from reported)
+     ), known as (
+       delete from unknown_pods where first_seen_at < clock_timestamp() - ${KEEP_DELETED}
+         or pod_uid in (select "podUid" from reported)
+     )
+     insert into pod_identities as p (pod_uid, namespace, name, agent, gateway, deleted_at)
+     select "podUid", namespace, name, agent, gateway, case when deleted then clock_timestamp() end
+     from reported order by "podUid"
+     on conflict (pod_uid) do update set deleted_at = excluded.deleted_at
+       where p.deleted_at is null and excluded.deleted_at is not null`,
+    [JSON.stringify(pods)],
+  )
+  if (pods.some(({ deleted }) => deleted))
+    await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PODS_PAYLOAD])
+}
+
+/** Every pod that is not deleted. */
+export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> {
+  const { rows } = await q.query<KnownPod>(
+    'select pod_uid as "podUid", namespace, name, agent, gateway from pod_identities where deleted_at is null',
+    [],
+  )
+  return rows
+}
+
+/** `issuedAtS`: epoch seconds at which the presented token was issued; null when it does not say. */
+export async function findPodIdentity(
+  q: Query,
+  podUid: string,
+  issuedAtS: number | null,
+): Promise<PodIdentityRow | undefined> {
+  const { rows } = await q.query<PodIdentityRow>(
+    `with newest as (
+       update pod_identities set token_issued_at = to_timestamp($2::float8), token_seen_at = clock_timestamp()
+       where pod_uid = $1 and $2::float8 is not null
+         and (token_issued_at is null or token_issued_at < to_timestamp($2::float8))
+     )
+     select pod_uid as "podUid", namespace, name, agent, gateway, deleted_at is not null as "isDeleted",
+       coalesce(token_issued_at > to_timestamp($2::float8) + ${ROTATION_GRACE}
+         and token_seen_at < clock_timestamp() - ${ROTATION_GRACE}, false) as "isTokenReplaced"
+     from pod_identities where pod_uid = $1`,
+    [podUid, issuedAtS],
+  )
+  return rows[0]
+}
+
+/** Those of these pods that are deleted. */
+export async function listDeletedPods(q: Query, podUids: readonly string[]): Promise<readonly string[]> {
+  if (podUids.length === 0) return []
+  const { rows } = await q.query<{ podUid: string }>(
+    'select pod_uid as "podUid" from pod_identities where pod_uid = any($1::text[]) and deleted_at is not null',
+    [podUids],
+  )
+  return rows.map(({ podUid }) => podUid)
+}
+
+/** Seconds since a pod that is not reported presented its first token, on any replica. */
+export async function noteUnknownPod(q: Query, podUid: string): Promise<number> {
+  const { rows } = await q.query<{ waitedS: number }>(
+    `insert into unknown_pods (pod_uid) values ($1) on conflict (pod_uid) do update set pod_uid = excluded.pod_uid
+     returning extract(epoch from clock_timestamp() - first_seen_at)::float8 as "waitedS"`,
+    [podUid],
+  )
+  return onlyRow(rows).waitedS
+}
+
+/** Whether the operator reported the pod as one with a sidecar, also when it is deleted by now. */
+export async function isGovernedPod(q: Query, podUid: string): Promise<boolean> {
+  const { rows } = await q.query('select 1 from pod_identities where pod_uid = $1', [podUid])
+  return rows.length > 0
+}
+
+/** Stores the ServiceAccount that the API server named for the token of a pod. */
+export async function setServiceAccount(q: Query, podUid: string, name: string): Promise<void> {
+  await q.query(
+    'update pod_identities set service_account = $2 where pod_uid = $1 and service_account is distinct from $2',
+    [podUid, name],
+  )
+}
+
+/** Whether a pod with a sidecar uses the ServiceAccount, or did until a day ago. */
+export async function isGovernedServiceAccount(
+  q: Query,
+  account: { readonly namespace: string; readonly name: string },
+): Promise<boolean> {
+  const { rows } = await q.query(
+    'select 1 from pod_identities where namespace = $1 and service_account = $2 limit 1',
+    [account.namespace, account.name],
+  )
+  return rows.length > 0
+}

@@ -1,0 +1,52 @@
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { PodRef } from '../../../core/wire/operator.ts'
+import { noteUnknownPod } from './store.ts'
+import type { Query } from '../../db/query.ts'
+import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
+
+/** Pods that present a valid token before the operator has reported them. */
+export type UnknownPods = {
+  /** `not_ready` for 30 s from the first token, on any replica; then `forbidden`. */
+  refusalOf(pod: ReviewedPod): Promise<ChaperoneError>
+  reported(podUid: string): void
+  /** Refused with `forbidden` within the last minute. */
+  refused(): readonly PodRef[]
+}
+
+export type UnknownPodsDeps = {
+  readonly db: Query
+  readonly log: Pick<Logger, 'warn'>
+  readonly nowMs: () => number
+}
+
+/** The operator's watch may be behind the start of a pod for so long. */
+const WAIT_S = 30
+const RETRY_AFTER_S = 5
+const REFUSED_TTL_MS = 60_000
+const MAX_REFUSED = 1_000
+
+export function createUnknownPods({ db, log, nowMs }: UnknownPodsDeps): UnknownPods {
+  const refused = new Map<string, PodRef & { readonly untilMs: number }>()
+  return {
+    async refusalOf({ uid: podUid, namespace, name }) {
+      const who = `Pod ${namespace}/${name}`
+      if ((await noteUnknownPod(db, podUid)) < WAIT_S) {
+        const detail = `${who} is not reported by the operator yet. Try again in a moment.`
+        return new ChaperoneError('not_ready', { detail, retryAfterS: RETRY_AFTER_S })
+      }
+      if (refused.size >= MAX_REFUSED) refused.clear()
+      if (!refused.has(podUid))
+        log.warn({ podUid, namespace, name }, 'pod refused: not reported by the operator')
+      refused.set(podUid, { podUid, namespace, name, untilMs: nowMs() + REFUSED_TTL_MS })
+      return new ChaperoneError('forbidden', {
+        detail: `${who} is not reported by the operator as injected: check that the operator runs, and create the pod again so that the injector adds the sidecar`,
+      })
+    },
+    reported: (podUid) => void refused.delete(podUid),
+    refused() {
+      for (const [podUid, { untilMs }] of refused) if (untilMs <= nowMs()) refused.delete(podUid)
+      return [...refused.values()].map(({ untilMs: _untilMs, ...pod }) => pod)
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { KnownAction } from '../../../core/action/spec.ts'
+import {
+  assertRepeatedFieldsAgree,
+  type ParsedPolicy,
+  parsePolicyYaml,
+  type RepeatedFields,
+} from '../../../core/decision/policies/policy-document.ts'
+import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
+import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/governance.ts'
+import { covers, type Namespaces } from '../../../core/wire/rights.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import { listGroupsIn } from '../users/store.ts'
+import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
+
+/** What is wrong with a text, and how its tests go, without storing anything. Never throws for a wrong text. */
+export type PolicyCheck = (
+  namespaces: Namespaces,
+  policyYaml: string,
+  record: RepeatedFields & { readonly namespace?: string | undefined },
+) => Promise<PolicyCheckReply>
+
+export function createPolicyCheck(deps: {
+  readonly read: ScopedReads
+  readonly knownAction: (type: string) => KnownAction | null
+  /** Of approver groups without accounts; none by default. */
+  readonly members?: GroupMembers
+}): PolicyCheck {
+  const { members = ACCOUNTS_ONLY } = deps
+  return async (namespaces, policyYaml, { namespace: given, ...record }) => {
+    const parsed = problemsOr(() => parsePolicyYaml(policyYaml))
+    if ('problems' in parsed) return { ok: false, ...parsed, tests: [], warnings: [] }
+    const reply = examine(parsed.value, record, deps.knownAction)
+    const { document } = parsed.value
+    const namespace = placeOf(namespaces, given)
+    await members.ask(async () => [{ namespace, spec: document }])
+    const accounts = await listGroupsIn(deps.read(namespaces))
+    const empty = emptyGroupWarnings(document, accounts, members.absence(namespace))
+    return { ...reply, warnings: [...reply.warnings, ...empty] }
+  }
+}
+
+/** Where its approver groups answer: the given namespace of the caller's, else their only one, else '' for all. */
+function placeOf(namespaces: Namespaces, given: string | undefined): string {
+  if (given !== undefined && covers(namespaces, given)) return given
+  const [only, second] = namespaces === 'all' ? [] : [...namespaces]
+  return only !== undefined && second === undefined ? only : ''
+}
+
+function examine(
+  parsed: ParsedPolicy,
+  record: RepeatedFields,
+  knownAction: (type: string) => KnownAction | null,
+): PolicyCheckReply {
+  const agreed = problemsOr(() => assertRepeatedFieldsAgree(parsed.repeated, record))
+  const problems = 'problems' in agreed ? agreed.problems : []
+  const warnings = [...parsed.warnings]
+  const run = problemsOr(() => runPolicyTests(parsed.document, knownAction))
+  if ('problems' in run) return { ok: false, problems: [...problems, ...run.problems], tests: [], warnings }
+  const tests = run.value.map(({ name, passed, expected, got }) =>
+    passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
+  )
+  const ok = problems.length === 0 && tests.every(({ passed }) => passed)
+  return { ok, problems, tests, warnings }
+}
+
+function problemsOr<T>(work: () => T): { readonly value: T } | { readonly problems: PolicyProblem[] } {
+  try {
+    return { value: work() }
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'validation')
+      return { problems: problemsOf(error.message) }
+    throw error
+  }
+}
+
+/** The core joins `line 7: rules.0.decision: Invalid option` by semicolons, which messages may have of their own. */
+function problemsOf(message: string): PolicyProblem[] {
+  return message.split(/; (?=line \d+: )/).map((part) => {
+    const match = /^line (\d+): (.*)$/s.exec(part)
+    return match === null
+      ? { line: null, message: part }
+      : { line: Number(match[1]), message: match[2] ?? '' }
+  })
+}

@@ -1,0 +1,48 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
+import type { PolicyReplay, ReplayDraft } from './replay.ts'
+
+/** How many of the newest records. */
+const LIMIT = 200
+
+/**
+ * Runs an edit of policies. Where objects are edited in YAML, the refusal says also what the edit would change in recent
+ * requests, to callers who may see requests.
+ *
+ * @param namespaces Where the caller may; rejects with `forbidden` for a caller who may nowhere.
+ */
+export async function orReplayed<T>(
+  { policyReplay }: { readonly policyReplay: PolicyReplay },
+  namespaces: () => Promise<Namespaces>,
+  edit: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await edit()
+  } catch (error) {
+    if (error instanceof EditedInYaml) throw await withReplay(error, policyReplay, namespaces)
+    throw error
+  }
+}
+
+async function withReplay(
+  error: EditedInYaml,
+  policyReplay: PolicyReplay,
+  namespaces: () => Promise<Namespaces>,
+): Promise<EditedInYaml> {
+  const { policies = [] } = error.refused
+  const visible = policies.length === 0 ? null : await namespaces().catch(noneIfForbidden)
+  if (visible === null) return error
+  const replay = await policyReplay(visible, { drafts: policies.map(draftOf), limit: LIMIT })
+  return new EditedInYaml({ ...error.refused, replay })
+}
+
+function draftOf({ id, isStored, ...draft }: EditedPolicy): ReplayDraft {
+  const { policyYaml, enabled, priority, mode, gatewayIds } = draft
+  return { policyYaml, enabled, priority, mode, gatewayIds, policyId: isStored ? id : undefined }
+}
+
+function noneIfForbidden(error: unknown): null {
+  if (error instanceof ChaperoneError && error.code === 'forbidden') return null
+  throw error
+}

@@ -1,0 +1,53 @@
+import type { ResourceKind } from '../../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { ReplayReply } from '../../../core/wire/governance.ts'
+import type { PolicyTestResult } from './store.ts'
+
+/** A policy as a refused edit would have left it; one that it would have removed decides nothing. */
+export type EditedPolicy = {
+  readonly id: string
+  /** False for a policy that the edit would have made. */
+  readonly isStored: boolean
+  readonly isRemoved: boolean
+  readonly name: string
+  readonly policyYaml: string
+  readonly enabled: boolean
+  readonly priority: number
+  readonly mode: 'enforce' | 'monitor'
+  /** Empty = all. */
+  readonly gatewayIds: readonly string[]
+  readonly tests: readonly PolicyTestResult[]
+}
+
+type Refused = {
+  /** What to do, as sentences. */
+  readonly remedy: string
+  /** YAML documents; empty when nothing is to be added or changed. */
+  readonly manifest?: string
+  readonly removed?: ReadonlyArray<{
+    readonly kind: ResourceKind
+    readonly namespace: string
+    readonly name: string
+  }>
+  readonly policies?: readonly EditedPolicy[]
+  /** What the edit would change in recent requests. */
+  readonly replay?: ReplayReply
+}
+
+/** The `conflict` that answers an edit where objects are edited in YAML. */
+export class EditedInYaml extends ChaperoneError {
+  readonly refused: Refused
+
+  constructor(refused: Refused) {
+    const { remedy, manifest = '', removed = [], policies = [], replay } = refused
+    const tests = policies.flatMap((each) =>
+      each.isRemoved ? [] : [{ policy: each.name, tests: each.tests }],
+    )
+    super('conflict', {
+      error: 'Edited in YAML',
+      detail: `Gateways, Connectors, Permissions and Policies are edited in YAML here (DASHBOARD_EDITING), so nothing was changed. ${remedy}`,
+      extra: { editing: 'yaml', manifest, removed, tests, ...(replay === undefined ? {} : { replay }) },
+    })
+    this.refused = refused
+  }
+}

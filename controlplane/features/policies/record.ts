@@ -1,0 +1,122 @@
+import { isDeepStrictEqual } from 'node:util'
+import { stringify } from 'yaml'
+import * as z from 'zod'
+import type { KnownAction } from '../../../core/action/spec.ts'
+import { type PolicyDocument, PolicySpec } from '../../../core/crd/schemas.ts'
+import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
+import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { newId } from '../../crypto/ids.ts'
+import type { PolicyChanges, PolicyRow, PolicyTestResult } from './store.ts'
+import type { ApplyContext, ManifestObject } from '../manifests/apply-context.ts'
+
+/** What the row of a policy's manifest should be. */
+export type Wanted = {
+  readonly object: ManifestObject<'Policy'>
+  readonly yaml: string
+  readonly tests: readonly PolicyTestResult[]
+  readonly gatewayIds: readonly string[]
+  readonly lostGatewayIds: readonly string[]
+}
+
+const TEXT = { aliasDuplicateObjects: false, lineWidth: 0 } as const
+
+/** The document alone: what else a Policy says is in the row's own fields. */
+export function policyText({ spec }: ManifestObject<'Policy'>): string {
+  const { description, scope, rules, tests } = spec
+  const document = { ...(description === undefined ? {} : { description }), scope, rules, tests }
+  return stringify(document, TEXT)
+}
+
+/** Of a manifest that is no Policy by its schema: all of its spec. */
+export function illegibleText(spec: unknown): string {
+  return stringify(spec ?? {}, TEXT)
+}
+
+export type CheckedPolicy =
+  | { readonly reasons: readonly string[] }
+  | {
+      readonly document: PolicyDocument
+      readonly tests: readonly PolicyTestResult[]
+      readonly warnings: readonly string[]
+    }
+
+export function checkPolicyText(
+  yaml: string,
+  knownAction: (type: string) => KnownAction | null,
+): CheckedPolicy {
+  try {
+    const { document, warnings } = parsePolicyYaml(yaml)
+    const tests = runPolicyTests(document, knownAction).map(({ name, passed, expected, got }) =>
+      passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
+    )
+    return { document, tests, warnings }
+  } catch (error) {
+    if (!(error instanceof ChaperoneError)) throw error
+    // Lines of the text made above mean nothing to whoever wrote the manifest; the paths do.
+    return {
+      reasons: (error.options.problems ?? [error.message]).map((message) =>
+        message.replace(/^line \d+: /, 'spec.'),
+      ),
+    }
+  }
+}
+
+export function failureText({ name, failure }: PolicyTestResult): string {
+  return `the test "${name}" fails: ${failure}`
+}
+
+export function newRow({ orgId }: ApplyContext, wanted: Wanted) {
+  const version = 1
+  const id = newId('policy')
+  const { object, yaml } = wanted
+  return {
+    id,
+    orgId,
+    name: object.fullName,
+    ...recordOf(wanted),
+    policyYaml: yaml,
+    activeYaml: yaml,
+    version,
+    activeVersion: version,
+    invalid: null,
+  }
+}
+
+export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) {
+  const { spec, source, managedBy } = object
+  return { ...legibleRecord(spec), gatewayIds, lostGatewayIds, tests, source, managedBy, origin: null }
+}
+
+/** The record beside the text. Of a refused manifest, too: what cannot be read there has its default, which enforces. */
+export function legibleRecord(spec: unknown) {
+  const { enabled, priority, tags, mode, description } = LEGIBLE_RECORD.parse(spec)
+  return { description: description ?? '', enabled, priority, tags, mode }
+}
+
+const { enabled, priority, tags, mode, description } = PolicySpec.shape
+const LEGIBLE_RECORD = z
+  .looseObject({
+    enabled: enabled.catch(true),
+    priority: priority.catch(100),
+    tags: tags.catch([]),
+    mode: mode.catch('enforce'),
+    description: description.catch(undefined),
+  })
+  .catch({ enabled: true, priority: 100, tags: [], mode: 'enforce', description: undefined })
+
+/** Only what differs; the version rises when the text does. */
+export function changesOf(row: PolicyRow, wanted: Wanted): PolicyChanges {
+  const changes = differing(row, { ...recordOf(wanted), invalid: null })
+  const { yaml } = wanted
+  if (row.policyYaml !== yaml) {
+    const version = row.version + 1
+    return { ...changes, policyYaml: yaml, activeYaml: yaml, version, activeVersion: version }
+  }
+  return row.activeYaml === yaml ? changes : { ...changes, activeYaml: yaml, activeVersion: row.version }
+}
+
+export function differing(row: PolicyRow, wanted: PolicyChanges): PolicyChanges {
+  const entries = Object.entries(wanted) as [keyof PolicyChanges, unknown][]
+  return Object.fromEntries(entries.filter(([name, value]) => !isDeepStrictEqual(row[name], value)))
+}

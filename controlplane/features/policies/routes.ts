@@ -1,0 +1,140 @@
+import * as z from 'zod'
+import type { FloorRules } from '../../../core/crd/floors.ts'
+import { PolicySpec } from '../../../core/crd/schemas.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { actorOf } from '../../events.ts'
+import { visibleRecords } from '../../http/auth/rights.ts'
+import { type Route, route } from '../../http/route.ts'
+import { orReplayed } from './edit-replay.ts'
+import type { Origins } from '../manifests/object-origins.ts'
+import type { Policies, SavedPolicy } from './service.ts'
+import type { PolicyReplay } from './replay.ts'
+import type { PolicyRow } from './store.ts'
+import { notReplaced } from '../../sync/sections/built-in-policies.ts'
+import { Id, Ok, PolicyName, PolicyText } from '../../http/fields.ts'
+import { createTextProblems, PolicyDetails, policyDetails } from './view.ts'
+
+export type PolicyRoutesDeps = {
+  readonly policies: Policies
+  readonly policyReplay: PolicyReplay
+  readonly floorRules: FloorRules
+  readonly origins: (namespaces: Namespaces) => Promise<Origins>
+}
+
+const Fields = {
+  name: PolicyName,
+  description: z.string().max(2_000),
+  policyYaml: PolicyText,
+  enabled: z.boolean(),
+  priority: PolicySpec.shape.priority.unwrap(),
+  tags: PolicySpec.shape.tags.unwrap(),
+  mode: PolicySpec.shape.mode.unwrap(),
+}
+const { name, policyYaml, ...Others } = Fields
+const CreateBody = z.strictObject({ name, policyYaml, ...z.strictObject(Others).partial().shape })
+const PatchBody = z
+  .strictObject({
+    policy_id: Id,
+    expected_version: z.int().min(1).optional(),
+    ...z.strictObject(Fields).partial().shape,
+  })
+  .refine(({ policy_id: _id, expected_version: _version, ...fields }) => Object.keys(fields).length > 0, {
+    path: ['policyYaml'],
+    message: 'name a field to change',
+  })
+
+const Saved = Ok.extend({
+  policy_id: z.string(),
+  version: z.number(),
+  /** False: the text is stored, its tests fail, and what was in force before still is. */
+  active: z.boolean(),
+  tests: PolicyDetails.shape.tests,
+  warnings: z.array(z.string()),
+})
+
+export function createPolicyRoutes(deps: PolicyRoutesDeps): readonly Route[] {
+  return [list(deps), create(deps), patch(deps), remove(deps)]
+}
+
+const REPLACED = 'The manifest of the same name replaces this built-in policy, which decides nothing.'
+
+function list({ policies, floorRules, origins: readOrigins }: PolicyRoutesDeps): Route {
+  const problemsOf = createTextProblems()
+  return route({
+    method: 'GET',
+    path: '/api/dashboard/policies',
+    auth: 'policies/get',
+    isNamespaced: true,
+    summary: 'All policies with their texts and how their tests went',
+    response: z.object({ policies: z.array(PolicyDetails) }),
+    handler: async ({ namespaces }) => {
+      const [rows, origins] = await Promise.all([policies.list(namespaces), readOrigins(namespaces)])
+      const standing = new Set(notReplaced(rows, floorRules.platformNamespaces))
+      const problems = (row: PolicyRow) => (standing.has(row) ? problemsOf(row) : [REPLACED])
+      const details = (row: PolicyRow) => policyDetails(row, origins.of('Policy', row), problems(row))
+      return { policies: rows.map(details) }
+    },
+  })
+}
+
+function create(deps: PolicyRoutesDeps): Route {
+  const { policies } = deps
+  return route({
+    method: 'POST',
+    path: '/api/dashboard/policies',
+    auth: 'policies/update',
+    summary: 'Creates a policy and runs its tests',
+    body: CreateBody,
+    response: Saved,
+    handler: async ({ body, ...caller }) => {
+      const create = () => policies.create(actorOf(caller.principal), body)
+      return savedView(await orReplayed(deps, visibleRecords(caller), create))
+    },
+  })
+}
+
+function patch(deps: PolicyRoutesDeps): Route {
+  const { policies } = deps
+  return route({
+    method: 'PATCH',
+    path: '/api/dashboard/policies',
+    auth: 'policies/update',
+    summary: 'Changes a policy; 409 when expected_version is not its version any more',
+    body: PatchBody,
+    response: Saved,
+    handler: async ({ body, ...caller }) => {
+      const { policy_id: id, expected_version: expected, ...fields } = body
+      const update = () => policies.update(actorOf(caller.principal), id, fields, expected)
+      return savedView(await orReplayed(deps, visibleRecords(caller), update))
+    },
+  })
+}
+
+function remove(deps: PolicyRoutesDeps): Route {
+  const { policies } = deps
+  return route({
+    method: 'DELETE',
+    path: '/api/dashboard/policies',
+    auth: 'policies/update',
+    summary: 'Removes a policy',
+    query: z.strictObject({ policy_id: Id }),
+    response: Ok,
+    handler: async ({ query, ...caller }) => {
+      const remove = () => policies.remove(actorOf(caller.principal), query.policy_id)
+      await orReplayed(deps, visibleRecords(caller), remove)
+      return { ok: true }
+    },
+  })
+}
+
+function savedView({ row, warnings }: SavedPolicy): z.infer<typeof Saved> {
+  const active = row.activeVersion === row.version
+  return {
+    ok: true,
+    policy_id: row.id,
+    version: row.version,
+    active,
+    tests: [...row.tests],
+    warnings: [...warnings],
+  }
+}

@@ -1,0 +1,270 @@
+import type { KnownAction } from '../../../core/action/spec.ts'
+import { DEFAULT_POLICIES } from '../../../core/decision/policies/default-policies.ts'
+import {
+  assertRepeatedFieldsAgree,
+  type ParsedPolicy,
+  parsePolicyYaml,
+} from '../../../core/decision/policies/policy-document.ts'
+import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
+import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { newId } from '../../crypto/ids.ts'
+import { originOf, recordEvent } from '../../events.ts'
+import { validationError } from '../../http/input.ts'
+import { type Actor, systemActor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import {
+  countPolicies,
+  deletePolicy,
+  insertPolicy,
+  listPoliciesIn,
+  lockPolicy,
+  type PolicyChanges,
+  type PolicyRow,
+  type PolicyTestResult,
+  updatePolicy,
+} from './store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
+import { listGroups } from '../users/store.ts'
+import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
+import { refuseManaged } from '../manifests/managed.ts'
+
+export type PoliciesDeps = {
+  readonly db: Db
+  readonly orgId: string
+  /** What the catalogue knows of an action's name, for tests on risk and effect. */
+  readonly knownAction: (type: string) => KnownAction | null
+  /** Of approver groups without accounts; none by default. */
+  readonly members?: GroupMembers
+}
+
+/** The record beside the text. */
+export type PolicyFields = {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly policyYaml?: string | undefined
+  readonly enabled?: boolean | undefined
+  readonly priority?: number | undefined
+  readonly tags?: readonly string[] | undefined
+  readonly mode?: 'enforce' | 'monitor' | undefined
+}
+
+export type NewPolicy = PolicyFields & { readonly name: string; readonly policyYaml: string }
+type StoredPolicy = { readonly row: PolicyRow; readonly parsed: ParsedPolicy }
+export type SavedPolicy = { readonly row: PolicyRow; readonly warnings: readonly string[] }
+
+export type Policies = {
+  list(namespaces: Namespaces): Promise<readonly PolicyRow[]>
+  /** A text whose tests fail is stored and not put in force: `row.activeVersion` is then not `row.version`. */
+  create(by: Actor, input: NewPolicy): Promise<SavedPolicy>
+  update(by: Actor, id: string, fields: PolicyFields, expectedVersion?: number): Promise<SavedPolicy>
+  remove(by: Actor, id: string): Promise<void>
+}
+
+export function createPolicies(deps: PoliciesDeps): Policies {
+  const { db, orgId, members = ACCOUNTS_ONLY } = deps
+  const warned = async ({ row, parsed: { document, warnings } }: StoredPolicy): Promise<SavedPolicy> => {
+    await members.ask(async () => [{ namespace: '', spec: document }])
+    const empty = emptyGroupWarnings(document, await listGroups(db), members.absence(''))
+    return { row, warnings: [...warnings, ...empty] }
+  }
+  return {
+    list: (namespaces) => listPoliciesIn(createScopedQuery(db, namespaces)),
+    create: async (by, input) => warned(await db.tx((q) => createPolicy(q, deps, by, input))),
+    update: async (by, id, fields, expectedVersion) => {
+      const stored = await db.tx(async (q) => {
+        const row = await existing(q, id)
+        refuseManaged(q, row)
+        if (expectedVersion !== undefined && expectedVersion !== row.version)
+          throw outdated(row, expectedVersion)
+        return update(q, deps, by, { row, fields })
+      })
+      return warned(stored)
+    },
+    remove: (by, id) =>
+      db.tx(async (q) => {
+        const row = await existing(q, id)
+        refuseManaged(q, row)
+        await deletePolicy(q, id)
+        await recordEvent(q, {
+          orgId,
+          actor: by,
+          type: 'policy.deleted',
+          details: { policy_id: id, name: row.name },
+        })
+        await bumpVersion(q)
+      }),
+  }
+}
+
+/** The policies that a new organisation begins with; ordinary rows from then on. */
+export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promise<void> {
+  const by: Actor = { ...systemActor('installation'), origin: 'built_in' }
+  for (const { name, description, priority, tags, policyYaml } of DEFAULT_POLICIES) {
+    await createPolicy(q, deps, by, { name, description, priority, tags, policyYaml })
+  }
+}
+
+/** Creates one in somebody else's transaction. With `disableFailing` a text whose tests fail arrives disabled. */
+export async function createPolicy(
+  q: Query,
+  deps: Pick<PoliciesDeps, 'orgId' | 'knownAction'>,
+  by: Actor,
+  {
+    gatewayIds = [],
+    disableFailing = false,
+    ...input
+  }: NewPolicy & {
+    readonly disableFailing?: boolean
+    readonly gatewayIds?: readonly string[]
+  },
+): Promise<StoredPolicy> {
+  if ((await countPolicies(q)) >= LIMITS.maxPolicies) {
+    throw new ChaperoneError('conflict', {
+      detail: `There are ${LIMITS.maxPolicies} policies already: remove one first`,
+    })
+  }
+  const checked = check(deps, input.policyYaml)
+  assertAgree(checked.parsed, input)
+  const { repeated, document } = checked.parsed
+  const row = await insertPolicy(q, {
+    id: newId('policy'),
+    orgId: deps.orgId,
+    name: input.name,
+    description: input.description ?? document.description ?? '',
+    enabled: (input.enabled ?? repeated.enabled ?? true) && (checked.passed || !disableFailing),
+    priority: input.priority ?? repeated.priority ?? 100,
+    tags: input.tags ?? repeated.tags ?? [],
+    mode: input.mode ?? repeated.mode ?? 'enforce',
+    gatewayIds,
+    lostGatewayIds: [],
+    policyYaml: input.policyYaml,
+    activeYaml: checked.passed ? input.policyYaml : null,
+    version: 1,
+    activeVersion: checked.passed ? 1 : null,
+    tests: checked.tests,
+    invalid: null,
+    source: 'api',
+    managedBy: null,
+    origin: originOf(by),
+  })
+  await note(q, by, 'policy.created', row)
+  await bumpVersion(q)
+  return { row, parsed: checked.parsed }
+}
+
+/** In somebody else's transaction. */
+export async function disablePolicy(q: Query, by: Actor, row: PolicyRow): Promise<void> {
+  const saved = (await updatePolicy(q, row.id, { enabled: false, origin: originOf(by) })) ?? row
+  await note(q, by, 'policy.disabled', saved)
+  await bumpVersion(q)
+}
+
+async function update(
+  q: Query,
+  deps: PoliciesDeps,
+  by: Actor,
+  { row, fields }: { readonly row: PolicyRow; readonly fields: PolicyFields },
+): Promise<StoredPolicy> {
+  const text = fields.policyYaml ?? row.policyYaml
+  const checked = check(deps, text)
+  assertAgree(checked.parsed, { ...row, ...stated(fields) })
+  const changes = { ...stated(fields), ...(text === row.policyYaml ? {} : newText(row, text, checked)) }
+  const saved = (await updatePolicy(q, row.id, { ...changes, origin: originOf(by) })) ?? row
+  const { enabled, ...others } = changes
+  if (Object.keys(others).length > 0) await note(q, by, 'policy.updated', saved, Object.keys(others))
+  if (enabled !== undefined && enabled !== row.enabled) {
+    await note(q, by, enabled ? 'policy.enabled' : 'policy.disabled', saved)
+  }
+  await bumpVersion(q)
+  return { row: saved, parsed: checked.parsed }
+}
+
+type Checked = {
+  readonly parsed: ParsedPolicy
+  readonly tests: readonly PolicyTestResult[]
+  readonly passed: boolean
+}
+
+function check(deps: Pick<PoliciesDeps, 'knownAction'>, policyYaml: string): Checked {
+  try {
+    const parsed = parsePolicyYaml(policyYaml)
+    const tests = runPolicyTests(parsed.document, deps.knownAction).map(({ name, passed, expected, got }) =>
+      passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
+    )
+    return { parsed, tests, passed: tests.every((test) => test.passed) }
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)
+    throw error
+  }
+}
+
+function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
+  const { name, enabled, priority, tags, mode } = record
+  try {
+    assertRepeatedFieldsAgree(parsed.repeated, {
+      name,
+      enabled,
+      priority,
+      mode,
+      ...(tags === undefined ? {} : { tags: [...tags] }),
+    } as ParsedPolicy['repeated'])
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)
+    throw error
+  }
+}
+
+/** The messages speak of places in the text: say which field the text is in. */
+function namingField(error: ChaperoneError): ChaperoneError {
+  return validationError(
+    (error.options.problems ?? [error.message]).map((message) => `policyYaml: ${message}`),
+  )
+}
+
+function newText(row: PolicyRow, text: string, { tests, passed }: Checked): PolicyChanges {
+  const version = row.version + 1
+  const active = passed ? { activeYaml: text, activeVersion: version } : {}
+  return { policyYaml: text, version, tests, ...active }
+}
+
+function stated(fields: PolicyFields): PolicyChanges {
+  const { policyYaml: _text, ...record } = fields
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
+}
+
+async function existing(q: Query, id: string): Promise<PolicyRow> {
+  const row = await lockPolicy(q, id)
+  if (row !== undefined) return row
+  throw new ChaperoneError('not_found', {
+    detail: `There is no policy ${id}: see GET /api/dashboard/policies`,
+  })
+}
+
+function outdated(row: PolicyRow, expected: number): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: `The policy is at version ${row.version}, not ${expected}: somebody changed it meanwhile, read it again`,
+    extra: { version: row.version },
+  })
+}
+
+async function note(
+  q: Query,
+  by: Actor,
+  type: `policy.${'created' | 'updated' | 'enabled' | 'disabled'}`,
+  row: PolicyRow,
+  fields?: readonly string[],
+): Promise<void> {
+  const { id, name, version, activeVersion } = row
+  const details = {
+    policy_id: id,
+    name,
+    version,
+    active_version: activeVersion,
+    ...(fields ? { fields } : {}),
+  }
+  await recordEvent(q, { orgId: row.orgId, actor: by, type, details })
+}

@@ -1,0 +1,18 @@
+import { DEFAULT_POLICIES } from '../../../core/decision/policies/default-policies.ts'
+import { listAgents } from '../agents/store.ts'
+import { listPolicies, type PolicyRow } from './store.ts'
+import type { Query } from '../../db/query.ts'
+import { isDemoAgent } from '../overview/demo-agent.ts'
+
+/** The default policies while they are all there is, as they were made, and there is no agent yet; else none. */
+export async function untouchedDefaults(q: Query): Promise<readonly PolicyRow[]> {
+  const policies = await listPolicies(q)
+  if (!policies.every(isUntouched)) return []
+  return (await listAgents(q)).every(isDemoAgent) ? policies : []
+}
+
+function isUntouched({ name, policyYaml, priority, enabled, mode, version }: PolicyRow): boolean {
+  const made = DEFAULT_POLICIES.find((policy) => policy.name === name)
+  const isSame = made?.policyYaml === policyYaml && made.priority === priority
+  return isSame && enabled && mode === 'enforce' && version === 1
+}

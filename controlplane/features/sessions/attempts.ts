@@ -1,0 +1,171 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { parseAddress } from '../../../core/request/address.ts'
+import { sha256 } from '../../crypto/tokens.ts'
+import {
+  type AttemptKey,
+  countAttempt,
+  forgetAccount,
+  forgetAttempts,
+  uncountAttempts,
+} from './failure-store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { isKnownAddress, rememberAddress } from './address-store.ts'
+
+/** Free attempts of one account from one address, or from a device or address where the account signed in before. */
+const FREE = 5
+/** Free attempts of one address over all accounts, and of one account from all addresses where it never signed in. */
+const FREE_IN_ALL = 100
+
+/** Whose password a client claims to know, and from where. */
+export type Attempt = {
+  readonly email: string
+  readonly address: string
+  /** The id of the device, where its cookie proves that the account signed in there before. */
+  readonly device: string | null
+}
+
+type Counted = { readonly keys: readonly AttemptKey[] }
+
+/**
+ * Counts an attempt before the password is verified. A device that proves an earlier sign-in has a count of its own, and
+ * so has an address that the account signed in from: attempts of strangers never lock them out. Throws `rate_limited`
+ * with the seconds to wait.
+ */
+export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
+  const counts = [...deviceKeys(attempt), await addressKeys(db, attempt)]
+  const waits: number[] = []
+  for (const keys of counts) {
+    const waitS = await countAll(db, keys)
+    if (waitS === 0) return { keys }
+    waits.push(waitS)
+  }
+  throw tooMany(Math.min(...waits), ', or sign in on a device where this account signed in before')
+}
+
+/** Whose turn a sign-in is while many passwords are verified: a known device has one of its own. */
+export function turnOf({ device, address }: Pick<Attempt, 'device' | 'address'>): string {
+  return device === null ? `network ${networkOf(address)}` : `device ${device}`
+}
+
+/**
+ * Counts a registration before the password is hashed; `succeeded` takes it back. Throws `rate_limited` with the seconds to
+ * wait.
+ */
+export async function countRegistration(
+  db: Db,
+  address: string,
+): Promise<{ succeeded(q: Query): Promise<void> }> {
+  const key = {
+    hash: sha256(`registration\n${networkOf(address)}`),
+    free: FREE_IN_ALL,
+    account: null,
+  }
+  const waitS = await countAttempt(db, key)
+  if (waitS > 0) throw tooMany(waitS)
+  return { succeeded: (q) => uncountAttempts(q, [key.hash]) }
+}
+
+/** Counts an attempt at the password of a user who is signed in. Throws `rate_limited` with the seconds to wait. */
+export async function countPasswordCheck(db: Db, userId: string): Promise<void> {
+  const waitS = await countAttempt(db, passwordKey(userId))
+  if (waitS > 0) throw tooMany(waitS)
+}
+
+export async function forgetPasswordChecks(q: Query, userId: string): Promise<void> {
+  await forgetAttempts(q, [passwordKey(userId).hash])
+}
+
+/**
+ * After a reset of the password on the machine: removes the counts of the account, and those over all accounts from this
+ * machine, where the user signs in next.
+ */
+export async function forgetAccountAttempts(
+  q: Query,
+  user: { readonly id: string; readonly email: string },
+): Promise<void> {
+  await forgetAccount(q, accountOf(user.email))
+  const machine = ['127.0.0.1', '::1'].map((address) => addressKey(address))
+  await forgetAttempts(
+    q,
+    [...machine, passwordKey(user.id)].map(({ hash }) => hash),
+  )
+}
+
+/** The password was right: the failures of this client were slips, and its address is known from now on. */
+export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted): Promise<void> {
+  const isShared = ({ free }: AttemptKey) => free === FREE_IN_ALL
+  await forgetAttempts(
+    q,
+    [...keys.filter((key) => !isShared(key)), pairKey(attempt)].map(({ hash }) => hash),
+  )
+  // Failures of strangers stay counted.
+  await uncountAttempts(
+    q,
+    keys.filter(isShared).map(({ hash }) => hash),
+  )
+  await rememberAddress(q, pairKey(attempt).hash)
+}
+
+/** Counts by every key, or by none: an attempt that has to wait uses up nothing. */
+async function countAll(db: Db, keys: readonly AttemptKey[]): Promise<number> {
+  for (const [index, key] of keys.entries()) {
+    const waitS = await countAttempt(db, key)
+    if (waitS === 0) continue
+    await uncountAttempts(
+      db,
+      keys.slice(0, index).map(({ hash }) => hash),
+    )
+    return waitS
+  }
+  return 0
+}
+
+function deviceKeys({ device, email }: Attempt): ReadonlyArray<readonly AttemptKey[]> {
+  return device === null
+    ? []
+    : [[{ hash: sha256(`device\n${device}`), free: FREE, account: accountOf(email) }]]
+}
+
+/** The address first: it makes no row for each account that it names. */
+async function addressKeys(db: Db, attempt: Attempt): Promise<readonly AttemptKey[]> {
+  const pair = pairKey(attempt)
+  if (await isKnownAddress(db, pair.hash)) return [pair]
+  const account = accountOf(attempt.email)
+  return [addressKey(attempt.address), pair, { hash: account, free: FREE_IN_ALL, account }]
+}
+
+function pairKey({ email, address }: Attempt): AttemptKey {
+  const hash = sha256(`${email.toLowerCase()}\n${networkOf(address)}`)
+  return { hash, free: FREE, account: accountOf(email) }
+}
+
+function addressKey(address: string): AttemptKey {
+  return { hash: sha256(`address\n${networkOf(address)}`), free: FREE_IN_ALL, account: null }
+}
+
+function accountOf(email: string): Buffer {
+  return sha256(email.toLowerCase())
+}
+
+function passwordKey(userId: string): AttemptKey {
+  return { hash: sha256(`password\n${userId}`), free: FREE, account: null }
+}
+
+const MAPPED_PREFIX = '00000000000000000000ffff'
+
+/** What a client is counted by: its IPv4 address, or the /64 network of its IPv6 address, of which it has all addresses. */
+export function networkOf(address: string): string {
+  const bytes = parseAddress(address.split('%')[0] ?? address)
+  if (bytes === null) return address
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  if (bytes.length === 4) return hex
+  return hex.startsWith(MAPPED_PREFIX) ? hex.slice(MAPPED_PREFIX.length) : `${hex.slice(0, 16)}/64`
+}
+
+function tooMany(waitS: number, otherwise = ''): ChaperoneError {
+  return new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    detail: `Too many failed attempts: try again in ${waitS} s${otherwise}`,
+    retryAfterS: waitS,
+  })
+}

@@ -1,0 +1,33 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { CHALLENGE_PATHS, ProofNonce } from '../../../core/wire/installation-proof.ts'
+import type { InstallationProof } from '../../crypto/installation-proof.ts'
+import { type Route, route } from '../../http/route.ts'
+
+/** Extension: the server proves itself to the command line before it gets a token or a password. */
+export function createChallengeRoutes({
+  installationProof,
+}: {
+  readonly installationProof: InstallationProof | null
+}): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: CHALLENGE_PATHS.control_plane,
+      auth: 'none',
+      summary:
+        'Proves to the command line that this is the server of its data folder: an HMAC over the nonce, the folder and the address that the challenge came to, with the key in the home of the user; 404 without such a key',
+      query: z.strictObject({ nonce: ProofNonce }),
+      response: z.object({ proof: z.string() }),
+      statuses: [404],
+      handler: async ({ query, raw }) => {
+        if (installationProof === null) {
+          throw new ChaperoneError('not_found', {
+            detail: 'This server has no key of an installation (INSTALLATION_KEY_FILE)',
+          })
+        }
+        return { proof: installationProof(query.nonce, raw.request.raw.socket) }
+      },
+    }),
+  ]
+}

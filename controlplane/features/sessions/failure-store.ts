@@ -1,0 +1,53 @@
+import type { Query } from '../../db/query.ts'
+
+/** Failures are forgotten after this long without another one. */
+const FORGET = "interval '1 hour'"
+const LONGEST_WAIT_S = 900
+
+/** One thing that attempts are counted by, and how many are free. */
+export type AttemptKey = {
+  readonly hash: Buffer
+  readonly free: number
+  /** SHA-256 of the e-mail address; null for a count over all accounts. */
+  readonly account: Buffer | null
+}
+
+/**
+ * Counts an attempt before the password is looked at, so that many at once are counted too. Beyond the free ones the
+ * wait doubles with each; an attempt that comes before its time is not counted. Gives the seconds to wait, 0 = go on.
+ */
+export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
+  const wait = `make_interval(secs => least(power(2, least(f.failures - $2, 20)), ${LONGEST_WAIT_S}))`
+  const { rows } = await q.query(
+    `insert into login_failures as f (email_sha256, failures, account_sha256) values ($1, 1, $3)
+     on conflict (email_sha256) do update
+       set failures = case when f.last_at < now() - ${FORGET} then 1 else f.failures + 1 end, last_at = now()
+       where f.failures < $2 or f.last_at + ${wait} <= now()
+     returning failures`,
+    [key.hash, key.free, key.account],
+  )
+  if (rows.length > 0) return 0
+  const { rows: waiting } = await q.query<{ seconds: number }>(
+    `select ceil(extract(epoch from f.last_at + ${wait} - now()))::integer as seconds
+     from login_failures f where email_sha256 = $1`,
+    [key.hash, key.free],
+  )
+  return Math.max(1, waiting[0]?.seconds ?? 1)
+}
+
+export async function forgetAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
+  await q.query('delete from login_failures where email_sha256 = any($1::bytea[])', [hashes])
+}
+
+/** Removes every count of the account. */
+export async function forgetAccount(q: Query, account: Buffer): Promise<void> {
+  await q.query('delete from login_failures where account_sha256 = $1', [account])
+}
+
+/** Takes one attempt back from counts that others share. */
+export async function uncountAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
+  await q.query(
+    'update login_failures set failures = greatest(failures - 1, 0) where email_sha256 = any($1::bytea[])',
+    [hashes],
+  )
+}

@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { type Route, route } from '../../http/route.ts'
+import type { Oidc } from '../oidc/service.ts'
+import type { OwnerLinks } from '../users/owner-links.ts'
+import { userOf } from './routes.ts'
+import { Ok } from '../../http/fields.ts'
+
+export type AuthOptionsDeps = {
+  readonly oidc: Pick<Oidc, 'name'> | null
+  readonly isPasswordOn: boolean
+  readonly ownerLinks: Pick<OwnerLinks, 'redeem'>
+}
+
+/** How users sign in, and the owner link of a user who is signed in already. */
+export function createAuthOptionRoutes({
+  oidc,
+  isPasswordOn,
+  ownerLinks,
+}: AuthOptionsDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/auth/options',
+      auth: 'none',
+      summary: 'How users sign in here: by password, through an identity provider, or both',
+      response: z.object({
+        password: z.boolean(),
+        identity_provider: z.object({ name: z.string() }).nullable(),
+      }),
+      handler: async () => ({
+        password: isPasswordOn,
+        identity_provider: oidc === null ? null : { name: oidc.name },
+      }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/auth/owner',
+      auth: 'session',
+      givesAccess: true,
+      summary: 'Makes the signed-in user the first owner, with the token of an owner link',
+      body: z.strictObject({ setup_token: z.string().min(1).max(200) }),
+      response: Ok,
+      handler: async ({ principal, body }) => {
+        await ownerLinks.redeem(userOf(principal), body.setup_token)
+        return { ok: true }
+      },
+    }),
+  ]
+}

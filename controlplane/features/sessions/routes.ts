@@ -1,0 +1,229 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { ownerLinkOf } from '../../../core/wire/owner-link.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Editing } from '../../config.ts'
+import { actorOf } from '../../events.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
+import { deviceCookies, setDeviceCookie } from '../../http/auth/device-cookie.ts'
+import { isForwarded } from '../../http/auth/loopback-only.ts'
+import { isPage } from '../../http/auth/page-secret.ts'
+import { type RightIn, rightsOf } from '../../http/auth/rights.ts'
+import { type Principal, type Route, type RouteResult, route } from '../../http/route.ts'
+import { setSessionCookie } from '../../http/auth/session-cookie.ts'
+import type { OwnerLinks } from '../users/owner-links.ts'
+import type { PasswordChange } from '../users/password-change.ts'
+import type { Registration } from '../users/registration.ts'
+import type { Sessions, StartedSession } from './service.ts'
+import { DEVICE_MAX_AGE_S, type SignInDevices } from './devices.ts'
+import { Email, Ok, RoleSchema } from '../../http/fields.ts'
+
+export type AuthRoutesDeps = {
+  readonly registration: Registration
+  readonly ownerLinks: Pick<OwnerLinks, 'make'>
+  readonly sessions: Sessions
+  readonly passwordChange: PasswordChange
+  readonly devices: SignInDevices
+  readonly isPasswordOn: boolean
+  readonly editing: Editing
+  /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
+  readonly isSecure: boolean
+  readonly baseUrl: () => string
+}
+
+export const UserView = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
+/** Present for a session that belongs to a page: sent with every write as `X-Service-Page-Secret`. */
+export const PageSecret = z.string().optional()
+const Password = z.string().min(12, 'has at least 12 characters').max(1_024)
+const RegisterBody = z.strictObject({
+  email: Email,
+  password: Password,
+  name: z.string().min(1).max(200),
+  setup_token: z.string().max(200).optional(),
+  invite_token: z.string().max(200).optional(),
+})
+const LoginBody = z.strictObject({
+  email: z.string().min(1).max(320),
+  password: z.string().min(1).max(1_024),
+})
+const PasswordBody = z.strictObject({
+  current_password: z.string().min(1).max(1_024),
+  new_password: Password,
+})
+
+export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
+  return [register(deps), ownerLink(deps), login(deps), logout(deps), password(deps), me(deps)]
+}
+
+/** The user behind a `session` or role route; those always have one. */
+export function userOf(principal: Principal): UserPrincipal {
+  if (principal.kind === 'user') return principal
+  throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
+}
+
+function refusePasswords({ isPasswordOn }: AuthRoutesDeps): void {
+  if (isPasswordOn) return
+  throw new ChaperoneError('forbidden', {
+    detail: 'Sign-in by password is off: sign in through the identity provider',
+    extra: { required: 'identity_provider' },
+  })
+}
+
+function register(deps: AuthRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/register',
+    auth: 'none',
+    summary:
+      'Creates a user: the first becomes the owner, later ones need an invitation or open registration',
+    body: RegisterBody,
+    statuses: [429],
+    response: Ok.extend({ user: UserView }),
+    handler: async ({ body, raw }) => {
+      refusePasswords(deps)
+      const { ip: address } = raw.request
+      const input = { ...body, isForwarded: isForwarded(raw.request), address }
+      const { id, email, role } = await deps.registration.register(input)
+      return withDevice({ status: 200, body: { ok: true, user: { id, email, role } } }, email, deps)
+    },
+  })
+}
+
+function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/owner-link',
+    auth: 'ownerlinks/create',
+    admits: ['machine_token'],
+    summary:
+      'Makes a link with which the first owner registers, valid for an hour and once; null once there is an owner. `required`, before an agent is started on this machine: from then on the first owner registers through a link only',
+    body: z.strictObject({ required: z.boolean().default(false) }),
+    statuses: [409],
+    response: Ok.extend({ owner_link: z.string().nullable() }),
+    handler: async ({ principal, body }) => {
+      const token = await ownerLinks.make(actorOf(principal), { isRequired: body.required })
+      return { ok: true, owner_link: token === null ? null : ownerLinkOf(baseUrl(), token) }
+    },
+  })
+}
+
+/** From the next attempt on the device is counted apart from strangers. */
+function withDevice(
+  { headers = {}, ...result }: RouteResult,
+  email: string,
+  { devices, isSecure }: AuthRoutesDeps,
+): RouteResult {
+  const cookie = setDeviceCookie(email, { value: devices.issue(email), maxAgeS: DEVICE_MAX_AGE_S }, isSecure)
+  const cookies = [headers['set-cookie'] ?? [], cookie].flat()
+  return { ...result, headers: { ...headers, 'set-cookie': cookies } }
+}
+
+function login(deps: AuthRoutesDeps): Route {
+  const { sessions, isSecure } = deps
+  return route({
+    method: 'POST',
+    path: '/api/auth/login',
+    auth: 'none',
+    summary:
+      'Signs in: sets the cookie svc_session. A browser also gets `page_secret`, without which its session only reads',
+    body: LoginBody,
+    statuses: [401, 403, 429],
+    response: Ok.extend({ user: UserView, page_secret: PageSecret }),
+    handler: async ({ body, raw }) => {
+      refusePasswords(deps)
+      const { ip: address } = raw.request
+      const from = { address, devices: deviceCookies(raw.request, body.email), isPage: isPage(raw.request) }
+      const session = await sessions.login({ ...body, ...from })
+      const { id, email, role } = session.user
+      return withDevice(beginSession(session, isSecure, { user: { id, email, role } }), email, deps)
+    },
+  })
+}
+
+function logout({ sessions, isSecure }: AuthRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/logout',
+    auth: 'session',
+    summary: 'Ends the session',
+    response: Ok,
+    handler: async ({ principal }) => {
+      const user = userOf(principal)
+      await sessions.logout(user.session?.id, user)
+      return {
+        status: 200,
+        body: { ok: true },
+        headers: { 'set-cookie': setSessionCookie(null, 0, isSecure) },
+      }
+    },
+  })
+}
+
+function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/password',
+    auth: 'session',
+    summary: 'Changes the password of whoever is signed in; ends every session and begins a new one',
+    body: PasswordBody,
+    statuses: [429],
+    response: Ok.extend({ page_secret: PageSecret }),
+    handler: async ({ principal, body, raw }) => {
+      const user = userOf(principal)
+      const session = await passwordChange.change(user, {
+        ...{ current: body.current_password, next: body.new_password },
+        isPage: user.session?.isPage === true || isPage(raw.request),
+      })
+      return beginSession(session, isSecure, {})
+    },
+  })
+}
+
+function namesOf(namespaces: Namespaces): string[] | null {
+  return namespaces === 'all' ? null : [...namespaces].sort()
+}
+
+function namesByRight(rights: readonly RightIn[]): Record<string, string[] | null> {
+  return Object.fromEntries(rights.map(({ right, namespaces }) => [right, namesOf(namespaces)]))
+}
+
+/** The answer that begins a session: its cookie, and the secret of the page when it belongs to one. */
+export function beginSession(
+  { sessionId, maxAgeS, pageSecret }: StartedSession,
+  isSecure: boolean,
+  more: Readonly<Record<string, unknown>>,
+): RouteResult {
+  const secret = pageSecret === null ? {} : { page_secret: pageSecret }
+  const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
+  return { status: 200, body: { ok: true, ...more, ...secret }, headers: { 'set-cookie': cookie } }
+}
+
+function me({ editing }: AuthRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/api/auth/me',
+    auth: 'session',
+    summary: 'Who is signed in',
+    response: z.object({
+      user: UserView.extend({
+        groups: z.array(z.string()),
+        via: z.string(),
+        restriction: z.string().nullable(),
+        /** Where the role counts; null = everywhere. Absent for callers of a cluster, who have rights by RBAC. */
+        namespaces: z.array(z.string()).nullable().optional(),
+        /** What the routes let the caller do, and where; null = everywhere. Absent for callers of a cluster. */
+        rights: z.record(z.string(), z.array(z.string()).nullable()).optional(),
+      }),
+      editing: z.enum(['rows', 'yaml']),
+    }),
+    handler: async ({ principal }) => {
+      const user = userOf(principal)
+      const { userId, email, role, groups, via, restriction = null, namespaces } = user
+      const own =
+        via === 'cluster'
+          ? {}
+          : { namespaces: namesOf(namespaces), rights: namesByRight(await rightsOf(user)) }
+      return { user: { id: userId, email, role, groups, via, restriction, ...own }, editing }
+    },
+  })
+}

@@ -1,0 +1,237 @@
+import type * as z from 'zod'
+import type { ConnectorType, EnforcementLevelSchema, GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { RuleDecision } from '../../../core/decision/vocabulary.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { originOf, recordEvent } from '../../events.ts'
+import type { Actor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { type ConnectorRow, deleteConnector, getConnector, listConnectorsIn } from '../connectors/store.ts'
+import {
+  type GatewayRow,
+  gatewayNamesIn,
+  listGatewaysIn,
+  lockGateway,
+  upsertGateway,
+} from '../gateways/store.ts'
+import {
+  deletePermission,
+  getPermission,
+  listPermissions,
+  listPermissionsIn,
+  type PermissionRow,
+  upsertPermission,
+} from '../permissions/store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
+import { type ApprovalsBotDeps, approvalsBotConnectors } from '../chat/bot.ts'
+import { type NewConnector, type Placed, placeConnector } from '../connectors/placement.ts'
+import { defaultGateway, requireGateway, requireGatewayIn } from '../gateways/names.ts'
+import { refuseManaged } from '../manifests/managed.ts'
+import { readSetting } from './stored-setting.ts'
+
+export type ConfigDeps = { readonly db: Db } & ApprovalsBotDeps
+
+export type GatewayChange = {
+  readonly name?: string | undefined
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly enforcementLevel?: z.infer<typeof EnforcementLevelSchema> | undefined
+  /** Why; kept in the audit log. */
+  readonly reason?: string | undefined
+}
+
+export type NewPermission = {
+  readonly gateway: string
+  readonly connectorType: z.infer<typeof ConnectorType>
+  readonly actionPattern: string
+  readonly decision: RuleDecision
+  readonly agent: string
+}
+
+/** What the dashboard may read and change of gateways, connectors and permissions. */
+export type Config = {
+  gateways(namespaces: Namespaces): Promise<readonly GatewayRow[]>
+  /** Names by id of the gateways in the namespaces, and of those elsewhere that objects of the namespaces use. */
+  gatewayNames(namespaces: Namespaces): Promise<ReadonlyMap<string, string>>
+  /** By id, by full name, or by the name inside the namespace `default`; throws `not_found`. */
+  gatewayNamed(nameOrId: string): Promise<GatewayRow>
+  changeGateway(by: Actor, id: string, change: GatewayChange): Promise<GatewayRow>
+  connectors(namespaces: Namespaces): Promise<readonly ConnectorRow[]>
+  /** Ids of those whose credential is not used because it is the bot that shows approvals. */
+  approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
+  /** Without a gateway it is for the local one. */
+  addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
+  removeConnector(by: Actor, id: string): Promise<void>
+  /** Of one gateway, or of all; throws `not_found`. */
+  permissions(namespaces: Namespaces, gateway: string | undefined): Promise<readonly PermissionRow[]>
+  setPermission(by: Actor, input: NewPermission): Promise<PermissionRow>
+  removePermission(by: Actor, id: string): Promise<void>
+}
+
+export function createConfig(deps: ConfigDeps): Config {
+  const { db, orgId } = deps
+  const read = (namespaces: Namespaces) => createScopedQuery(db, namespaces)
+  return {
+    gateways: (namespaces) => listGatewaysIn(read(namespaces)),
+    gatewayNames: (namespaces) => gatewayNamesIn(read(namespaces)),
+    gatewayNamed: (nameOrId) => requireGateway(db, nameOrId),
+    changeGateway: (by, id, change) => db.tx((q) => changeGateway(q, { by, id, change })),
+    connectors: (namespaces) => listConnectorsIn(read(namespaces)),
+    approvalsBotConnectors: async (rows) =>
+      approvalsBotConnectors(db, deps.keyring, {
+        rows,
+        botToken: await readSetting(db, deps, 'chat_bot_token'),
+      }),
+    addConnector: (by, gateway, input) =>
+      db.tx(async (q) => {
+        const target = await gatewayFor(q, gateway)
+        const placed = await placeConnector(q, { ...deps, gatewayId: target.id, input, origin: originOf(by) })
+        await noteConnector(q, { orgId, by, gateway: target.name }, placed)
+        await bumpVersion(q)
+        return placed
+      }),
+    removeConnector: (by, id) =>
+      db.tx(async (q) => {
+        const row = await getConnector(q, id)
+        if (row === undefined) throw notFound('connector', id)
+        refuseManaged(q, row)
+        await deleteConnector(q, id)
+        await noteChange(
+          q,
+          { orgId, by },
+          { change: 'connector.removed', connector: row.name, type: row.type },
+        )
+      }),
+    permissions: async (namespaces, gateway) => {
+      const query = read(namespaces)
+      const gatewayId = gateway === undefined ? null : (await requireGatewayIn(query, gateway)).id
+      return listPermissionsIn(query, gatewayId)
+    },
+    setPermission: (by, input) => db.tx((q) => setPermission(q, { by, orgId, input })),
+    removePermission: (by, id) =>
+      db.tx(async (q) => {
+        const row = await getPermission(q, id)
+        if (row === undefined) throw notFound('permission', id)
+        refuseManaged(q, row)
+        await deletePermission(q, id)
+        await noteChange(q, { orgId, by }, { change: 'permission.removed', ...permissionFacts(row) })
+      }),
+  }
+}
+
+/** The audit row of a connector that was added or given a new token. */
+export async function noteConnector(
+  q: Query,
+  context: { readonly orgId: string; readonly by: Actor; readonly gateway: string },
+  { row, isNew, domains }: Placed,
+): Promise<void> {
+  const change = isNew ? 'connector.added' : 'connector.updated'
+  const details = { change, gateway: context.gateway, connector: row.name, type: row.type, domains }
+  await recordEvent(q, { orgId: context.orgId, actor: context.by, type: 'gateway.updated', details })
+}
+
+async function noteChange(
+  q: Query,
+  { orgId, by }: { readonly orgId: string; readonly by: Actor },
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordEvent(q, { orgId, actor: by, type: 'gateway.updated', details })
+  await bumpVersion(q)
+}
+
+async function changeGateway(
+  q: Query,
+  { by, id, change }: { readonly by: Actor; readonly id: string; readonly change: GatewayChange },
+): Promise<GatewayRow> {
+  const row = await lockGateway(q, id)
+  if (row === undefined) throw notFound('gateway', id)
+  const { reason, enforcementLevel, ...fields } = change
+  const spec: GatewaySpec = { ...row.spec, enforcementLevel: enforcementLevel ?? row.spec.enforcementLevel }
+  const wanted = { ...row, ...given(fields), spec }
+  const changed = (['name', 'host', 'port'] as const).filter((field) => wanted[field] !== row[field])
+  const isLevel = spec.enforcementLevel !== row.spec.enforcementLevel
+  if (changed.length === 0 && !isLevel) return row
+  // A manifest says nothing about addresses: where a gateway listens is for whoever starts it to say.
+  const isOfManifest = isLevel || changed.includes('name')
+  if (isOfManifest) refuseManaged(q, row)
+  const saved = await upsertGateway(q, isOfManifest ? { ...wanted, origin: originOf(by) } : wanted)
+  const level = isLevel ? { level: spec.enforcementLevel, previous: row.spec.enforcementLevel } : {}
+  await noteChange(
+    q,
+    { orgId: row.orgId, by },
+    {
+      change: isLevel ? 'enforcement' : 'gateway',
+      gateway: row.name,
+      fields: changed,
+      ...level,
+      reason: reason ?? null,
+    },
+  )
+  return saved
+}
+
+async function setPermission(
+  q: Query,
+  { by, orgId, input }: { readonly by: Actor; readonly orgId: string; readonly input: NewPermission },
+): Promise<PermissionRow> {
+  const gateway = await requireGateway(q, input.gateway)
+  const { agent, connectorType, actionPattern, decision } = input
+  const rows = await listPermissions(q, gateway.id)
+  const same = rows.filter(
+    (row) =>
+      row.agent === agent && row.connectorType === connectorType && row.actionPattern === actionPattern,
+  )
+  for (const row of same) refuseManaged(q, row)
+  const row = await upsertPermission(q, {
+    orgId,
+    gatewayId: gateway.id,
+    agent,
+    connectorType,
+    actionPattern,
+    decision,
+    reason: null,
+    ...ownership(same, by),
+  })
+  await noteChange(
+    q,
+    { orgId, by },
+    { change: 'permission.set', gateway: gateway.name, ...permissionFacts(row) },
+  )
+  return row
+}
+
+/** Of a manifest only where the transaction is to end with that manifest. */
+function ownership(same: readonly PermissionRow[], by: Actor) {
+  const managed = same.find(({ source }) => source !== 'api')
+  if (managed === undefined)
+    return { source: 'api' as const, managedBy: null, origin: originOf(by), owner: null }
+  const { source, managedBy, owner } = managed
+  return { source, managedBy, origin: null, owner }
+}
+
+async function gatewayFor(q: Query, nameOrId: string | undefined): Promise<GatewayRow> {
+  if (nameOrId !== undefined) return requireGateway(q, nameOrId)
+  const local = await defaultGateway(q)
+  if (local !== undefined) return local
+  throw new ChaperoneError('validation', {
+    detail: 'gateway: name the gateway, this installation has no local one',
+    extra: { details: 'gateway: is required' },
+  })
+}
+
+function permissionFacts(row: PermissionRow): Readonly<Record<string, unknown>> {
+  const { connectorType, actionPattern, agent, decision } = row
+  return { connector_type: connectorType, action_pattern: actionPattern, agent, decision }
+}
+
+function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> }
+}
+
+function notFound(kind: 'gateway' | 'connector' | 'permission', id: string): ChaperoneError {
+  return new ChaperoneError('not_found', {
+    detail: `There is no ${kind} ${id}: see GET /api/dashboard/${kind === 'gateway' ? kind : `${kind}s`}`,
+  })
+}

@@ -1,0 +1,54 @@
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { newId } from '../../crypto/ids.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { loadSigningKeys, type SigningKeys } from '../../crypto/signing-keys.ts'
+import { sha256, syncKeyOf } from '../../crypto/tokens.ts'
+import { recordEvent } from '../../events.ts'
+import { systemActor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { findGatewayByName, upsertGateway } from '../gateways/store.ts'
+import { ensureOrg } from '../../db/orgs.ts'
+import type { Query } from '../../db/query.ts'
+import { LOCAL_GATEWAY } from '../gateways/names.ts'
+import { createDefaultPolicies, type PoliciesDeps } from '../policies/service.ts'
+
+export type InstallationDeps = Pick<PoliciesDeps, 'db' | 'knownAction'> & {
+  readonly keyring: Keyring
+  /** The token of the gateway that runs beside us; null = there is none. */
+  readonly localGatewayToken: string | null
+}
+
+export type Installation = { readonly orgId: string; readonly keys: SigningKeys }
+
+/** What has to be there before anything is served: organisation, default policies, signing keys, the local gateway. */
+export async function prepareInstallation(deps: InstallationDeps): Promise<Installation> {
+  const { db, keyring, knownAction, localGatewayToken } = deps
+  return db.tx(async (q) => {
+    const org = await ensureOrg(q)
+    if (org.created) await createDefaultPolicies(q, { db, orgId: org.id, knownAction })
+    const keys = await loadSigningKeys(q, keyring)
+    if (localGatewayToken !== null) await enrolLocalGateway(q, org.id, localGatewayToken)
+    return { orgId: org.id, keys }
+  })
+}
+
+/** The gateway `default/local` with this token; a manifest's row keeps everything else. */
+async function enrolLocalGateway(q: Query, orgId: string, token: string): Promise<void> {
+  const hash = sha256(token)
+  const existing = await findGatewayByName(q, LOCAL_GATEWAY)
+  if (existing?.tokenSha256?.equals(hash)) return
+  const base = existing ?? {
+    id: newId('gateway'),
+    orgId,
+    name: LOCAL_GATEWAY,
+    spec: GatewaySpec.parse({}),
+    source: 'api' as const,
+    managedBy: null,
+    origin: 'built_in' as const,
+  }
+  await upsertGateway(q, { ...base, tokenSha256: hash, syncKey: syncKeyOf(token) })
+  const type = existing === undefined ? 'gateway.created' : 'gateway.updated'
+  const details = { gateway: LOCAL_GATEWAY, change: 'enrolled' }
+  await recordEvent(q, { orgId, actor: systemActor('installation'), type, details })
+  await bumpVersion(q)
+}

@@ -1,0 +1,88 @@
+import { CHANNEL_ID } from '../../../core/decision/policies/approvals-channel.ts'
+import { recordEvent } from '../../events.ts'
+import { validationError } from '../../http/input.ts'
+import type { Actor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { deleteSetting, getSetting, listSettings, putSetting } from './store.ts'
+import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
+import { readSetting, settingPlace } from './stored-setting.ts'
+
+/** Spec 2.9. */
+export const SETTING_KEYS = [
+  'chat_bot_token',
+  'chat_signing_secret',
+  'chat_channel_id',
+  'codehost_pat',
+  'gateway_url',
+] as const
+export type SettingKey = (typeof SETTING_KEYS)[number]
+
+/** Stands for a secret that is set; written back it changes nothing. */
+export const MASK = '********'
+const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
+
+export type Settings = {
+  /** Secrets as `MASK`. */
+  masked(): Promise<Readonly<Record<string, string>>>
+  /** Merges; an empty string removes the key. */
+  update(by: Actor, values: Partial<Readonly<Record<SettingKey, string | undefined>>>): Promise<void>
+  /** In clear, for whoever uses it; null when not set. */
+  read(key: SettingKey, q?: Query): Promise<string | null>
+  /** The address of the gateway that executes actions; null when not set. */
+  gatewayUrl(q: Query): Promise<string | null>
+  /** Where approvals are answered in the chat, and the token of the bot that shows them there. */
+  approvalsChat(q: Query): Promise<{ readonly channel: string | null; readonly botToken: string | null }>
+}
+
+type SettingsDeps = { readonly db: Db } & ApprovalsBotDeps
+
+export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps): Settings {
+  const store = async (q: Query, [key, value]: readonly [string, string]) => {
+    if (value === '') return deleteSetting(q, orgId, key)
+    return putSetting(q, orgId, {
+      key,
+      value: CLEAR.has(key) ? value : keyring.seal(value, settingPlace(key)),
+    })
+  }
+  const read = (key: SettingKey, q: Query = db) => readSetting(q, { orgId, keyring }, key)
+  return {
+    async masked() {
+      const stored = await listSettings(db, orgId)
+      return Object.fromEntries(
+        stored.map(({ key, value }) => [key, typeof value === 'string' ? value : MASK]),
+      )
+    },
+    async update(by, values) {
+      const changes = Object.entries(values).flatMap(([key, value]) =>
+        value === undefined || value === MASK ? [] : [[key, value] as const],
+      )
+      if (changes.length === 0) return
+      const token = changes.find(([key]) => key === 'chat_bot_token')?.[1] ?? ''
+      if (token !== '') await refuseConnectorsBot(db, { orgId, keyring, identifyBot }, token)
+      await db.tx(async (q) => {
+        await refuseChannelName(q, orgId, values.chat_channel_id)
+        for (const change of changes) await store(q, change)
+        const keys = changes.map(([key]) => key)
+        await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys } })
+        // Gateways may be sent a credential of the settings.
+        await bumpVersion(q)
+      })
+    },
+    read,
+    gatewayUrl: (q) => read('gateway_url', q),
+    approvalsChat: async (q) => ({
+      channel: await read('chat_channel_id', q),
+      botToken: await read('chat_bot_token', q),
+    }),
+  }
+}
+
+/** Agents are kept out of the channel by its id: a name could not be compared. A name stored earlier may stay. */
+async function refuseChannelName(q: Query, orgId: string, channel: string | undefined): Promise<void> {
+  if (channel === undefined || channel === '' || CHANNEL_ID.test(channel)) return
+  if ((await getSetting(q, orgId, 'chat_channel_id')) === channel) return
+  throw validationError([
+    'settings.chat_channel_id: is not the id of a channel (C…); the chat shows it in the details of the channel',
+  ])
+}

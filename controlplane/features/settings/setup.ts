@@ -1,0 +1,259 @@
+import type * as z from 'zod'
+import { type EnforcementLevelSchema, GatewaySpec } from '../../../core/crd/schemas.ts'
+import {
+  type AccessRule,
+  type CatalogueEntry,
+  type PatternRule,
+  permissionsOfAccessRule,
+} from '../../../core/decision/permissions/access-rules.ts'
+import { newId } from '../../crypto/ids.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { randomToken, sha256, syncKeyOf } from '../../crypto/tokens.ts'
+import { originOf, recordEvent } from '../../events.ts'
+import { validationError } from '../../http/input.ts'
+import { findAgentByName, updateAgent } from '../agents/store.ts'
+import type { Actor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { type GatewayRow, upsertGateway } from '../gateways/store.ts'
+import { upsertPermissions } from '../permissions/store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createAgent, type NewAgent } from '../agents/service.ts'
+import type { IdentifyBot } from '../chat/bot.ts'
+import { noteConnector } from './configuration.ts'
+import { type NewConnector, placeConnector } from '../connectors/placement.ts'
+import { defaultGateway, findGateway, requireGateway } from '../gateways/names.ts'
+import { refuseManaged, refuseManifestRow } from '../manifests/managed.ts'
+
+export type SetupConnector = NewConnector & {
+  readonly accessRule: AccessRule
+  readonly customPatterns?: readonly PatternRule[] | undefined
+}
+
+export type SetupDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly keyring: Keyring
+  readonly identifyBot?: IdentifyBot | undefined
+  /** Every operation that the connector type knows by name. */
+  readonly catalogueRows: (connectorType: string) => readonly CatalogueEntry[]
+}
+
+export type WizardInput = {
+  readonly gateway: {
+    readonly name: string
+    readonly host?: string | undefined
+    readonly port?: number | undefined
+    readonly enforcementLevel?: z.infer<typeof EnforcementLevelSchema> | undefined
+  }
+  readonly agent?: { readonly name: string; readonly create: boolean } | undefined
+  readonly connectors: readonly SetupConnector[]
+}
+
+export type WizardResult = {
+  readonly gateway: GatewayRow
+  /** What its process enrols with, shown this once; null for a gateway that was there before. */
+  readonly gatewayToken: string | null
+  /** The new agent's; null without a new agent. */
+  readonly apiKey: string | null
+}
+
+export type SetupInput = {
+  readonly agent: Pick<NewAgent, 'name' | 'runtime' | 'environment'>
+  readonly connectors: readonly SetupConnector[]
+  readonly gateway?: string | undefined
+}
+
+export type SetupResult = {
+  readonly agentId: string
+  readonly apiKey: string
+  readonly gatewayId: string
+  readonly connectors: readonly {
+    readonly id: string
+    readonly type: string
+    readonly domains: readonly string[]
+  }[]
+  readonly permissionsCreated: number
+}
+
+/** Several steps of one screen in one transaction: all of them, or none. */
+export type Setup = {
+  wizard(by: Actor, input: WizardInput): Promise<WizardResult>
+  quick(by: Actor, input: SetupInput): Promise<SetupResult>
+}
+
+export function createSetup(deps: SetupDeps): Setup {
+  return {
+    wizard: (by, input) => deps.db.tx((q) => wizard(q, deps, by, input)),
+    quick: (by, input) => deps.db.tx((q) => quick(q, deps, by, input)),
+  }
+}
+
+async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput): Promise<WizardResult> {
+  const { gateway, token } = await wizardGateway(q, deps, by, input.gateway)
+  const apiKey =
+    input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
+  // The gateway is this agent's and whoever joins it: its rules are for all of them.
+  await connect(q, deps, { by, gateway, agent: '*', connectors: input.connectors })
+  await bumpVersion(q)
+  return { gateway, gatewayToken: token, apiKey }
+}
+
+async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): Promise<SetupResult> {
+  const gateway = await setupGateway(q, input.gateway)
+  const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
+  // Others use the same gateway: what this agent may do is said for it alone.
+  const made = await connect(q, deps, { by, gateway, agent: agent.name, connectors: input.connectors })
+  await bumpVersion(q)
+  return { agentId: agent.id, apiKey: key.key, gatewayId: gateway.id, ...made }
+}
+
+async function setupGateway(q: Query, name: string | undefined): Promise<GatewayRow> {
+  const found = name === undefined ? await defaultGateway(q) : await requireGateway(q, name)
+  if (found !== undefined) return found
+  throw validationError(['gateway: is required, this installation has no local gateway'])
+}
+
+async function wizardGateway(
+  q: Query,
+  { orgId }: SetupDeps,
+  by: Actor,
+  input: WizardInput['gateway'],
+): Promise<{ gateway: GatewayRow; token: string | null }> {
+  const existing = await findGateway(q, input.name)
+  const level = input.enforcementLevel ?? existing?.spec.enforcementLevel
+  const spec = GatewaySpec.parse({
+    ...existing?.spec,
+    ...(level === undefined ? {} : { enforcementLevel: level }),
+  })
+  const address = {
+    ...(input.host === undefined ? {} : { host: input.host }),
+    ...(input.port === undefined ? {} : { port: input.port }),
+  }
+  if (existing !== undefined) {
+    const wanted = { ...existing, ...address, spec }
+    const isSame =
+      wanted.host === existing.host &&
+      wanted.port === existing.port &&
+      level === existing.spec.enforcementLevel
+    if (isSame) return { gateway: existing, token: null }
+    refuseManaged(q, existing)
+    const details = {
+      change: 'gateway',
+      gateway: existing.name,
+      level,
+      previous: existing.spec.enforcementLevel,
+    }
+    await recordEvent(q, { orgId, actor: by, type: 'gateway.updated', details })
+    return { gateway: await upsertGateway(q, { ...wanted, origin: originOf(by) }), token: null }
+  }
+  const token = randomToken()
+  const gateway = await upsertGateway(q, {
+    id: newId('gateway'),
+    orgId,
+    name: input.name,
+    ...address,
+    spec,
+    tokenSha256: sha256(token),
+    syncKey: syncKeyOf(token),
+    source: 'api',
+    managedBy: null,
+    origin: originOf(by),
+  })
+  const details = {
+    gateway: gateway.name,
+    level: spec.enforcementLevel,
+    host: gateway.host,
+    port: gateway.port,
+  }
+  await recordEvent(q, { orgId, actor: by, type: 'gateway.created', details })
+  return { gateway, token }
+}
+
+/** The new agent's key, or null when an existing agent is moved to the gateway. */
+async function wizardAgent(
+  q: Query,
+  { orgId }: SetupDeps,
+  { by, gateway, agent }: { by: Actor; gateway: GatewayRow; agent: { name: string; create: boolean } },
+): Promise<string | null> {
+  if (agent.create) {
+    const input = { name: agent.name, runtime: '', environment: 'development', gatewayId: gateway.id }
+    return (await createAgent(q, orgId, by, input)).key.key
+  }
+  const existing = await findAgentByName(q, agent.name)
+  if (existing === undefined) {
+    throw validationError([
+      `agent.name: there is no agent named ${agent.name}; set agent.create to true to make it`,
+    ])
+  }
+  if (existing.gatewayId === gateway.id) return null
+  refuseManifestRow(existing)
+  await updateAgent(q, existing.id, { gatewayId: gateway.id })
+  const details = { name: existing.name, change: 'gateway', gateway: gateway.name }
+  await recordEvent(q, { orgId, actor: by, agentId: existing.id, type: 'agent.updated', details })
+  return null
+}
+
+async function connect(
+  q: Query,
+  deps: SetupDeps,
+  target: { by: Actor; gateway: GatewayRow; agent: string; connectors: readonly SetupConnector[] },
+): Promise<Pick<SetupResult, 'connectors' | 'permissionsCreated'>> {
+  const { by, gateway, agent } = target
+  const connectors: SetupResult['connectors'][number][] = []
+  let permissionsCreated = 0
+  for (const [index, input] of target.connectors.entries()) {
+    const { accessRule, customPatterns, ...connector } = input
+    const place = { gatewayId: gateway.id, path: `connectors.${index}`, origin: originOf(by) }
+    const placement = { ...deps, ...place, input: connector, prefersProviderShape: true }
+    const placed = await placeConnector(q, placement)
+    await noteConnector(q, { orgId: deps.orgId, by, gateway: gateway.name }, placed)
+    connectors.push({ id: placed.row.id, type: placed.row.type, domains: placed.domains })
+    const rules = permissionsOfAccessRule(
+      input.type,
+      accessRule,
+      deps.catalogueRows(input.type),
+      customPatterns,
+    )
+    const rows = await grant(q, deps.orgId, { by, gateway, agent, connectorType: input.type, rules })
+    permissionsCreated += rows
+    const details = {
+      change: 'permissions.set',
+      gateway: gateway.name,
+      agent,
+      connector_type: input.type,
+      access_rule: accessRule,
+      permissions: rows,
+    }
+    await recordEvent(q, { orgId: deps.orgId, actor: by, type: 'gateway.updated', details })
+  }
+  return { connectors, permissionsCreated }
+}
+
+async function grant(
+  q: Query,
+  orgId: string,
+  granted: {
+    by: Actor
+    gateway: GatewayRow
+    agent: string
+    connectorType: string
+    rules: readonly PatternRule[]
+  },
+): Promise<number> {
+  const { by, gateway, agent, connectorType, rules } = granted
+  if (rules.length === 0) return 0
+  const rows = rules.map(({ pattern, decision }) => ({
+    orgId,
+    gatewayId: gateway.id,
+    agent,
+    connectorType,
+    actionPattern: pattern,
+    decision,
+    reason: null,
+    source: 'api' as const,
+    managedBy: null,
+    origin: originOf(by),
+    owner: null,
+  }))
+  return (await upsertPermissions(q, rows)).length
+}

@@ -1,0 +1,17 @@
+import type { Keyring } from '../../crypto/keyring.ts'
+import type { Query } from '../../db/query.ts'
+import { getSetting } from './store.ts'
+
+type Place = { readonly orgId: string; readonly keyring: Keyring }
+
+/** A setting in clear; null when it is not set. */
+export async function readSetting(q: Query, { orgId, keyring }: Place, key: string): Promise<string | null> {
+  const value = await getSetting(q, orgId, key)
+  if (value === undefined) return null
+  return typeof value === 'string' ? value : keyring.open(value, settingPlace(key))
+}
+
+/** What a secret setting is sealed to. */
+export function settingPlace(key: string): string {
+  return `setting ${key}`
+}

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino'
+import type { Keyring } from '../../crypto/keyring.ts'
+import { loadSigningKeys, newSigningKey, type SigningKey, type SigningKeys } from '../../crypto/signing-keys.ts'
+import { recordEvent } from '../../events.ts'
+import type { Actor } from '../audit/store.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db } from '../../db/query.ts'
+import { insertSigningKey, retireSigningKeys } from './signing-key-store.ts'
+
+export type TokenKeysDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly keyring: Keyring
+  readonly keys: SigningKeys
+  readonly log: Logger
+  readonly clock: { monotonicMs(): number }
+}
+
+/** The keys that sign and verify decision tokens, shared with the other replicas through the database. */
+export type TokenKeys = {
+  current(): SigningKey
+  /** The key with this id, looked up anew when it is not known; undefined when there is none. */
+  find(kid: string): Promise<SigningKey | undefined>
+  all(): Promise<readonly SigningKey[]>
+  /** From now on a new key signs; the old ones verify for an hour more. Gateways and JWKS learn it at once. */
+  rotate(by: Actor): Promise<SigningKey>
+}
+
+/** Tokens live 5 minutes; another replica may sign with the old key until it has looked again. */
+const OVERLAP_S = 3_600
+const LOOK_MS = 60_000
+/** Another replica may have rotated a moment ago; made-up key ids must not become a query each. */
+const UNKNOWN_LOOK_MS = 250
+
+export function createTokenKeys(deps: TokenKeysDeps): TokenKeys {
+  const { db, orgId, keyring, clock, log } = deps
+  let { keys } = deps
+  let lookedAt = clock.monotonicMs()
+  let looking: Promise<void> | null = null
+
+  const look = (): Promise<void> => {
+    lookedAt = clock.monotonicMs()
+    looking ??= db
+      .tx((q) => loadSigningKeys(q, keyring))
+      .then((loaded) => {
+        keys = loaded
+      })
+      .finally(() => {
+        looking = null
+      })
+    return looking
+  }
+  const age = () => clock.monotonicMs() - lookedAt
+  const known = (kid: string) => keys.all.find((key) => key.kid === kid)
+
+  return {
+    current() {
+      if (age() > LOOK_MS) look().catch((error) => log.warn({ err: error }, 'signing keys could not be read'))
+      return keys.current
+    },
+    async find(kid) {
+      const key = known(kid)
+      if (key !== undefined) return key
+      if (age() < UNKNOWN_LOOK_MS) return undefined
+      await look()
+      return known(kid)
+    },
+    async all() {
+      if (age() > UNKNOWN_LOOK_MS) await look()
+      return keys.all
+    },
+    async rotate(by) {
+      const fresh = await newSigningKey(keyring)
+      await db.tx(async (q) => {
+        await retireSigningKeys(q, OVERLAP_S)
+        await insertSigningKey(q, fresh)
+        const details = { change: 'signing_key_rotated', kid: fresh.kid, overlap_seconds: OVERLAP_S }
+        await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details })
+        await bumpVersion(q)
+      })
+      await look()
+      return keys.current
+    },
+  }
+}

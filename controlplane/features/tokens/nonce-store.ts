@@ -1,0 +1,120 @@
+import { TOKEN_LIFE_S } from '../../../core/token.ts'
+import type { Query } from '../../db/query.ts'
+
+export type NonceUse = 'verify' | 'execute' | 'cancel'
+/** `use` names this very use: the same one again, because nobody heard what became of it, is `spent` again. */
+export type Spending = {
+  readonly jti: string
+  readonly actId: string
+  readonly usedBy: NonceUse
+  readonly use?: string
+}
+/** `unknown`: there is no such nonce, or it is another action's; a purged one is long expired. */
+export type Spent = 'spent' | 'used' | 'expired' | 'unknown'
+
+/**
+ * Issues the token of an action that had to wait for a person. One that had a token before keeps its nonce: both texts
+ * of the token are then good for one use together.
+ */
+export async function insertNonce(
+  q: Query,
+  row: { readonly jti: string; readonly actId: string; readonly kid: string },
+): Promise<void> {
+  await q.query(
+    `insert into nonces (jti, act_id, kid, issued_at, expires_at)
+     values ($1, $2, $3, date_trunc('second', statement_timestamp()),
+       date_trunc('second', statement_timestamp()) + interval '${TOKEN_LIFE_S} seconds')
+     on conflict (act_id) do update set kid = excluded.kid, issued_at = excluded.issued_at,
+       expires_at = excluded.expires_at where nonces.used_at is null`,
+    [row.jti, row.actId, row.kid],
+  )
+}
+
+/** A nonce that was given back between the two looks is tried again; not for ever. */
+const MAX_TRIES = 3
+
+/**
+ * Uses nonces up, each at most once ever, and says what became of each: one conditional update decides, on the
+ * database's clock. Only what it did not take is looked at a second time. In one order, so that replicas with the same
+ * tokens hardly ever block each other; where they do, the database ends one statement, which has then done nothing.
+ */
+export async function spendNonces(
+  q: Query,
+  list: readonly Spending[],
+  tries = MAX_TRIES,
+): Promise<ReadonlyMap<string, Spent>> {
+  const sorted = [...list].sort((a, b) => (a.jti < b.jti ? -1 : 1))
+  const taken = new Set(await takeNonces(q, sorted))
+  const outcomes = new Map<string, Spent>(list.map(({ jti }) => [jti, taken.has(jti) ? 'spent' : 'unknown']))
+  const left = sorted.filter(({ jti }) => !taken.has(jti))
+  const free = new Set<string>()
+  for (const { jti, state } of left.length === 0 ? [] : await lookAt(q, left)) {
+    if (state === 'free') free.add(jti)
+    outcomes.set(jti, state === 'free' ? 'used' : state)
+  }
+  if (free.size === 0 || tries <= 1) return outcomes
+  const again = left.filter(({ jti }) => free.has(jti))
+  return new Map([...outcomes, ...(await spendNonces(q, again, tries - 1))])
+}
+
+/** `free`: it could be used now. */
+type Looked = { readonly jti: string; readonly state: 'used' | 'expired' | 'free' }
+
+async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Looked[]> {
+  const { rows } = await q.query<Looked>(
+    `select n.jti, case when n.used_at is not null then 'used' when n.expires_at <= clock_timestamp() then 'expired'
+       else 'free' end as state
+     from nonces n join unnest($1::text[], $2::text[]) as w(jti, act_id) on n.jti = w.jti and n.act_id = w.act_id`,
+    [list.map((one) => one.jti), list.map((one) => one.actId)],
+  )
+  return rows
+}
+
+async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly string[]> {
+  const { rows } = await q.query<{ jti: string }>(
+    `update nonces n set used_at = coalesce(n.used_at, clock_timestamp()), used_by = w.used_by, used_for = w.use
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as w(jti, act_id, used_by, use)
+     where n.jti = w.jti and n.act_id = w.act_id
+       and (n.used_at is null and n.expires_at > clock_timestamp() or n.used_at is not null and n.used_for = w.use)
+     returning n.jti`,
+    [
+      list.map((one) => one.jti),
+      list.map((one) => one.actId),
+      list.map((one) => one.usedBy),
+      list.map((one) => one.use ?? null),
+    ],
+  )
+  return rows.map(({ jti }) => jti)
+}
+
+/**
+ * Gives a nonce back that `execute` took for an action that a gateway holds. Its token is worth nothing until the
+ * approval renews it.
+ */
+export async function parkNonce(q: Query, actId: string): Promise<void> {
+  await q.query(
+    `update nonces set used_at = null, used_by = null, used_for = null,
+       expires_at = least(expires_at, clock_timestamp())
+     where act_id = $1 and used_by = 'execute'`,
+    [actId],
+  )
+}
+
+/** Gives back what `execute` took for an order that never left. */
+export async function releaseNonce(q: Query, jti: string): Promise<void> {
+  await q.query(
+    "update nonces set used_at = null, used_by = null, used_for = null where jti = $1 and used_by = 'execute'",
+    [jti],
+  )
+}
+
+/** Uses up the tokens of these actions that could still be used; answers the actions. */
+export async function cancelNonces(q: Query, actIds: readonly string[]): Promise<readonly string[]> {
+  if (actIds.length === 0) return []
+  const { rows } = await q.query<{ actId: string }>(
+    `update nonces set used_at = clock_timestamp(), used_by = 'cancel'
+     where act_id = any($1::text[]) and used_at is null and expires_at > clock_timestamp() returning act_id as "actId"`,
+    [actIds],
+  )
+  return rows.map(({ actId }) => actId)
+}

@@ -1,0 +1,53 @@
+import * as z from 'zod'
+import { VerifyBody, VerifyReply } from '../../../core/wire/v1.ts'
+import { actorOf } from '../../events.ts'
+import { type Route, route } from '../../http/route.ts'
+import type { TokenKeys } from './keys.ts'
+import type { Verification } from './verification.ts'
+
+export type TokenRoutesDeps = { readonly verification: Verification; readonly tokenKeys: TokenKeys }
+
+const VERIFY_LIMIT_BYTES = 128 * 1024
+const Keys = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
+
+/** Decision tokens for whoever is shown one. */
+export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/tokens/verify',
+      auth: 'none',
+      summary: 'Checks a decision token and uses it up; valid only once',
+      body: VerifyBody,
+      bodyLimit: VERIFY_LIMIT_BYTES,
+      response: VerifyReply,
+      statuses: [429],
+      handler: async ({ body, raw }) =>
+        verification.verify({
+          token: body.decision_token,
+          actionRequestId: body.action_request_id,
+          address: raw.request.ip,
+        }),
+    }),
+    route({
+      method: 'GET',
+      path: '/.well-known/jwks.json',
+      auth: 'none',
+      summary: 'The public keys of decision tokens (RFC 7517)',
+      response: Keys,
+      handler: async () => ({ keys: (await tokenKeys.all()).map((key) => key.publicJwk) }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/signing-keys',
+      auth: 'settings/update',
+      summary: 'Makes a new key that signs decision tokens; those signed before stay good',
+      body: z.strictObject({ action: z.literal('rotate') }),
+      response: z.object({ ok: z.literal(true), kid: z.string() }),
+      handler: async ({ principal }) => ({
+        ok: true,
+        kid: (await tokenKeys.rotate(actorOf(principal))).kid,
+      }),
+    }),
+  ]
+}

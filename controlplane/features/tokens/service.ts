@@ -1,0 +1,159 @@
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type ActionSpec, canonicalJson } from '../../../core/action/spec.ts'
+import { base62 } from '../../../core/ids.ts'
+import {
+  readToken,
+  TOKEN_AUDIENCE,
+  TOKEN_ISSUER,
+  TOKEN_LIFE_S,
+  type TokenClaims,
+  type TokenProblem,
+  tokenHeader,
+} from '../../../core/token.ts'
+import { pooledRandom } from '../../crypto/random.ts'
+import type { SigningKey } from '../../crypto/signing-keys.ts'
+import type { ActionRow } from '../actions/store.ts'
+import { type Spending, type Spent, spendNonces } from './nonce-store.ts'
+import type { Db } from '../../db/query.ts'
+import { isAnswerLost, isUnavailable } from '../../db/unavailable.ts'
+import { createBatcher } from '../actions/batcher.ts'
+import type { TokenKeys } from './keys.ts'
+
+/** Of whom and what a token speaks; times are added by the database. */
+export type TokenSubject = {
+  readonly id: string
+  readonly orgId: string
+  readonly agentId: string
+  readonly spec: ActionSpec
+}
+export type TokenSeed = { readonly jti: string; readonly kid: string }
+
+export type Tokens = {
+  /** A nonce and the key that will sign: stored with the action, before there is a token. */
+  newSeed(): TokenSeed
+  /** Signs what was stored, to the same bytes every time; null when its key is gone. `issuedAt` in epoch seconds. */
+  signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
+  /** The token of an action as it stands now: null unless it is allowed, unused and not expired. */
+  of(row: ActionRow): Promise<string | null>
+  /** Claims that our key has signed. Costs nothing for what is plainly no token; touches no nonce. */
+  read(token: string): Promise<TokenClaims | TokenProblem>
+  /** Uses the nonce up: `spent` at most once ever. What waits meanwhile is done by one statement. */
+  spend(spending: Spending): Promise<Spent>
+  ashOf(spec: ActionSpec): string
+}
+
+const MAX_SPENT_AT_ONCE = 256
+const USE_BYTES = 12
+/** How long a use is asked about whose answer was lost: longer than a database takes to start again. */
+const LOST_ANSWER_MS = 5_000
+const LOST_ANSWER_PAUSE_MS = 100
+
+export function createTokens({ db, keys }: { readonly db: Db; readonly keys: TokenKeys }): Tokens {
+  const publicKeys = new WeakMap<SigningKey, KeyObject>()
+  const publicKeyOf = (key: SigningKey): KeyObject => {
+    const made = publicKeys.get(key) ?? createPublicKey(key.privateKey)
+    publicKeys.set(key, made)
+    return made
+  }
+  const together = createBatcher((list: readonly Spending[]) => spendAll(db, list), {
+    max: MAX_SPENT_AT_ONCE,
+    atOnce: 2,
+  })
+
+  async function signed(
+    subject: TokenSubject,
+    { jti, kid }: TokenSeed,
+    issuedAt: number,
+  ): Promise<string | null> {
+    const key = await keys.find(kid)
+    if (key === undefined) return null
+    const claims: TokenClaims = {
+      iss: TOKEN_ISSUER,
+      aud: TOKEN_AUDIENCE,
+      sub: subject.agentId,
+      org: subject.orgId,
+      act: subject.id,
+      ash: ashOf(subject.spec),
+      jti,
+      iat: issuedAt,
+      exp: issuedAt + TOKEN_LIFE_S,
+    }
+    return compact(claims, key)
+  }
+
+  return {
+    newSeed: () => ({ jti: base62(pooledRandom(22)), kid: keys.current().kid }),
+    signed,
+    async of(row) {
+      const { status, jti, kid, issuedAt, usedBy, isExpired } = row
+      if (status !== 'allowed' || usedBy !== null || isExpired) return null
+      return jti === null || kid === null || issuedAt === null ? null : signed(row, { jti, kid }, issuedAt)
+    },
+    async read(token) {
+      const read = readToken(token)
+      if (typeof read === 'string') return read
+      const key = await keys.find(read.kid)
+      if (key === undefined) return 'signature'
+      const signature = Buffer.from(read.signature, 'base64url')
+      return verify(null, Buffer.from(read.signed), publicKeyOf(key), signature) ? read.claims : 'signature'
+    },
+    spend: (spending) => together({ ...spending, use: base62(pooledRandom(USE_BYTES)) }),
+    ashOf,
+  }
+}
+
+/** Hex SHA-256 of the RFC 8785 JSON. */
+function ashOf(spec: ActionSpec): string {
+  return createHash('sha256').update(canonicalJson(spec)).digest('hex')
+}
+
+/**
+ * A compact JWS (RFC 7515). Ed25519 is deterministic, so the same claims are the same token. node:crypto signs and
+ * verifies in the calling thread for about half of what WebCrypto's way through the thread pool costs.
+ */
+function compact(claims: TokenClaims, key: SigningKey): string {
+  const signed = `${segment(tokenHeader(key.kid))}.${segment(claims)}`
+  return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`
+}
+
+function segment(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+/** Of the same nonce several times in one batch the first has it. */
+async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spent[]> {
+  const first = new Map<string, Spending>()
+  for (const one of list) if (!first.has(one.jti)) first.set(one.jti, one)
+  const outcomes = await spendSurely(db, [...first.values()])
+  return list.map((one) => {
+    const outcome = outcomes.get(one.jti) ?? 'unknown'
+    return outcome === 'spent' && first.get(one.jti) !== one ? 'used' : outcome
+  })
+}
+
+/**
+ * A token that is used up must be told to whoever used it: "used" would be the only answer that anybody ever gets. So
+ * a use whose answer was lost is repeated under its own name until the database says what became of it.
+ */
+async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
+  const first = await asked(db, list)
+  if (!isAnswerLost(first)) return orThrow(first)
+  const until = performance.now() + LOST_ANSWER_MS
+  let next: Asked = first
+  while (isUnavailable(next) && performance.now() < until) {
+    await wait(LOST_ANSWER_PAUSE_MS)
+    next = await asked(db, list)
+  }
+  return orThrow(next)
+}
+
+type Asked = ReadonlyMap<string, Spent> | Error
+
+const asked = (db: Db, list: readonly Spending[]): Promise<Asked> =>
+  spendNonces(db, list).catch((error: Error) => error)
+
+function orThrow(answer: Asked): ReadonlyMap<string, Spent> {
+  if (answer instanceof Error) throw answer
+  return answer
+}

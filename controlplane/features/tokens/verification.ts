@@ -1,0 +1,85 @@
+import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { SlidingWindow } from '../../../core/state/sliding-window.ts'
+import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../../core/token.ts'
+import type { VerifyReply } from '../../../core/wire/v1.ts'
+import { getAction } from '../actions/store.ts'
+import type { Spent } from './nonce-store.ts'
+import type { Db } from '../../db/query.ts'
+import type { ActionStops } from '../actions/kill-checks.ts'
+import type { Tokens } from './service.ts'
+
+export type VerificationDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly tokens: Tokens
+  readonly stops: ActionStops
+  /** Counts a failed verification of an address. */
+  readonly failures: { hit(address: string): Taken }
+}
+
+export type Verification = {
+  /** Uses the token up when everything is right with it. Throws `rate_limited` for failures beyond the limit. */
+  verify(given: {
+    readonly token: string
+    readonly actionRequestId: string
+    readonly address: string
+  }): Promise<VerifyReply>
+}
+
+type Taken = ReturnType<SlidingWindow['take']>
+
+export function createVerification(deps: VerificationDeps): Verification {
+  const { orgId, tokens, failures } = deps
+
+  async function problemOf(claims: TokenClaims, act: string): Promise<string | null> {
+    const problem = claimProblem(claims, { org: orgId, act })
+    if (problem !== null) return TOKEN_ERRORS[problem]
+    if (deps.stops.isAnything()) {
+      const stopped = await stoppedReason(deps, claims)
+      if (stopped !== null) return stopped
+    }
+    const spent = await tokens.spend({ jti: claims.jti, actId: act, usedBy: 'verify' })
+    return spent === 'spent' ? null : TOKEN_ERRORS[PROBLEM[spent]]
+  }
+
+  return {
+    async verify({ token, actionRequestId, address }) {
+      const read = await tokens.read(token)
+      const error = typeof read === 'string' ? TOKEN_ERRORS[read] : await problemOf(read, actionRequestId)
+      if (typeof read !== 'string' && error === null) {
+        const { sub, org, act, ash } = read
+        return { valid: true, payload: { sub, org, act, ash } }
+      }
+      countFailure(failures.hit(address))
+      return { valid: false, error: error ?? TOKEN_ERRORS.malformed }
+    },
+  }
+}
+
+const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
+  used: 'used',
+  expired: 'expired',
+  // Purged, which happens long after its time.
+  unknown: 'expired',
+}
+
+/** A stop leaves the nonce alone, and is the last thing that is wrong with a token. */
+async function stoppedReason({ db, stops }: VerificationDeps, claims: TokenClaims): Promise<string | null> {
+  const row = await getAction(db, claims.act)
+  if (row === undefined || row.isExpired) return TOKEN_ERRORS.expired
+  if (row.usedBy !== null) return TOKEN_ERRORS.used
+  const entry = stops.of(row)
+  return entry === null ? null : killReason(entry)
+}
+
+function countFailure(taken: Taken): void {
+  if (taken.ok) return
+  throw new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    detail: `Too many tokens from this address failed within a minute: wait ${taken.retryAfterS} s`,
+    retryAfterS: taken.retryAfterS,
+    // The body has these two fields and no other.
+    extra: { message: undefined },
+  })
+}

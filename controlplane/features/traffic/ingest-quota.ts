@@ -1,0 +1,69 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+
+/** Whose records are counted: a Gateway with all its processes, or the sidecars of one agent. */
+export type IngestOwner = { readonly name: string; readonly agent: string | null }
+
+export type IngestQuota = {
+  /** Counts a batch of the owner. Throws `rate_limited` with the seconds to wait, and then the batch counts nothing. */
+  take(owner: IngestOwner, records: number): void
+  /** Batches that were refused since the start, by Gateway. */
+  readonly refused: ReadonlyMap<string, number>
+}
+
+export type IngestQuotaOptions = {
+  readonly nowMs: () => number
+  readonly gatewayPerSecond?: number
+  readonly sidecarPerSecond?: number
+}
+
+type Bucket = { tokens: number; atMs: number }
+
+/** After silence so many seconds of the rate may come at once. */
+const BURST_S = 10
+
+/**
+ * One gateway must not take the database from the others. A token bucket for each owner; a batch is accepted while the
+ * bucket is not empty, whatever its size, so that no batch is too large for ever. `nowMs` is monotonic.
+ */
+export function createIngestQuota(options: IngestQuotaOptions): IngestQuota {
+  const {
+    nowMs,
+    gatewayPerSecond = LIMITS.ingestGatewayPerSecond,
+    sidecarPerSecond = LIMITS.ingestSidecarPerSecond,
+  } = options
+  const buckets = new Map<string, Bucket>()
+  const refused = new Map<string, number>()
+  let sweepAt = nowMs() + BURST_S * 1_000
+
+  /** A full bucket is like none. */
+  function sweep(now: number): void {
+    if (now < sweepAt) return
+    sweepAt = now + BURST_S * 1_000
+    for (const [key, { atMs }] of buckets) if (atMs <= now - 2 * BURST_S * 1_000) buckets.delete(key)
+  }
+
+  return {
+    refused,
+    take({ name, agent }, records) {
+      const now = nowMs()
+      sweep(now)
+      const perSecond = agent === null ? gatewayPerSecond : sidecarPerSecond
+      const key = JSON.stringify([name, agent])
+      const bucket = buckets.get(key) ?? { tokens: perSecond * BURST_S, atMs: now }
+      buckets.set(key, bucket)
+      const tokens = Math.min(perSecond * BURST_S, bucket.tokens + ((now - bucket.atMs) / 1_000) * perSecond)
+      bucket.tokens = tokens
+      bucket.atMs = now
+      if (tokens > 0) {
+        bucket.tokens -= records
+        return
+      }
+      refused.set(name, (refused.get(name) ?? 0) + 1)
+      throw new ChaperoneError('rate_limited', {
+        detail: `${agent === null ? `Gateway ${name}` : `The sidecar of ${agent} at ${name}`} sends more than ${perSecond} records a second. It keeps them; send the batch again later.`,
+        retryAfterS: Math.max(1, Math.ceil(-tokens / perSecond)),
+      })
+    },
+  }
+}

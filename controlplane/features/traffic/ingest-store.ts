@@ -1,0 +1,62 @@
+import type { LostRange } from '../../../core/wire/gateway/records.ts'
+import type { Query } from '../../db/query.ts'
+
+/** One batch of a process at a time: the second of two identical uploads sees what the first has stored. */
+export async function lockProcessRecords(q: Query, processId: string): Promise<void> {
+  await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`records ${processId}`])
+}
+
+/** Sequence ranges that are known to be lost; naming one again changes nothing. */
+export async function insertLostRecords(
+  q: Query,
+  reportedBy: string,
+  ranges: readonly LostRange[],
+): Promise<void> {
+  if (ranges.length === 0) return
+  await q.query(
+    `insert into records_lost (process_id, from_seq, to_seq, reason, reported_by)
+     select process_id, "from", max("to"), reason, $2
+     from (select process_id, "from", "to", coalesce(reason, 'unwritten') as reason
+       from jsonb_to_recordset($1::jsonb) as r(process_id text, "from" bigint, "to" bigint, reason text)) as lost
+     group by process_id, "from", reason order by process_id, "from", reason
+     on conflict (process_id, from_seq, reason, reported_by)
+       do update set to_seq = greatest(records_lost.to_seq, excluded.to_seq)`,
+    [JSON.stringify(ranges), reportedBy],
+  )
+}
+
+/** Ids of the agents that bear these names now. */
+export async function findAgentIds(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await q.query<{ id: string; name: string }>(
+    "select id, name from agents where name = any($1::text[]) and status <> 'revoked'",
+    [names],
+  )
+  return new Map(rows.map(({ id, name }) => [name, id]))
+}
+
+export type HoldAction = { readonly id: string; readonly act: string; readonly agent: string }
+
+/** The action request under which each of these holds was opened: a joined retry of the agent belongs to its chain. */
+export async function findHoldActions(
+  q: Query,
+  approvalIds: readonly string[],
+): Promise<ReadonlyMap<string, HoldAction>> {
+  const { rows } = await q.query<HoldAction>(
+    'select id, act_id as act, agent from approvals where id = any($1::text[]) and act_id is not null',
+    [approvalIds],
+  )
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Whose actions these are: the agent of the first event of each that has one. */
+export async function findActionOwners(
+  q: Query,
+  actionIds: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const { rows } = await q.query<{ id: string; agentId: string | null }>(
+    `select distinct on (action_request_id) action_request_id as id, agent_id as "agentId" from audit_events
+     where action_request_id = any($1::text[]) order by action_request_id, audit_events.id`,
+    [actionIds],
+  )
+  return new Map(rows.map(({ id, agentId }) => [id, agentId]))
+}

@@ -1,0 +1,202 @@
+import type { Logger } from 'pino'
+import { percent } from '../../../core/decision/audit-details.ts'
+import type { TrafficRecord } from '../../../core/record.ts'
+import type { RecordsBody } from '../../../core/wire/gateway/records.ts'
+import { touchAgents } from '../agents/store.ts'
+import { type AuditEvent, agentActor, appendAuditAll } from '../audit/store.ts'
+import { foreignAgents } from '../gateways/agent-store.ts'
+import { getGateway } from '../gateways/store.ts'
+import { insertHandles } from '../gateways/handle-store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import {
+  findActionOwners,
+  findAgentIds,
+  findHoldActions,
+  insertLostRecords,
+  lockProcessRecords,
+} from './ingest-store.ts'
+import { insertTraffic } from './store.ts'
+import { refuseForeign } from '../agents/foreign-agents.ts'
+import { leaseMsOf } from '../gateways/lease.ts'
+import { ownerKey } from '../gateways/process-owners.ts'
+import { createReportedRefusals } from './reported-refusals.ts'
+
+/** `sidecar`: it stands in a tenant's pod, and is believed what it says of its own agent. */
+export type Uploader = {
+  readonly gatewayId: string
+  readonly name: string
+  readonly processId: string
+  readonly sidecar: { readonly agent: { readonly name: string }; readonly podUid: string } | null
+}
+
+export type Records = {
+  /**
+   * Stores a batch in one transaction; sending it again stores nothing twice. Answers the ids that are safe now. Throws
+   * `forbidden` when it names agents of another gateway, or was begun after the gateway had served them.
+   */
+  ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
+}
+
+const SHOWN_RANGES = 10
+
+export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Records {
+  const { db, orgId, log } = deps
+  const refusals = createReportedRefusals()
+  return {
+    async ingest(gateway, { records, lost }) {
+      const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
+      // The name in a record is the gateway's own word; the token says who it is.
+      const own = records.map((record) => ({ ...record, gateway: gateway.name }))
+      const stored = await db.tx(async (q) => {
+        await lockProcessRecords(q, gateway.processId)
+        if (gateway.sidecar === null) await refuseForeignAgents(q, gateway, own)
+        const believed = await withoutForeign(q, refusals.bounded(owner, uniqueById(own)))
+        const added = await insertTraffic(q, orgId, believed)
+        const fresh = believed.filter((record) => added.has(record.id))
+        await appendEvents(q, orgId, fresh)
+        await insertHandles(q, fresh)
+        await insertLostRecords(q, ownerKey(gateway), lost)
+        await touchAgents(q, [...new Set(fresh.flatMap(({ agent }) => (agent === null ? [] : [agent])))])
+        return fresh
+      })
+      refusals.stored(owner, stored)
+      if (lost.length > 0) {
+        const shown = { ranges: lost.length, lost: lost.slice(0, SHOWN_RANGES) }
+        log.error({ gateway: gateway.name, ...shown }, 'records were lost at the gateway')
+      }
+      return records.map((record) => record.id)
+    },
+  }
+}
+
+/** Their rows would stand in the lists of another Gateway or namespace. */
+async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonly TrafficRecord[]) {
+  const named = defined(records.map(({ agent }) => agent))
+  const foreign = await foreignAgents(q, gateway, named)
+  if (foreign.length === 0) return
+  const leaseMs = leaseMsOf((await getGateway(q, gateway.gatewayId))?.spec)
+  // A gateway that the control plane does not reach serves its agents until the lease is over.
+  const endOf = new Map(
+    foreign.map(({ name, servedUntil }) => [name, servedUntil === null ? null : servedUntil + leaseMs]),
+  )
+  refuseForeign({
+    agents: foreign.flatMap(({ name, servedUntil }) => (servedUntil === null ? [name] : [])),
+    records: records.filter((record) => isTooNew(record, endOf)).map(({ id }) => id),
+  })
+}
+
+function isTooNew({ agent, time }: TrafficRecord, endOf: ReadonlyMap<string, number | null>): boolean {
+  const end = endOf.get(agent ?? '') ?? null
+  return end !== null && Date.parse(time) > end
+}
+
+/** A record that names the action or the approval of another agent tells of neither. */
+async function withoutForeign(
+  q: Query,
+  records: readonly TrafficRecord[],
+): Promise<readonly TrafficRecord[]> {
+  const acts = defined(records.map(({ act_id }) => act_id))
+  const approvals = defined(records.map(({ approval_id }) => approval_id))
+  if (acts.length === 0 && approvals.length === 0) return records
+  const owners = await findActionOwners(q, acts)
+  const holds = await findHoldActions(q, approvals)
+  const agents = await findAgentIds(q, defined(records.map(({ agent }) => agent)))
+  return records.map((record) => {
+    const { agent, act_id, approval_id } = record
+    const owner = owners.get(act_id ?? '') ?? null
+    const isOwnAction = owner === null || owner === agents.get(agent ?? '')
+    const isOwnHold = approval_id === null || holds.get(approval_id)?.agent === agent
+    return { ...record, act_id: isOwnAction ? act_id : null, approval_id: isOwnHold ? approval_id : null }
+  })
+}
+
+async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
+  // What an order led to is told by whoever gave it.
+  const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
+  if (eventful.length === 0) return
+  const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
+  const actions = await findHoldActions(q, defined(eventful.map((record) => record.approval_id)))
+  const events = eventful.flatMap((record) => {
+    const chain = {
+      orgId,
+      actor: agentActor(agents.get(record.agent ?? ''), `gateway:${record.gateway}`),
+      actionRequestId: actions.get(record.approval_id ?? '')?.act ?? record.act_id,
+    }
+    return eventsOf(record).map((event) => ({ ...chain, ...event }))
+  })
+  if (events.length > 0) await appendAuditAll(q, events)
+}
+
+type Event = Pick<AuditEvent, 'eventType' | 'details'>
+
+/** Refused, stopped, and let through by a person: these are for the audit log. Everything else is traffic alone. */
+function eventsOf(record: TrafficRecord): readonly Event[] {
+  const wasHeld = record.approval_id !== null
+  const isStopped = record.decision === 'ALLOW' && record.reason === 'kill_switch'
+  // What was held has its `action.requested` since it was.
+  if (record.decision === 'DENY' || isStopped) {
+    // A row of many requests has no single action that was asked for.
+    const isAlone = wasHeld || isRow(record)
+    return isAlone ? [denied(record)] : [requested(record), denied(record)]
+  }
+  return wasHeld && record.decision === 'ALLOW' ? [executed(record)] : []
+}
+
+function requested(record: TrafficRecord): Event {
+  const details = { ...(record.audit?.requested ?? unstated(record)), ...requestOf(record) }
+  return { eventType: 'action.requested', details }
+}
+
+/** A gateway of an earlier version says no more than this. */
+function unstated({ connector, why }: TrafficRecord): Record<string, unknown> {
+  const resource = { provider: connector, target: null, environment: null }
+  return { resource, parameters: {}, risk_score: riskOf(why), risk_hints: {} }
+}
+
+function denied(record: TrafficRecord): Event {
+  const { audit, why, approval_id, refusals } = record
+  const reason = audit?.reason ?? why?.reason ?? record.reason
+  const details = {
+    ...requestOf(record),
+    decision: 'deny',
+    reason: isRow(record) ? [record.note, reason].filter(Boolean).join(': ') : reason,
+    ...(isRow(record) ? { refusals } : {}),
+    matched_policy: audit?.matched_policy ?? null,
+    matched_rule: audit?.matched_rule ?? null,
+    risk_score: audit === null || audit === undefined ? riskOf(why) : audit.risk_score,
+    approval_id,
+  }
+  return { eventType: 'action.denied', details }
+}
+
+/** It counts many refusals. */
+function isRow({ refusals }: TrafficRecord): boolean {
+  return refusals !== null && refusals !== undefined
+}
+
+function riskOf(why: TrafficRecord['why']): number | null {
+  return why === null || why === undefined ? null : percent(why.risk_score)
+}
+
+function executed(record: TrafficRecord): Event {
+  const { status, error_type, latency_ms, approval_id } = record
+  const isFailed =
+    status === null || status >= 500 || ['timeout', 'connect', 'tls'].includes(error_type ?? '')
+  return {
+    eventType: isFailed ? 'action.execution_failed' : 'action.executed',
+    details: { ...requestOf(record), status, error_type, latency_ms, approval_id },
+  }
+}
+
+function requestOf(record: TrafficRecord): Record<string, unknown> {
+  const { id, action_type, method, host, path, gateway } = record
+  return { action_type, method, host, path, gateway, record_id: id }
+}
+
+function uniqueById(records: readonly TrafficRecord[]): TrafficRecord[] {
+  return [...new Map(records.map((record) => [record.id, record])).values()]
+}
+
+function defined(values: ReadonlyArray<string | null>): string[] {
+  return [...new Set(values.filter((value) => value !== null))]
+}

@@ -1,0 +1,24 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { TrafficRecord } from '../../../core/record.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import { getTrafficRecord } from './record-store.ts'
+
+/** One record by its id. Throws `not_found`. */
+export type TrafficRecordReading = (namespaces: Namespaces, id: string) => Promise<TrafficRecord>
+
+export function createTrafficRecordReading({
+  read,
+  orgId,
+}: {
+  readonly read: ScopedReads
+  readonly orgId: string
+}): TrafficRecordReading {
+  return async (namespaces, id) => {
+    const record = await getTrafficRecord(read(namespaces), orgId, id)
+    if (record !== undefined) return record
+    throw new ChaperoneError('not_found', {
+      detail: `There is no record ${id}: the traffic log keeps seven days, the audit log keeps longer`,
+    })
+  }
+}

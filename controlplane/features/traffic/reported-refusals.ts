@@ -1,0 +1,105 @@
+import type { TrafficRecord } from '../../../core/record.ts'
+import { refusalsText } from '../../../core/state/refusal-windows.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { IngestOwner } from './ingest-quota.ts'
+
+/** Bounds what rows that count refusals add to every total: their numbers are what the gateway says. */
+export type ReportedRefusals = {
+  /**
+   * The records with counts that the owner's ingest rate allows in a minute, other rows of that minute included. What was
+   * not refused counts as one request.
+   */
+  bounded(owner: IngestOwner, records: readonly TrafficRecord[]): readonly TrafficRecord[]
+  /** These records of the owner are stored now. */
+  stored(owner: IngestOwner, records: readonly TrafficRecord[]): void
+  /** Owners whose minutes are remembered. */
+  remembered(): number
+}
+
+const WINDOW_S = 60
+/** Minutes of one owner that are remembered. */
+const MAX_MINUTES = 256
+/** The one whose records came longest ago makes room. */
+const MAX_OWNERS = 10_000
+
+export function createReportedRefusals(
+  gatewayPerSecond: number = LIMITS.ingestGatewayPerSecond,
+  sidecarPerSecond: number = LIMITS.ingestSidecarPerSecond,
+): ReportedRefusals {
+  const counted = new Map<string, Map<string, number>>()
+
+  function minutesOf({ name, agent }: IngestOwner): Map<string, number> {
+    const key = JSON.stringify([name, agent])
+    const minutes = counted.get(key) ?? new Map<string, number>()
+    counted.delete(key)
+    counted.set(key, minutes)
+    const [oldest] = counted.keys()
+    if (counted.size > MAX_OWNERS && oldest !== undefined) counted.delete(oldest)
+    return minutes
+  }
+
+  function add(minutes: Map<string, number>, minute: string, requests: number): void {
+    const before = minutes.get(minute) ?? 0
+    // The minute that was used last is the last to go.
+    minutes.delete(minute)
+    minutes.set(minute, before + requests)
+    const [oldest] = minutes.keys()
+    if (minutes.size > MAX_MINUTES && oldest !== undefined) minutes.delete(oldest)
+  }
+
+  return {
+    remembered: () => counted.size,
+    bounded(owner, records) {
+      if (!records.some(hasRefusals)) return records
+      const limit = WINDOW_S * (owner.agent === null ? gatewayPerSecond : sidecarPerSecond)
+      const stored = minutesOf(owner)
+      const batch = new Map<string, number>()
+      return records.map((record) => {
+        if (!hasRefusals(record)) return record
+        if (!isRefused(record)) return { ...record, refusals: null }
+        const minute = minuteOf(record)
+        const used = (stored.get(minute) ?? 0) + (batch.get(minute) ?? 0)
+        const allowed = withAtMost(record, Math.max(1, limit - used))
+        batch.set(minute, (batch.get(minute) ?? 0) + allowed.refusals.count)
+        return allowed
+      })
+    },
+    stored(owner, records) {
+      const rows = records.filter(hasRefusals)
+      if (rows.length === 0) return
+      const minutes = minutesOf(owner)
+      for (const row of rows) add(minutes, minuteOf(row), row.refusals.count)
+    },
+  }
+}
+
+type Row = TrafficRecord & { readonly refusals: NonNullable<TrafficRecord['refusals']> }
+
+function hasRefusals(record: TrafficRecord): record is Row {
+  return record.refusals !== null && record.refusals !== undefined
+}
+
+/** Forwarded calls, holds and approvals are never counted by a row. */
+function isRefused({ decision, approval_id }: TrafficRecord): boolean {
+  return decision === 'DENY' && approval_id === null
+}
+
+function minuteOf({ time }: TrafficRecord): string {
+  return new Date(time).toISOString().slice(0, 16)
+}
+
+function withAtMost(row: Row, limit: number): Row {
+  const { refusals } = row
+  if (refusals.count <= limit) return row
+  const cut = (counts: Readonly<Record<string, number>>) =>
+    Object.fromEntries(Object.entries(counts).map(([key, count]) => [key, Math.min(count, limit)]))
+  const bounded = {
+    ...refusals,
+    count: limit,
+    distinct_targets: Math.min(refusals.distinct_targets, limit),
+    reasons: cut(refusals.reasons),
+    ...(refusals.actions === undefined ? {} : { actions: cut(refusals.actions) }),
+  }
+  const note = `${refusalsText(bounded)}; the gateway reported ${refusals.count}, more than its rate allows`
+  return { ...row, note, refusals: bounded }
+}

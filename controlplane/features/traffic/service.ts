@@ -1,0 +1,61 @@
+import type { TrafficRecord } from '../../../core/record.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { validationError } from '../../http/input.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
+import { listTraffic, type TrafficCursor, type TrafficFilter } from './store.ts'
+
+export type TrafficPage = {
+  readonly traffic: readonly TrafficRecord[]
+  readonly next_cursor: string | null
+  readonly limit: number
+}
+
+export type Traffic = {
+  /** Newest first. `cursor` is `next_cursor` of the page before. */
+  list(
+    namespaces: Namespaces,
+    filter: TrafficFilter,
+    page: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Promise<TrafficPage>
+}
+
+export function createTraffic({
+  read,
+  orgId,
+}: {
+  readonly read: ScopedReads
+  readonly orgId: string
+}): Traffic {
+  return {
+    async list(namespaces, filter, { limit, cursor }) {
+      const after = cursor === undefined ? undefined : readCursor(cursor)
+      // One more than asked for tells whether there is a next page.
+      const rows = await listTraffic(read(namespaces), orgId, { filter, limit: limit + 1, cursor: after })
+      const traffic = rows.slice(0, limit)
+      const last = traffic.at(-1)
+      return { traffic, next_cursor: rows.length > limit && last ? writeCursor(last) : null, limit }
+    },
+  }
+}
+
+function writeCursor({ time, id }: TrafficCursor): string {
+  return Buffer.from(JSON.stringify([time, id])).toString('base64url')
+}
+
+function readCursor(text: string): TrafficCursor {
+  const value = parsed(Buffer.from(text, 'base64url').toString('utf8'))
+  const [time, id] = Array.isArray(value) ? (value as unknown[]) : []
+  const isTime = typeof time === 'string' && !Number.isNaN(Date.parse(time))
+  if (isTime && typeof id === 'string' && !id.includes('\0'))
+    return { time: new Date(time).toISOString(), id }
+  throw validationError(['cursor: is not a next_cursor of this list'])
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

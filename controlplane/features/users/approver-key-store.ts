@@ -1,0 +1,88 @@
+import type { Query } from '../../db/query.ts'
+import { onlyRow } from '../../db/rows.ts'
+import type { SessionUser } from '../sessions/store.ts'
+import { identityStateSql } from '../oidc/identity-store.ts'
+
+/** An approver key without its secret. */
+export type UserKeyRow = {
+  readonly id: string
+  readonly name: string | null
+  readonly prefix: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly lastUsedAt: Date | null
+}
+
+export type UserKeyInput = Pick<UserKeyRow, 'id' | 'name' | 'prefix'> & {
+  readonly userId: string
+  readonly sha256: Buffer
+  readonly days: number
+}
+
+const COLUMNS = `id, name, prefix, created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt"`
+
+export async function insertUserKey(q: Query, row: UserKeyInput): Promise<UserKeyRow> {
+  const { rows } = await q.query<UserKeyRow>(
+    `insert into user_keys (id, user_id, name, prefix, sha256, expires_at)
+     values ($1, $2, $3, $4, $5, now() + make_interval(days => $6)) returning ${COLUMNS}`,
+    [row.id, row.userId, row.name, row.prefix, row.sha256, row.days],
+  )
+  return onlyRow(rows)
+}
+
+/** Newest first, expired ones included. */
+export async function listUserKeys(q: Query, userId: string): Promise<readonly UserKeyRow[]> {
+  const { rows } = await q.query<UserKeyRow>(
+    `select ${COLUMNS} from user_keys where user_id = $1 order by created_at desc, id`,
+    [userId],
+  )
+  return rows
+}
+
+/** Active users with an unexpired key of this prefix: compare the hash of each. */
+export async function findUserKeys(
+  q: Query,
+  prefix: string,
+): Promise<readonly (SessionUser & { readonly keyId: string; readonly sha256: Buffer })[]> {
+  const { rows } = await q.query<SessionUser & { keyId: string; sha256: Buffer }>(
+    `select u.id, u.email, u.role, u.groups, u.namespaces, u.lower_roles as "lowerRoles",
+       ${identityStateSql('i')} as identity, k.id as "keyId", k.sha256
+     from user_keys k join users u on u.id = k.user_id left join user_identities i on i.user_id = u.id
+     where k.prefix = $1 and u.status = 'active' and k.expires_at > now()`,
+    [prefix],
+  )
+  return rows
+}
+
+/** Records the use at most once a minute. */
+export async function touchUserKey(q: Query, id: string): Promise<void> {
+  await q.query(
+    `update user_keys set last_used_at = now()
+     where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
+    [id],
+  )
+}
+
+/** Undefined when the user has no key of this id. */
+export async function deleteUserKey(
+  q: Query,
+  key: { readonly id: string; readonly userId: string },
+): Promise<UserKeyRow | undefined> {
+  const { rows } = await q.query<UserKeyRow>(
+    `delete from user_keys where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    [key.id, key.userId],
+  )
+  return rows[0]
+}
+
+export async function deleteUserKeysOf(q: Query, userId: string): Promise<readonly UserKeyRow[]> {
+  const { rows } = await q.query<UserKeyRow>(
+    `delete from user_keys where user_id = $1 returning ${COLUMNS}`,
+    [userId],
+  )
+  return rows
+}
+
+export async function deleteExpiredUserKeys(q: Query, userId: string): Promise<void> {
+  await q.query('delete from user_keys where user_id = $1 and expires_at <= now()', [userId])
+}

@@ -1,0 +1,108 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { newId } from '../../crypto/ids.ts'
+import { issueUserKey, sha256 } from '../../crypto/tokens.ts'
+import { actorOf, recordEvent } from '../../events.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
+import type { Actor } from '../audit/store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { useSessions } from '../sessions/store.ts'
+import {
+  deleteExpiredUserKeys,
+  deleteUserKey,
+  deleteUserKeysOf,
+  insertUserKey,
+  listUserKeys,
+  type UserKeyRow,
+} from './approver-key-store.ts'
+import { lockUser } from './store.ts'
+
+/** Days that an approver key lasts. */
+export const KEY_DAYS = { default: 90, max: 365 } as const
+const MAX_KEYS = 20
+
+export type NewApproverKey = { readonly name: string | null; readonly days: number }
+export type IssuedApproverKey = { readonly id: string; readonly key: string; readonly expiresAt: Date }
+
+/** A signed-in user and the session that vouches for them. */
+export type KeyOwner = { readonly user: UserPrincipal; readonly sessionId: string | undefined }
+
+/** The approver keys of whoever is signed in. All throw `forbidden` for the admin token, which is no person. */
+export type ApproverKeys = {
+  list(owner: KeyOwner): Promise<readonly UserKeyRow[]>
+  /** The key, shown this once. Throws `conflict` beyond 20 keys and `unauthorized` when the session ended meanwhile. */
+  create(owner: KeyOwner, wanted: NewApproverKey): Promise<IssuedApproverKey>
+  /** Throws `not_found` for a key of somebody else. */
+  revoke(owner: KeyOwner, id: string): Promise<void>
+}
+
+type ApproverKeysDeps = { readonly db: Db; readonly orgId: string }
+
+export function createApproverKeys(deps: ApproverKeysDeps): ApproverKeys {
+  return {
+    list: ({ user }) => listUserKeys(deps.db, personOf(user).userId),
+    create: (owner, wanted) => create(deps, owner, wanted),
+    async revoke({ user }, id) {
+      const { userId, email } = personOf(user)
+      await deps.db.tx(async (q) => {
+        const row = await deleteUserKey(q, { id, userId })
+        if (row === undefined) {
+          throw new ChaperoneError('not_found', { detail: `You have no key ${id}: see GET /api/auth/keys` })
+        }
+        await noteRevoked(q, { ...deps, actor: actorOf(user), email, why: 'revoked' }, row)
+      })
+    },
+  }
+}
+
+type End = {
+  readonly orgId: string
+  readonly actor: Actor
+  readonly email: string
+  readonly why: 'revoked' | 'password_changed' | 'password_reset' | 'role_changed' | 'suspended'
+}
+
+/** Ends every approver key of a user, in the transaction of the change that makes them invalid. */
+export async function endApproverKeys(q: Query, end: End & { readonly userId: string }): Promise<void> {
+  for (const row of await deleteUserKeysOf(q, end.userId)) await noteRevoked(q, end, row)
+}
+
+async function create(
+  { db, orgId }: ApproverKeysDeps,
+  { user, sessionId }: KeyOwner,
+  { name, days }: NewApproverKey,
+): Promise<IssuedApproverKey> {
+  const { userId, email } = personOf(user)
+  const { key, prefix, sha256: hash } = issueUserKey()
+  return db.tx(async (q) => {
+    await lockUser(q, userId)
+    await refuseEndedSession(q, userId, sessionId)
+    await deleteExpiredUserKeys(q, userId)
+    const { length } = await listUserKeys(q, userId)
+    if (length >= MAX_KEYS) {
+      throw new ChaperoneError('conflict', { detail: `You have ${length} approver keys: revoke one first` })
+    }
+    const row = await insertUserKey(q, { id: newId('key'), userId, name, prefix, sha256: hash, days })
+    const details = { email, key_id: row.id, prefix, name, expires_at: row.expiresAt.toISOString() }
+    await recordEvent(q, { orgId, actor: actorOf(user), type: 'user.key_created', details })
+    return { id: row.id, key, expiresAt: row.expiresAt }
+  })
+}
+
+/** The password or role may have changed since the request was authenticated: that ended the session, under the same lock. */
+async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
+  const [found] = sessionId === undefined ? [] : await useSessions(q, [sha256(sessionId)])
+  if (found?.id === userId && found.role !== 'viewer') return
+  throw new ChaperoneError('unauthorized', { detail: 'The session has ended: sign in again' })
+}
+
+function personOf(user: UserPrincipal): UserPrincipal {
+  if (user.via === 'session') return user
+  throw new ChaperoneError('forbidden', {
+    detail: 'The admin token is no person and has no approver keys: sign in as the user who answers',
+  })
+}
+
+function noteRevoked(q: Query, { orgId, actor, email, why }: End, row: UserKeyRow): Promise<void> {
+  const details = { email, key_id: row.id, prefix: row.prefix, name: row.name, why }
+  return recordEvent(q, { orgId, actor, type: 'user.key_revoked', details })
+}

@@ -1,0 +1,66 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { covers, hasRole, RIGHTS, type Right, type Role, reachOf } from '../../../core/wire/rights.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
+import type { UserRow } from './store.ts'
+
+/** A role and where it counts; null = every namespace. */
+export type GivenRole = { readonly role: Role; readonly namespaces: readonly string[] | null }
+
+/** Every role of a user. */
+export function rolesOf({ role, namespaces, lowerRoles }: UserRow): readonly GivenRole[] {
+  return [{ role, namespaces }, ...lowerRoles]
+}
+
+/**
+ * A caller of the cluster gives a role only with every right of it, in every namespace where it counts. Throws `forbidden`
+ * otherwise, and `not_ready` when the API server does not answer. Users with a role are judged by their role elsewhere.
+ */
+export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly GivenRole[]): Promise<void> {
+  for (const { role, namespaces } of given) {
+    const rights = rightsOfRole(role).filter(
+      (right) => namespaces === null || reachOf(right) === 'namespaces',
+    )
+    const missing = await missingRights(by, rights, namespaces)
+    if (missing.length === 0) continue
+    const where = namespaces === null ? 'all namespaces' : namespaces.join(', ')
+    throw forbidden(
+      `You give the role ${role} only with all of its rights in ${where}, and you lack ${missing.join(', ')} (docs/rights.md).`,
+    )
+  }
+}
+
+/** The same for approver groups: whoever adds a user to one may answer approvals wherever the user may. */
+export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): Promise<void> {
+  const answering = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS['approvals/answer'].role))
+  const places = answering.length === 0 ? [null] : answering.map(({ namespaces }) => namespaces)
+  for (const namespaces of places)
+    if ((await missingRights(by, ['approvals/answer'], namespaces)).length > 0)
+      throw forbidden(
+        `You add ${user.email} to approver groups only with the right approvals/answer wherever they have it (docs/rights.md).`,
+      )
+}
+
+/** Nothing for a user whose role decides. */
+async function missingRights(
+  { clusterRights }: UserPrincipal,
+  rights: readonly Right[],
+  namespaces: readonly string[] | null,
+): Promise<readonly Right[]> {
+  if (clusterRights === undefined) return []
+  const reach = namespaces === null ? 'cluster' : 'namespaces'
+  const held = await Promise.all(rights.map((right) => clusterRights(right, reach)))
+  return rights.filter((_, at) => {
+    const where = held[at] ?? new Set<string>()
+    return namespaces === null ? where !== 'all' : !namespaces.every((name) => covers(where, name))
+  })
+}
+
+/** Approver keys are of an account, which callers of a cluster have none of. */
+function rightsOfRole(role: Role): readonly Right[] {
+  const all = Object.keys(RIGHTS) as readonly Right[]
+  return all.filter((right) => hasRole(role, RIGHTS[right].role) && !right.startsWith('approverkeys/'))
+}
+
+function forbidden(detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail })
+}

@@ -1,0 +1,31 @@
+import type { Role } from '../../../core/wire/rights.ts'
+import type { Query } from '../../db/query.ts'
+
+export type Invitation = { readonly id: string; readonly email: string; readonly role: Role }
+
+/** Valid for 7 days and once. */
+export async function insertInvitation(
+  q: Query,
+  row: Invitation & { readonly orgId: string; readonly tokenSha256: Buffer; readonly invitedBy: string },
+): Promise<void> {
+  await q.query(
+    `insert into invitations (id, org_id, email, role, token_sha256, invited_by, expires_at)
+     values ($1, $2, $3, $4, $5, $6, now() + interval '7 days')`,
+    [row.id, row.orgId, row.email, row.role, row.tokenSha256, row.invitedBy],
+  )
+}
+
+/** Uses the invitation up; undefined when there is none, it is over, used, or for another address. */
+export async function takeInvitation(
+  q: Query,
+  tokenSha256: Buffer,
+  email: string,
+): Promise<Invitation | undefined> {
+  const { rows } = await q.query<Invitation>(
+    `update invitations set used_at = now()
+     where token_sha256 = $1 and lower(email) = lower($2) and used_at is null and expires_at > now()
+     returning id, email, role`,
+    [tokenSha256, email],
+  )
+  return rows[0]
+}

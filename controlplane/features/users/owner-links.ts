@@ -1,0 +1,97 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import { actorOf, recordEvent } from '../../events.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
+import type { Actor } from '../audit/store.ts'
+import { requireOwnerLink } from '../../db/orgs.ts'
+import { deleteOwnerLinks, insertOwnerLink, isOwnerLink } from './owner-link-store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { hasOwner, lockRegistrations, lockUser, lockUserChanges, updateUser } from './store.ts'
+import type { OwnerLinkSecret } from './owner-link-secret.ts'
+
+export type OwnerLinksDeps = {
+  readonly db: Db
+  readonly orgId: string
+  /** The Secret that holds the link in a cluster; null elsewhere. */
+  readonly secret: OwnerLinkSecret | null
+}
+
+/** A token of a link that was valid when it was checked. */
+export type CheckedOwnerToken = { readonly token: string; readonly isOfSecret: boolean }
+
+export type OwnerLinks = {
+  /**
+   * The token of a new link; null once there is an owner. `isRequired`: agents run on this machine, and from now on the
+   * first owner registers through a link only. Throws `conflict` in a cluster, where a Secret holds the link.
+   */
+  make(by: Actor, options: { readonly isRequired: boolean }): Promise<string | null>
+  /** Reads the Secret of a cluster, if any: before the transaction that uses the link. */
+  check(token: string | undefined): Promise<CheckedOwnerToken | null>
+  /** Whether the token makes an owner. Ends every link when it does; in the transaction that makes the owner. */
+  use(q: Query, checked: CheckedOwnerToken | null): Promise<boolean>
+  /** Makes the signed-in user the first owner. Throws `forbidden` for a link that is not valid, and once there is an owner. */
+  redeem(user: UserPrincipal, token: string): Promise<void>
+}
+
+/** Links that make the first owner: random, for one use, for an hour. */
+export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLinks {
+  const note = (q: Query, actor: Actor, change: string) =>
+    recordEvent(q, { orgId, actor, type: 'settings.updated', details: { change } })
+  const check: OwnerLinks['check'] = async (token) => {
+    if (token === undefined) return null
+    const isAsked = secret !== null && !(await hasOwner(db))
+    return { token, isOfSecret: isAsked && (await secret.matches(token)) }
+  }
+  const use: OwnerLinks['use'] = async (q, checked) => {
+    if (checked === null || (await hasOwner(q))) return false
+    const isValid = checked.isOfSecret || (await isOwnerLink(q, sha256(checked.token)))
+    if (isValid) await deleteOwnerLinks(q)
+    return isValid
+  }
+  return {
+    check,
+    use,
+    async redeem(user, token) {
+      const checked = await check(token)
+      await db.tx(async (q) => {
+        await lockRegistrations(q)
+        await lockUserChanges(q)
+        const found = user.via === 'session' ? await lockUser(q, user.userId) : undefined
+        if (found?.status !== 'active' || !(await use(q, checked))) throw invalid()
+        await updateUser(q, found.id, { role: 'owner', namespaces: null })
+        const details = {
+          user_id: found.id,
+          email: found.email,
+          from: found.role,
+          to: 'owner',
+          change: 'owner_link',
+        }
+        await recordEvent(q, { orgId, actor: actorOf(user), type: 'user.role_changed', details })
+      })
+    },
+    make: (by, { isRequired }) =>
+      db.tx(async (q) => {
+        await lockRegistrations(q)
+        if (await hasOwner(q)) return null
+        if (secret !== null) throw inSecret(secret.name)
+        const token = randomToken()
+        await insertOwnerLink(q, sha256(token))
+        await note(q, by, 'owner_link_made')
+        if (isRequired && (await requireOwnerLink(q))) await note(q, by, 'owner_link_required')
+        return token
+      }),
+  }
+}
+
+function inSecret(name: string): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: `The owner link of this installation is in the Secret ${name}. kubectl chaperone owner-link makes a new one`,
+  })
+}
+
+function invalid(): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail:
+      'The owner link is over or used, or there is an owner. While there is none: chaperone owner-link (in a cluster kubectl chaperone owner-link)',
+  })
+}

@@ -1,0 +1,74 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Passwords } from '../../crypto/password.ts'
+import { actorOf, recordEvent } from '../../events.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
+import { validationError } from '../../http/input.ts'
+import type { Db } from '../../db/query.ts'
+import { deleteSessionsOf } from '../sessions/store.ts'
+import { getUser, lockUser, setPasswordHash, type UserRow } from './store.ts'
+import { endApproverKeys } from './approver-keys.ts'
+import { type StartedSession, startSession } from '../sessions/service.ts'
+import { countPasswordCheck, forgetPasswordChecks } from '../sessions/attempts.ts'
+
+export type PasswordChange = {
+  /**
+   * Ends every session and approver key of the user and starts a new session for whoever changed the password. Throws `validation` when the
+   * current password is wrong, `rate_limited` when it was wrong too often, and `conflict` when somebody was quicker.
+   */
+  change(
+    by: UserPrincipal,
+    given: {
+      readonly current: string
+      readonly next: string
+      readonly isPage: boolean
+    },
+  ): Promise<StartedSession>
+}
+
+export type PasswordChangeDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
+
+export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
+  const { db, orgId, passwords } = deps
+  return {
+    async change(by, { current, next, isPage }) {
+      const known = await withPassword(db, by)
+      await countPasswordCheck(db, known.id)
+      const turn = `user ${known.id}`
+      if (!(await passwords.verify(current, known.passwordHash, turn))) {
+        const details = { email: known.email }
+        await recordEvent(db, { orgId, actor: actorOf(by), type: 'user.login_failed', details })
+        throw validationError(['current_password: is not your password'])
+      }
+      if (next === current) throw validationError(['new_password: is the one that you have'])
+      const passwordHash = await passwords.hash(next, turn)
+      return db.tx(async (q) => {
+        const user = await lockUser(q, known.id)
+        // While the passwords were looked at he may have been suspended, or have changed it in another window.
+        if (user?.status !== 'active' || user.passwordHash !== known.passwordHash) throw tooLate()
+        await setPasswordHash(q, user.id, passwordHash)
+        await deleteSessionsOf(q, user.id)
+        const ended = { orgId, actor: actorOf(by), userId: user.id, email: user.email }
+        await endApproverKeys(q, { ...ended, why: 'password_changed' })
+        const session = await startSession(q, user, isPage)
+        await forgetPasswordChecks(q, user.id)
+        const details = { email: user.email }
+        await recordEvent(q, { orgId, actor: actorOf(by), type: 'user.password_changed', details })
+        return session
+      })
+    },
+  }
+}
+
+async function withPassword(db: Db, by: UserPrincipal): Promise<UserRow> {
+  const user = by.via === 'session' ? await getUser(db, by.userId) : undefined
+  if (user !== undefined) return user
+  throw new ChaperoneError('forbidden', {
+    detail: 'The admin token has no password: sign in as the user whose password it is',
+  })
+}
+
+function tooLate(): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: 'The password was changed a moment ago: sign in with the new one',
+  })
+}

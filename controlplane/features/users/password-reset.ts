@@ -1,0 +1,44 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Passwords } from '../../crypto/password.ts'
+import { recordEvent } from '../../events.ts'
+import { systemActor } from '../audit/store.ts'
+import type { Db } from '../../db/query.ts'
+import { deleteSessionsOf } from '../sessions/store.ts'
+import { findIdentityOf } from '../oidc/identity-store.ts'
+import { findUserByEmail, lockUser, setPasswordHash } from './store.ts'
+import { endApproverKeys } from './approver-keys.ts'
+import { forgetAccountAttempts } from '../sessions/attempts.ts'
+
+export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
+
+/**
+ * Sets a new password on the machine of the installation, ends every session and approver key of the user, and removes
+ * the counts of failed sign-ins that would keep them waiting. No route
+ * leads here: whoever holds a token could become a user with it. Throws `not_found` for an unknown e-mail address.
+ */
+export async function resetPassword(
+  { db, orgId, passwords }: PasswordResetDeps,
+  given: { readonly email: string; readonly password: string },
+): Promise<{ readonly email: string }> {
+  const passwordHash = await passwords.hash(given.password, 'machine')
+  return db.tx(async (q) => {
+    const found = await findUserByEmail(q, given.email)
+    const user = found && (await lockUser(q, found.id))
+    if (user === undefined) {
+      throw new ChaperoneError('not_found', { detail: `No user has the e-mail address ${given.email}.` })
+    }
+    if ((await findIdentityOf(q, user.id)) !== undefined) {
+      throw new ChaperoneError('conflict', {
+        detail: `${user.email} signs in through the identity provider and has no password here.`,
+      })
+    }
+    const actor = systemActor('command-line')
+    const { email } = user
+    await setPasswordHash(q, user.id, passwordHash)
+    await deleteSessionsOf(q, user.id)
+    await forgetAccountAttempts(q, user)
+    await endApproverKeys(q, { orgId, actor, userId: user.id, email, why: 'password_reset' })
+    await recordEvent(q, { orgId, actor, type: 'user.password_reset', details: { email, user_id: user.id } })
+    return { email }
+  })
+}

@@ -1,0 +1,116 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { type Route, route } from '../../http/route.ts'
+import { type ApproverKeys, KEY_DAYS, type KeyOwner } from './approver-keys.ts'
+import type { Users } from './service.ts'
+import type { UserRow } from './store.ts'
+import { ownerOf } from './approver-key-routes.ts'
+import { Email, Id, RoleSchema } from '../../http/fields.ts'
+
+export type UserRoutesDeps = {
+  readonly users: Users
+  readonly approverKeys: Pick<ApproverKeys, 'create'>
+  /** Without a slash at the end; for links that people get. */
+  readonly baseUrl: () => string
+}
+
+/** Spec 4.4 and its extensions: one action at a time. */
+const UsersBody = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('change_role'), user_id: Id, role: RoleSchema }),
+  z.strictObject({ action: z.literal('suspend'), user_id: Id }),
+  z.strictObject({ action: z.literal('activate'), user_id: Id }),
+  z.strictObject({
+    action: z.literal('set_groups'),
+    user_id: Id,
+    groups: z.array(z.string().min(1).max(128)).max(64),
+  }),
+  z.strictObject({ action: z.literal('create_key'), user_id: Id }),
+  z.strictObject({ action: z.literal('invite'), email: Email, role: RoleSchema.default('viewer') }),
+])
+
+export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/users',
+      auth: 'users/get',
+      summary: 'All users',
+      response: z.object({
+        users: z.array(z.looseObject({ id: z.string(), email: z.string(), role: RoleSchema })),
+      }),
+      handler: async () => ({ users: (await deps.users.list()).map(userView) }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/users',
+      auth: 'users/update',
+      givesAccess: true,
+      summary:
+        'Changes a role, suspends, activates, sets groups, makes an approver key of your own, or invites',
+      body: UsersBody,
+      response: z.looseObject({ ok: z.literal(true) }),
+      handler: async ({ body, ...input }) => act(deps, ownerOf(input), body),
+    }),
+  ]
+}
+
+async function act(
+  { users, approverKeys, baseUrl }: UserRoutesDeps,
+  owner: KeyOwner,
+  body: z.infer<typeof UsersBody>,
+): Promise<Record<string, unknown>> {
+  const { user: by } = owner
+  switch (body.action) {
+    case 'change_role':
+      return { ok: true, role: (await users.changeRole(by, body.user_id, body.role)).role }
+    case 'suspend':
+      return { ok: true, role: (await users.suspend(by, body.user_id)).role }
+    case 'activate':
+      return { ok: true, role: (await users.activate(by, body.user_id)).role }
+    case 'set_groups': {
+      const { role, groups } = await users.setGroups(by, body.user_id, body.groups)
+      return { ok: true, role, groups }
+    }
+    case 'create_key':
+      return createOwnKey(approverKeys, owner, body.user_id)
+    case 'invite': {
+      const token = await users.invite(by, body.email, body.role)
+      return { ok: true, invite_link: `${baseUrl()}/setup?invite=${token}`, invite_token: token }
+    }
+    default:
+      throw new ChaperoneError('internal', {
+        detail: `unhandled action ${JSON.stringify(body satisfies never)}`,
+      })
+  }
+}
+
+/** A key answers in the name of its user: only that user makes it. */
+async function createOwnKey(
+  approverKeys: UserRoutesDeps['approverKeys'],
+  owner: KeyOwner,
+  userId: string,
+): Promise<Record<string, unknown>> {
+  if (owner.user.userId !== userId) {
+    throw new ChaperoneError('forbidden', {
+      detail:
+        'A user makes their own approver keys: they sign in and use POST /api/auth/keys or "Approver keys" in the user menu',
+    })
+  }
+  const made = await approverKeys.create(owner, { name: null, days: KEY_DAYS.default })
+  return { ok: true, id: made.id, api_key: made.key, expires_at: made.expiresAt }
+}
+
+function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: string; role: UserRow['role'] } {
+  const { id, email, name, role, status, groups, namespaces, lowerRoles } = row
+  return {
+    id,
+    email,
+    name,
+    role,
+    status,
+    groups,
+    namespaces,
+    lower_roles: lowerRoles,
+    created_at: row.createdAt,
+  }
+}

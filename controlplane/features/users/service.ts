@@ -1,0 +1,211 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { hasRole, RIGHTS, type Role } from '../../../core/wire/rights.ts'
+import { newId } from '../../crypto/ids.ts'
+import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import { actorOf, recordEvent } from '../../events.ts'
+import type { UserPrincipal } from '../../http/auth/authenticate.ts'
+import { insertInvitation } from './invitation-store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { deleteSessionsOf } from '../sessions/store.ts'
+import { findIdentityOf, identityState } from '../oidc/identity-store.ts'
+import { getUser, listUsers, lockUser, lockUserChanges, type UserRow, updateUser } from './store.ts'
+import { endApproverKeys } from './approver-keys.ts'
+import { refuseGroupsBeyondOwn, refuseMoreThanOwn, rolesOf } from './assigned-roles.ts'
+
+export type UsersDeps = { readonly db: Db; readonly orgId: string }
+
+export type Users = {
+  list(): Promise<readonly UserRow[]>
+  changeRole(by: UserPrincipal, userId: string, role: Role): Promise<UserRow>
+  suspend(by: UserPrincipal, userId: string): Promise<UserRow>
+  activate(by: UserPrincipal, userId: string): Promise<UserRow>
+  setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
+  /** The token of the link to register with. */
+  invite(by: UserPrincipal, email: string, role: Role): Promise<string>
+}
+
+export function createUsers(deps: UsersDeps): Users {
+  const change = <T>(
+    given: UserPrincipal,
+    userId: string,
+    work: (q: Query, user: UserRow, by: UserPrincipal) => Promise<T>,
+  ) =>
+    deps.db.tx(async (q) => {
+      const by = await stillAllowed(q, given)
+      return work(q, await existing(q, userId), by)
+    })
+  return {
+    list: () => listUsers(deps.db),
+    changeRole: async (given, userId, role) => {
+      await refuseMoreThanOwn(given, [{ role, namespaces: null }])
+      return change(given, userId, async (q, user, by) => {
+        refuseRoleChange(by, user, role)
+        if (user.role === role) return user
+        if (user.role !== 'owner' && role !== 'owner') await refuseProviderUser(q, user)
+        const changed = await updateUser(q, userId, { role })
+        await deleteSessionsOf(q, userId)
+        await endKeys(q, deps, { by, user, why: 'role_changed' })
+        await note(q, deps, by, 'user.role_changed', {
+          user_id: userId,
+          email: user.email,
+          from: user.role,
+          to: role,
+        })
+        return changed
+      })
+    },
+    suspend: (given, userId) =>
+      change(given, userId, async (q, user, by) => {
+        if (user.role === 'owner') throw ownerGuard(by, 'An owner cannot be suspended: change the role first')
+        return setStatus(q, deps, { by, user, status: 'suspended' })
+      }),
+    activate: async (given, userId) => {
+      const seen = await getUser(deps.db, userId)
+      if (seen !== undefined) await refuseMoreThanOwn(given, rolesOf(seen))
+      return change(given, userId, async (q, user, by) => {
+        refuseChanged(by, { seen, now: user })
+        return setStatus(q, deps, { by, user, status: 'active' })
+      })
+    },
+    setGroups: async (given, userId, groups) => {
+      const seen = await getUser(deps.db, userId)
+      const isMore = groups.some((group) => seen?.groups.includes(group) === false)
+      if (seen !== undefined && isMore) await refuseGroupsBeyondOwn(given, seen)
+      return change(given, userId, async (q, user, by) => {
+        await refuseProviderUser(q, user)
+        refuseChanged(by, { seen, now: user })
+        const changed = await updateUser(q, userId, { groups: [...new Set(groups)] })
+        await note(q, deps, by, 'user.role_changed', {
+          user_id: userId,
+          email: user.email,
+          change: 'groups',
+          from: user.groups,
+          to: changed.groups,
+        })
+        return changed
+      })
+    },
+    invite: (by, email, role) => invite(deps, { by, email, role }),
+  }
+}
+
+async function invite(
+  { db, orgId }: UsersDeps,
+  { by, email, role }: { by: UserPrincipal; email: string; role: Role },
+): Promise<string> {
+  const token = randomToken()
+  await refuseMoreThanOwn(by, [{ role, namespaces: null }])
+  await db.tx(async (q) => {
+    const { role: own } = await stillAllowed(q, by)
+    if (role === 'owner' && own !== 'owner')
+      throw ownerGuard({ role: own }, 'Only an owner may invite an owner')
+    await insertInvitation(q, {
+      id: newId('invitation'),
+      orgId,
+      email,
+      role,
+      tokenSha256: sha256(token),
+      invitedBy: by.email,
+    })
+    await note(q, { db, orgId }, by, 'user.role_changed', { email, change: 'invited', to: role })
+  })
+  return token
+}
+
+async function setStatus(
+  q: Query,
+  deps: UsersDeps,
+  { by, user, status }: { by: UserPrincipal; user: UserRow; status: UserRow['status'] },
+): Promise<UserRow> {
+  if (user.status === status) return user
+  const changed = await updateUser(q, user.id, { status })
+  if (status === 'suspended') {
+    await deleteSessionsOf(q, user.id)
+    await endKeys(q, deps, { by, user, why: 'suspended' })
+  }
+  const type = status === 'active' ? 'user.activated' : 'user.suspended'
+  await note(q, deps, by, type, { user_id: user.id, email: user.email })
+  return changed
+}
+
+function endKeys(
+  q: Query,
+  { orgId }: UsersDeps,
+  ended: { by: UserPrincipal; user: UserRow; why: 'role_changed' | 'suspended' },
+): Promise<void> {
+  const { by, user, why } = ended
+  return endApproverKeys(q, { orgId, actor: actorOf(by), userId: user.id, email: user.email, why })
+}
+
+/** What the next confirmation by the provider would undo. */
+async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<void> {
+  if ((await findIdentityOf(q, id)) === undefined) return
+  throw new ChaperoneError('conflict', {
+    detail: `${email} signs in through the identity provider: role and groups follow the groups there (OIDC_GROUPS)`,
+  })
+}
+
+/** Only an owner makes or unmakes owners, and nobody unmakes himself: there is always one left. */
+function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
+  if (user.role !== 'owner' && role !== 'owner') return
+  if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may make somebody an owner or end it')
+  if (user.id === by.userId && role !== 'owner') {
+    throw ownerGuard(by, 'Owners cannot end their own ownership: another owner has to')
+  }
+  if (by.via === 'admin_token' && user.role === 'owner' && role !== 'owner') {
+    throw ownerGuard(by, 'The admin token cannot end an ownership: an owner has to sign in for that')
+  }
+}
+
+/** The rights of a caller of the cluster were compared with those of the user as `seen`. */
+function refuseChanged(
+  { clusterRights }: UserPrincipal,
+  { seen, now }: { readonly seen: UserRow | undefined; readonly now: UserRow },
+): void {
+  const held = (user: UserRow | undefined) => user && [rolesOf(user), user.groups]
+  if (clusterRights === undefined || isDeepStrictEqual(held(seen), held(now))) return
+  throw new ChaperoneError('conflict', { detail: `${now.email} was changed a moment ago. Try again.` })
+}
+
+/**
+ * Changes of users follow each other, and who makes one must still be what he was when he signed in: of two owners who
+ * end each other's ownership at once, one comes too late.
+ */
+async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
+  await lockUserChanges(q)
+  // The route has just asked the cluster about the right of its caller.
+  if (by.via === 'admin_token' || by.via === 'cluster') return by
+  const user = await getUser(q, by.userId)
+  const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
+  if (isActive && user.namespaces === null && hasRole(user.role, RIGHTS['users/update'].role))
+    return { ...by, role: user.role }
+  throw forbidden('Your role was changed a moment ago: sign in again')
+}
+
+async function existing(q: Query, userId: string): Promise<UserRow> {
+  const user = await lockUser(q, userId)
+  if (user !== undefined) return user
+  throw new ChaperoneError('not_found', {
+    detail: `There is no user ${userId}: see GET /api/dashboard/users`,
+  })
+}
+
+function note(
+  q: Query,
+  { orgId }: UsersDeps,
+  by: UserPrincipal,
+  type: 'user.role_changed' | 'user.suspended' | 'user.activated',
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return recordEvent(q, { orgId, actor: actorOf(by), type, details })
+}
+
+/** The role alone does not decide here, so an owner may meet it too. */
+function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })
+}
+
+function forbidden(detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail })
+}

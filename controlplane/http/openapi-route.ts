@@ -1,0 +1,23 @@
+import { openApiDocument } from './openapi.ts'
+import { type Route, route } from './route.ts'
+import { VERSION } from '../version.ts'
+
+/** `routes` is asked when somebody wants the document, which describes itself as well. */
+export function createOpenApiRoutes(deps: {
+  readonly routes: () => readonly Route[]
+  readonly baseUrl: () => string
+}): readonly Route[] {
+  let made: Readonly<Record<string, unknown>> | undefined
+  return [
+    route({
+      method: 'GET',
+      path: '/api/openapi.json',
+      auth: 'none',
+      summary: 'This document',
+      handler: async () => {
+        made ??= openApiDocument(deps.routes(), { version: VERSION, url: deps.baseUrl() })
+        return made
+      },
+    }),
+  ]
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import * as z from 'zod'
+import { type Route, type RouteResult, route } from './route.ts'
+
+/** Beside the bundles of a release; where `npm start` and `npm test` have built it in a checkout. */
+const FOLDERS = [
+  join(import.meta.dirname, '../dashboard'),
+  join(import.meta.dirname, '../../node_modules/.cache/chaperone/dashboard'),
+]
+const PATHS = ['/', '/setup'] as const
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+const ENCODINGS = [
+  { name: 'br', ending: '.br' },
+  { name: 'gzip', ending: '.gz' },
+] as const
+
+const Manifest = z.object({ version: z.string().regex(/^[0-9a-f]+$/), files: z.array(z.string()) })
+
+/** The dashboard: one page and its files, read once; names carry the hash of their content. */
+export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly Route[] {
+  const folder = folders.find((path) => existsSync(join(path, 'manifest.json')))
+  if (folder === undefined) return PATHS.map((path) => page(path, NOT_BUILT))
+  const { version, files } = Manifest.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
+  const read = (name: string) => readFileSync(join(folder, version, name))
+  const template = read('index.html').toString('utf8')
+  return [
+    ...PATHS.map((path) => page(path, template)),
+    ...files.filter((name) => TYPES[extname(name)] !== undefined).map((name) => asset(name, files, read)),
+  ]
+}
+
+/** Only our own files, no frames, no other origins; styles that the page makes itself bear this answer's nonce. */
+function policyWith(nonce: string): string {
+  return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
+}
+
+function page(path: string, template: string): Route {
+  return route({
+    method: 'GET',
+    path,
+    auth: 'none',
+    summary: 'The dashboard',
+    handler: async () => {
+      const nonce = randomBytes(16).toString('base64')
+      return {
+        status: 200,
+        body: template.replaceAll('{{nonce}}', nonce),
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': policyWith(nonce),
+          'referrer-policy': 'no-referrer',
+          'x-frame-options': 'DENY',
+          'cross-origin-opener-policy': 'same-origin',
+        },
+      }
+    },
+  })
+}
+
+function asset(name: string, files: readonly string[], read: (name: string) => Buffer): Route {
+  const whole = read(name)
+  const packed = ENCODINGS.filter(({ ending }) => files.includes(name + ending)).map((encoding) => ({
+    ...encoding,
+    content: read(name + encoding.ending),
+  }))
+  const headers = {
+    'content-type': TYPES[extname(name)] ?? '',
+    'cache-control': 'public, max-age=31536000, immutable',
+    'content-security-policy': "default-src 'none'",
+    vary: 'accept-encoding',
+  }
+  return route({
+    method: 'GET',
+    path: `/assets/${name}`,
+    auth: 'none',
+    summary: 'A file of the dashboard',
+    handler: async ({ raw }): Promise<RouteResult> => {
+      const accepted = acceptedEncodings(raw.request.headers['accept-encoding'])
+      const found = packed.find((encoding) => accepted.has(encoding.name))
+      if (found === undefined) return { status: 200, body: whole, headers }
+      return { status: 200, body: found.content, headers: { ...headers, 'content-encoding': found.name } }
+    },
+  })
+}
+
+function acceptedEncodings(header: string | string[] | undefined): ReadonlySet<string> {
+  const parts = String(header ?? '')
+    .split(',')
+    .map((part) => part.trim().toLowerCase())
+  return new Set(
+    parts.filter((part) => !/;\s*q=0(\.0*)?$/.test(part)).map((part) => part.split(';')[0] ?? ''),
+  )
+}
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8" /><title>Chaperone</title></head>
+  <body>
+    <h1>The dashboard is not built</h1>
+    <p>The API and the gateways work. To see the pages, run <code>node scripts/build-dashboard.ts</code> in the checkout and start again; <code>npm start</code> does both.</p>
+  </body>
+</html>
+`

@@ -1,0 +1,49 @@
+import { isEarlier } from '../../../core/state/state-order.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import { listLifted, readKillSwitches, type StoredKills } from '../../features/kill-switch/store.ts'
+import type { Query } from '../../db/query.ts'
+import type { EpochRaiser } from '../epoch-raiser.ts'
+
+export type KillReading = {
+  readonly stored: StoredKills
+  /** Kill switches that were known and that the database lost: it went back to an earlier state. */
+  readonly lost: readonly KillEntry[]
+}
+
+/**
+ * Reads the stored kill state. A state that is earlier than the known one counts in a new epoch only: the database has
+ * lost commits, by a failover to a standby that lagged or by a restored backup. Rejects when no epoch could be begun.
+ */
+export async function readKillState(
+  { db, raiseEpoch }: { readonly db: Query; readonly raiseEpoch: EpochRaiser },
+  known: StoredKills | null,
+): Promise<KillReading> {
+  let stored = await readKillSwitches(db)
+  if (known === null) return { stored, lost: [] }
+  if (isEarlier(stored.order, known.order)) {
+    await raiseEpoch({ kill: known.order, config: null })
+    stored = await readKillSwitches(db)
+  }
+  if (isEarlier(stored.order, known.order))
+    throw new Error('the database has an earlier kill state than this replica has read before')
+  // Whoever began the new epoch need not have known every kill switch of the former one.
+  if (stored.order.epoch === known.order.epoch) return { stored, lost: [] }
+  return { stored, lost: await lostOf(db, known.entries, stored.entries) }
+}
+
+/** What was lifted has an audit event behind the moment at which it was set. */
+async function lostOf(
+  db: Query,
+  known: readonly KillEntry[],
+  stored: readonly KillEntry[],
+): Promise<readonly KillEntry[]> {
+  const present = new Set(stored.map(keyOf))
+  const missing = known.filter((entry) => !present.has(keyOf(entry)))
+  if (missing.length === 0) return []
+  const lifted = new Set((await listLifted(db, missing)).map(keyOf))
+  return missing.filter((entry) => !lifted.has(keyOf(entry)))
+}
+
+function keyOf({ scope, source }: Pick<KillEntry, 'scope' | 'source'>): string {
+  return JSON.stringify([scope, source])
+}

@@ -1,0 +1,93 @@
+import type { Logger } from 'pino'
+import { isEarlier } from '../../../core/state/state-order.ts'
+import type { KillAnnouncement, StateOrder } from '../../../core/wire/gateway/kill.ts'
+import type { AckBody } from '../../../core/wire/gateway/sync.ts'
+import { listLiftedSince, listSettled } from '../../features/kill-switch/store.ts'
+import type { Query } from '../../db/query.ts'
+import type { Clock } from '../clock.ts'
+import type { EpochRaiser } from '../epoch-raiser.ts'
+import type { KillBoard } from './state.ts'
+import type { KillProof } from './proof.ts'
+import type { Peer } from '../peer.ts'
+
+/** What gateways report of the kill state, which may be more than this replica has. */
+export type KillReports = {
+  compare(peer: Peer, body: Pick<AckBody, 'kill_order' | 'announced'>): void
+}
+
+export type KillReportsDeps = {
+  readonly db: Query
+  readonly board: KillBoard
+  readonly clock: Clock
+  readonly proof: KillProof
+  readonly raiseEpoch: EpochRaiser
+  readonly refresh: () => Promise<void>
+  readonly round: () => void
+  readonly store: (announcement: KillAnnouncement) => void
+  readonly settleLifted: (announcement: KillAnnouncement) => void
+  readonly sendSettled: (peer: Peer, ids: readonly string[]) => void
+  readonly log: Pick<Logger, 'error'>
+}
+
+/** Notes of settled announcements are kept a little longer than this. */
+const MAX_AGE_MS = 80 * 86_400_000
+
+export function createKillReports(deps: KillReportsDeps): KillReports {
+  const { board, clock, proof, refresh } = deps
+
+  /**
+   * A gateway that changed replicas brings stops that its former replica could not store. Only the database can tell
+   * whether one was lifted since: without its answer nothing is sent to other gateways, and the gateway, in which the
+   * stop is in force, gives it back again.
+   */
+  async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
+    const unknown = given.filter((each) => !board.isAnnounced(each.id) && proof.isGenuine(each))
+    if (unknown.length === 0) return
+    const settled = [...(await settledOf(unknown)), ...(await liftedOf(unknown))]
+    const open = unknown.filter(({ id }) => !settled.includes(id) && !board.isAnnounced(id))
+    if (open.length > 0) take(open)
+    if (settled.length === 0) return
+    // The state that this replica has read may be earlier than the moment at which they were settled.
+    await refresh()
+    deps.sendSettled(peer, settled)
+  }
+
+  function take(open: readonly KillAnnouncement[]): void {
+    for (const announcement of open) board.announce(announcement)
+    deps.round()
+    for (const announcement of open) deps.store(announcement)
+  }
+
+  async function liftedOf(announcements: readonly KillAnnouncement[]): Promise<readonly string[]> {
+    const lifted = await listLiftedSince(deps.db, announcements)
+    for (const announcement of lifted) deps.settleLifted(announcement)
+    return lifted.map(({ id }) => id)
+  }
+
+  async function settledOf(announcements: readonly KillAnnouncement[]): Promise<readonly string[]> {
+    const ids = announcements.map(({ id }) => id)
+    const known = await listSettled(deps.db, ids)
+    const isOld = ({ entry }: KillAnnouncement) => clock.nowMs() - Date.parse(entry.since) > MAX_AGE_MS
+    return announcements.filter((each) => known.includes(each.id) || isOld(each)).map(({ id }) => id)
+  }
+
+  /** The gateway has a later state than this replica, which reads again and finds out whether the database went back. */
+  async function catchUp(order: StateOrder): Promise<void> {
+    const isBehind = () => {
+      const own = board.order()
+      return own !== null && isEarlier(own, order)
+    }
+    if (!isBehind()) return
+    await refresh()
+    if (isBehind() && (await deps.raiseEpoch({ kill: order, config: null }))) await refresh()
+  }
+
+  return {
+    compare(peer, { kill_order: order, announced = [] }) {
+      const failed = (error: unknown) =>
+        deps.log.error({ err: error, gateway: peer.name }, 'kill state of a gateway could not be compared')
+      if (announced.length > 0) adopt(peer, announced).catch(failed)
+      if (order !== undefined) catchUp(order).catch(failed)
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { boundedKills } from '../../../core/decision/kill-switch/kill-bound.ts'
+import { concernsGateway, namespaceOf, namespaceOfSource } from '../../../core/decision/kill-switch/kill-reach.ts'
+import { normaliseScope, unionEffective } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../core/wire/gateway/kill.ts'
+import type { Configuration } from '../sections/configuration.ts'
+import { type KillBoard, killStateOf } from './state.ts'
+
+/** The process of a gateway, or the sidecar of one agent. */
+export type KillPlace = {
+  readonly gatewayId: string
+  /** `namespace/name` of the gateway. */
+  readonly name: string
+  readonly agent: string | null
+}
+
+/** What a process is sent, the name of which it acknowledges. `state`: undefined before the first stored state. */
+export type KillView = {
+  readonly name: string
+  readonly effective: readonly KillEntry[]
+  readonly state: KillStateMessage | undefined
+}
+
+/** Processes that are sent the same share one view. */
+export type KillViews = (place: KillPlace) => KillView
+
+export type KillViewsDeps = {
+  readonly board: Pick<KillBoard, 'stored' | 'announced' | 'settled'>
+  /** Null before it was read: then every process is sent everything. */
+  readonly configuration: () => Pick<Configuration, 'agents'> | null
+}
+
+/** Of what is sent as announced; further ones are sent as stored: gateways obey them and give none of them back. */
+const MAX_ANNOUNCED_BYTES = 256 * 1024
+
+/**
+ * Gives the views as the board is now. A kill switch of the ConfigMap of a namespace goes only to processes that serve
+ * agents of that namespace, or whose Gateway is of it, so that no tenant lengthens the kill state of the others.
+ */
+export function createKillViews({ board, configuration }: KillViewsDeps): () => KillViews {
+  let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
+  served = null
+
+  function namespacesOf({ gatewayId, name, agent }: KillPlace): ReadonlySet<string> | null {
+    const home = namespaceOf(name)
+    if (agent !== null) return new Set([home, namespaceOf(agent)])
+    const current = configuration()
+    if (current === null) return null
+    if (served?.of !== current) served = { of: current, namespaces: servedNamespaces(current) }
+    return new Set([home, ...served.namespaces(gatewayId)])
+  }
+
+  return () => {
+    const views = new Map<string, KillView>()
+    return (place) => {
+      const namespaces = namespacesOf(place)
+      const key = JSON.stringify([place.name, namespaces && [...namespaces].sort()])
+      const known = views.get(key)
+      if (known !== undefined) return known
+      const view = viewFor(board, ({ source }) => {
+        const namespace = namespaceOfSource(source)
+        const isServed = namespace === null || namespaces === null || namespaces.has(namespace)
+        return isServed && concernsGateway(source, place.name)
+      })
+      views.set(key, view)
+      return view
+    }
+  }
+}
+
+function viewFor(board: KillViewsDeps['board'], isFor: (entry: KillEntry) => boolean): KillView {
+  const stored = board.stored()
+  const announced = board.announced().filter(({ entry }) => isFor(entry))
+  const latched = stored?.entries.filter(isFor) ?? []
+  const union = unionEffective([...latched, ...announced.map(({ entry }) => entry)])
+  const { entries: effective, isWhole } = boundedKills(union)
+  const name = killStateOf(effective)
+  if (stored === null) return { name, effective, state: undefined }
+  const sent = keptOf(announced)
+  const isComplete = isWhole && sent.length === announced.length
+  const state = {
+    order: stored.order,
+    stored: isComplete ? latched : [...effective],
+    announced: [...sent],
+    settled: [...board.settled()],
+  }
+  return { name, effective, state }
+}
+
+/**
+ * Those that gateways keep and give back to another replica: the shortest ones, so that nobody takes the room of others
+ * with long reasons, and those of the scope `all` before every other.
+ */
+export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
+  const measured = announced.map((each) => ({
+    ...{ each, bytes: JSON.stringify(each).length },
+    isNarrow: normaliseScope(each.entry.scope) !== 'all',
+  }))
+  measured.sort((a, b) => Number(a.isNarrow) - Number(b.isNarrow) || a.bytes - b.bytes)
+  let total = 0
+  const kept = new Set<KillAnnouncement>()
+  for (const { each, bytes } of measured) {
+    total += bytes
+    if (total > MAX_ANNOUNCED_BYTES) break
+    kept.add(each)
+  }
+  return announced.filter((each) => kept.has(each))
+}
+
+/** Namespaces of the agents that each gateway serves, those of no gateway in particular included. */
+function servedNamespaces({
+  agents,
+}: Pick<Configuration, 'agents'>): (gatewayId: string) => ReadonlySet<string> {
+  const byGateway = Map.groupBy(agents, ({ gatewayId }) => gatewayId)
+  const of = (gatewayId: string | null) =>
+    (byGateway.get(gatewayId) ?? []).map(({ name }) => namespaceOf(name))
+  const known = new Map<string, ReadonlySet<string>>()
+  return (gatewayId) => {
+    const namespaces = known.get(gatewayId) ?? new Set([...of(gatewayId), ...of(null)])
+    known.set(gatewayId, namespaces)
+    return namespaces
+  }
+}

@@ -1,0 +1,21 @@
+import { bareName } from '../../../core/crd/manifests/manifest-placement.ts'
+import type { PolicyRow } from '../../features/policies/store.ts'
+
+/**
+ * Without built-in policies that a manifest of the same name replaces: in a manifests folder, which has one owner, or in a
+ * namespace of the platform team. A manifest that was never accepted replaces nothing.
+ */
+export function notReplaced(
+  rows: readonly PolicyRow[],
+  platformNamespaces: ReadonlySet<string>,
+): readonly PolicyRow[] {
+  const replacing = new Set(
+    rows.filter((row) => replaces(row, platformNamespaces)).map(({ name }) => bareName(name)),
+  )
+  return rows.filter(({ name, origin }) => origin !== 'built_in' || !replacing.has(name))
+}
+
+function replaces({ name, source, activeYaml }: PolicyRow, platformNamespaces: ReadonlySet<string>): boolean {
+  if (activeYaml === null || source === 'api') return false
+  return source === 'file' || platformNamespaces.has(name.slice(0, name.indexOf('/')))
+}

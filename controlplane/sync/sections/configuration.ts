@@ -1,0 +1,221 @@
+import { withoutExposedCredential } from '../../../core/connectors/credentials/clear-text.ts'
+import type { FloorRules } from '../../../core/crd/floors.ts'
+import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../../core/wire/gateway/sync.ts'
+import type { Keyring } from '../../crypto/keyring.ts'
+import {
+  APPROVALS_BOT_WARNING,
+  approvalsBotConnectors,
+  connectorsToChat,
+  MAX_CONNECTORS_TO_CHAT,
+  TOO_MANY_TO_CHAT,
+} from '../../features/chat/bot.ts'
+import { authOf } from '../../features/connectors/domains.ts'
+import { atItsFloor } from '../../features/gateways/floor.ts'
+import { type AgentRow, listAgents } from '../../features/agents/store.ts'
+import { currentVersion } from '../../db/config-version.ts'
+import { type ConnectorRow, listConnectors } from '../../features/connectors/store.ts'
+import { type GatewayRow, listGateways } from '../../features/gateways/store.ts'
+import { listAllPermissions, type PermissionRow } from '../../features/permissions/store.ts'
+import { listPolicies } from '../../features/policies/store.ts'
+import { listPublicKeys } from '../../features/tokens/public-key-store.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { currentEpoch } from '../../db/state-order.ts'
+import { approvalsChannelPolicies } from './approvals-channel-policies.ts'
+import { notReplaced } from './built-in-policies.ts'
+import { gatewayAtUrl } from './gateway-at-url.ts'
+import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
+import { policyEntry } from './policy-entry.ts'
+
+export type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
+
+/** Everything that gateways are told, read at one version in one transaction. */
+export type Configuration = {
+  readonly version: number
+  /** Of the database, see `StateOrder`. */
+  readonly epoch: number
+  readonly gateways: ReadonlyMap<string, GatewayRow>
+  /** The gateway that executes actions of agents without a gateway of their own; null without the setting `gateway_url`. */
+  readonly urlGatewayId: string | null
+  readonly agents: readonly AgentRow[]
+  readonly connectors: ReadonlyArray<Bound<ConnectorEntry>>
+  readonly policies: ReadonlyArray<Bound<PolicyEntry>>
+  readonly permissions: ReadonlyMap<string, readonly PermissionRow[]>
+  readonly keys: readonly TokenKeyEntry[]
+}
+
+export type ConfigurationDeps = {
+  readonly db: Db
+  readonly keyring: Keyring
+  /** The organisation's code-host token, for Connectors without a credential of their own. */
+  readonly organisationToken: {
+    readonly read: (q: Query) => Promise<string | null>
+    readonly scope: OrganisationTokenScope
+  }
+  /** Left out: there is no platform team. */
+  readonly platformNamespaces?: ReadonlySet<string>
+  /** Left out: no Gateway has a floor. */
+  readonly floorRules?: FloorRules
+  /** Where approvals are answered in the chat, and the token of the bot that shows them; null when not set. */
+  readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
+  /** The setting `gateway_url`. Left out: it is not set. */
+  readonly gatewayUrl?: (q: Query) => Promise<string | null>
+}
+
+export type ApprovalsChat = { readonly channel: string | null; readonly botToken: string | null }
+
+/** Reads it all in one snapshot of the database, so that rows and version belong together. */
+export async function loadConfiguration(deps: ConfigurationDeps): Promise<Configuration> {
+  return deps.db.tx(async (q) => {
+    await q.query('set transaction isolation level repeatable read, read only')
+    const { channel, botToken } = await deps.approvalsChat(q)
+    const rows = await listConnectors(q)
+    const bots = await approvalsBotConnectors(q, deps.keyring, { rows, botToken })
+    const toChat = channel === null ? [] : connectorsToChat(deps.keyring, rows)
+    const excess = toChat.slice(MAX_CONNECTORS_TO_CHAT)
+    const withheld = new Map([
+      ...excess.map(({ id }) => [id, TOO_MANY_TO_CHAT] as const),
+      ...[...bots].map((id) => [id, APPROVALS_BOT_WARNING] as const),
+    ])
+    const gateways = await listGateways(q)
+    const names = new Map(gateways.map(({ id, name }) => [id, name]))
+    const { platformNamespaces = new Set() } = deps
+    const tenancy = { platformNamespaces, namespaceOf: (id: string) => namespaceOf(names.get(id) ?? null) }
+    const token = await deps.organisationToken.read(q)
+    const url = (await deps.gatewayUrl?.(q)) ?? null
+    return {
+      version: await currentVersion(q),
+      epoch: await currentEpoch(q),
+      gateways: new Map(gateways.map((row) => [row.id, atItsFloor(row, deps.floorRules)])),
+      urlGatewayId: url === null ? null : (gatewayAtUrl(url, gateways)?.id ?? null),
+      agents: await listAgents(q),
+      connectors: usableFirst(
+        rows.flatMap((row) =>
+          boundEntries(row, { deps, gateways, token, withheld }).flatMap((bound) =>
+            withoutLostDomains(row, bound),
+          ),
+        ),
+      ),
+      policies: [
+        ...(channel === null
+          ? []
+          : approvalsChannelPolicies(channel, gateways, toChat.slice(0, MAX_CONNECTORS_TO_CHAT))),
+        ...notReplaced(await listPolicies(q), platformNamespaces).flatMap((row) => policyEntry(row, tenancy)),
+      ],
+      permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
+      keys: [...(await listPublicKeys(q))],
+    }
+  })
+}
+
+type Loaded = {
+  readonly deps: ConfigurationDeps
+  readonly gateways: readonly GatewayRow[]
+  /** The organisation's token; null when none is set. */
+  readonly token: string | null
+  /** Why a credential is not sent, by connector: agents never act as the bot whose cards people answer. */
+  readonly withheld: ReadonlyMap<string, string>
+}
+
+/** One entry; two where only some of its gateways may use the organisation's token. */
+function boundEntries(
+  row: ConnectorRow,
+  { deps, gateways, token, withheld }: Loaded,
+): Bound<ConnectorEntry>[] {
+  const why = withheld.get(row.id)
+  const own = row.credential === null || why !== undefined ? null : deps.keyring.open(row.credential, row.id)
+  const entry = {
+    ...withoutExposedCredential(connectorEntry(row, own)),
+    ...(why === undefined ? {} : { withheld: why }),
+  }
+  if (own !== null || token === null) return [{ gatewayIds: row.gatewayIds, entry }]
+  const users = organisationTokenGateways(row, gateways, deps.organisationToken.scope)
+  if (users.length === 0) return [{ gatewayIds: row.gatewayIds, entry }]
+  const others = gateways
+    .map(({ id }) => id)
+    .filter((id) => !users.includes(id) && (row.gatewayIds.length === 0 || row.gatewayIds.includes(id)))
+  const shared = { gatewayIds: users, entry: connectorEntry(row, token) }
+  // An empty list would mean every gateway.
+  return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
+}
+
+/** Without the domains that others have, Gateway by Gateway. */
+function withoutLostDomains(
+  { lostDomains }: ConnectorRow,
+  { gatewayIds, entry }: Bound<ConnectorEntry>,
+): Bound<ConnectorEntry>[] {
+  const narrowed = gatewayIds.filter((id) => lostDomains[id] !== undefined)
+  if (narrowed.length === 0) return [{ gatewayIds, entry }]
+  const whole = gatewayIds.filter((id) => !narrowed.includes(id))
+  const left = narrowed.map((id) => {
+    const domains = entry.domains.filter((domain) => lostDomains[id]?.includes(domain.toLowerCase()) !== true)
+    return { gatewayIds: [id], entry: { ...entry, domains } }
+  })
+  return whole.length === 0 ? left : [{ gatewayIds: whole, entry }, ...left]
+}
+
+function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntry {
+  const { spec } = row
+  return {
+    id: row.id,
+    name: row.name,
+    type: spec.type,
+    domains: spec.domains ?? [],
+    ports: spec.ports,
+    ...(spec.baseUrl === undefined ? {} : { baseUrl: spec.baseUrl }),
+    ...(spec.endpoint === undefined ? {} : { endpoint: spec.endpoint }),
+    auth: authOf(spec),
+    secret,
+    upstream: upstreamOf(spec),
+    tlsMode: spec.tls.mode,
+    errorShape: spec.errorShape,
+    ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
+    ...(spec.scrubResponses ? { scrubResponses: true } : {}),
+    ...(spec.pins === 'send' ? { pins: spec.pins } : {}),
+    ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
+    ...providerRules(spec),
+    ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
+    ...exceptionsOf(spec),
+    ...(spec.environment === undefined ? {} : { environment: spec.environment }),
+    actions: spec.actions,
+    source: row.source,
+    managed_by: row.managedBy,
+  }
+}
+
+/** What holds for the things and the tools of the provider. */
+function providerRules({
+  providerTools,
+  handles,
+}: ConnectorRow['spec']): Pick<ConnectorEntry, 'providerTools' | 'handles'> {
+  return {
+    ...(providerTools === undefined ? {} : { providerTools }),
+    ...(handles === undefined ? {} : { handles }),
+  }
+}
+
+/** Fields and parameters that pass although their names are of the kind that is refused or removed. */
+function exceptionsOf({
+  impersonationHeaders,
+  keepQuery,
+}: ConnectorRow['spec']): Pick<ConnectorEntry, 'impersonationHeaders' | 'keepQuery'> {
+  return {
+    ...(impersonationHeaders.length === 0 ? {} : { impersonationHeaders }),
+    ...(keepQuery.length === 0 ? {} : { keepQuery }),
+  }
+}
+
+/** Where two connectors claim a host the first has it: the one that has a credential to send. */
+function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
+  const isUsable = ({ entry }: Bound<ConnectorEntry>) => entry.secret !== null || entry.auth.type === 'none'
+  return [...connectors.filter(isUsable), ...connectors.filter((connector) => !isUsable(connector))]
+}
+
+function upstreamOf({ upstream }: ConnectorRow['spec']): ConnectorEntry['upstream'] {
+  return {
+    ...(upstream.url === undefined ? {} : { url: upstream.url }),
+    ...(upstream.caBundle === undefined ? {} : { caBundle: upstream.caBundle }),
+    allowPrivateAddresses: upstream.allowPrivateAddresses,
+    ...(upstream.allowPlaintextCredential ? { allowPlaintextCredential: true } : {}),
+  }
+}

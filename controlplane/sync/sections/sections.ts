@@ -1,0 +1,121 @@
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { AgentEntry, GatewaySection, PermissionEntry } from '../../../core/wire/gateway/sync.ts'
+import { isDemoAgent } from '../../features/overview/demo-agent.ts'
+import type { AgentRow } from '../../features/agents/store.ts'
+import type { GatewayRow } from '../../features/gateways/store.ts'
+import type { PermissionRow } from '../../features/permissions/store.ts'
+import type { Configuration } from './configuration.ts'
+import { permissionsOf, sidecarConnectors } from './sidecar-share.ts'
+import { sha256Hex } from './signature.ts'
+
+/** What one gateway is to know at one version: per section the exact JSON text that is sent, and its SHA-256 in hex. */
+export type SectionSet = {
+  readonly version: number
+  readonly hashes: Readonly<Record<string, string>>
+  readonly texts: ReadonlyMap<string, string>
+}
+
+/**
+ * `agent`: what the sidecar of this one agent needs and no more. Null when the configuration has no such gateway.
+ * Pure: the same configuration gives the same bytes.
+ */
+export function buildSections(
+  configuration: Configuration,
+  gatewayId: string,
+  agent: string | null = null,
+): SectionSet | null {
+  const gateway = configuration.gateways.get(gatewayId)
+  if (gateway === undefined) return null
+  const agents = agentEntries(configuration.agents, gatewayId)
+  const all = configuration.permissions.get(gatewayId) ?? []
+  const permissions = agent === null ? all : permissionsOf(all, agent)
+  const connectors = forGateway(configuration.connectors, gatewayId)
+  const own = agent === null ? agents : agents.filter(({ name }) => name === agent)
+  const contents: ReadonlyArray<readonly [string, unknown]> = [
+    ['gateway', gatewaySection(gateway)],
+    ['agents', own],
+    [
+      'connectors',
+      agent === null ? connectors : sidecarConnectors(connectors, permissions, { gateway, own }),
+    ],
+    ['policies', forGateway(configuration.policies, gatewayId)],
+    ['keys', configuration.keys],
+    ...permissionShards(permissions),
+  ]
+  const texts = new Map(contents.map(([name, content]) => [name, JSON.stringify(content)]))
+  const hashes = Object.fromEntries([...texts].map(([name, text]) => [name, sha256Hex(text)]))
+  return { version: configuration.version, hashes, texts }
+}
+
+function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
+  const { enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest } = spec
+  const { approvals, failurePolicy, audit } = spec
+  return {
+    ...{ id, name, enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest },
+    ...{ approvals, failurePolicy, audit },
+  }
+}
+
+/**
+ * Agents of this gateway and agents of none in particular, but not the built-in one: nobody can send a request as it. A name that a revoked agent has given up belongs to
+ * whoever bears it now; a revoked agent that nobody replaced stays, so that its refusal can say why.
+ */
+function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[] {
+  const byName = new Map<string, AgentRow>()
+  for (const row of rows) {
+    if ((row.gatewayId !== null && row.gatewayId !== gatewayId) || isDemoAgent(row)) continue
+    if (row.status !== 'revoked' || !byName.has(row.name)) byName.set(row.name, row)
+  }
+  return [...byName.values()].map(({ id, name, runtime, environment, status, apiKeySha256 }) => ({
+    id,
+    name,
+    runtime,
+    environment,
+    status,
+    key_sha256: apiKeySha256 === null ? null : Buffer.from(apiKeySha256).toString('hex'),
+  }))
+}
+
+/** An entry without gateways serves all of them. */
+function forGateway<E>(
+  entries: ReadonlyArray<{ readonly gatewayIds: readonly string[]; readonly entry: E }>,
+  gatewayId: string,
+): E[] {
+  return entries
+    .filter(({ gatewayIds }) => gatewayIds.length === 0 || gatewayIds.includes(gatewayId))
+    .map(({ entry }) => entry)
+}
+
+/** `permissions.00` … `permissions.0f`: an edit of one permission changes one sixteenth of what is sent. */
+function permissionShards(rows: readonly PermissionRow[]): Array<[string, PermissionEntry[]]> {
+  const shards = Array.from({ length: LIMITS.permissionShards }, (): PermissionEntry[] => [])
+  for (const row of rows)
+    shards[Number.parseInt(sha256Hex(row.id).slice(0, 1), 16)]?.push(permissionEntry(row))
+  return shards.map((shard, index) => [`permissions.0${index.toString(16)}`, shard.sort(byId)])
+}
+
+function permissionEntry(row: PermissionRow): PermissionEntry {
+  const { id, agent, decision, reason, source } = row
+  const manifest = manifestName(row)
+  return {
+    id,
+    agent,
+    connector_type: row.connectorType,
+    action_pattern: row.actionPattern,
+    decision,
+    reason,
+    source,
+    managed_by: row.managedBy,
+    ...(manifest === undefined ? {} : { manifest }),
+  }
+}
+
+/** Manifests of a folder are all in one namespace. */
+function manifestName({ owner, source }: PermissionRow): string | undefined {
+  const [, namespace, name] = owner?.split('/') ?? []
+  return source === 'kubernetes' && name !== undefined ? `${namespace}/${name}` : name
+}
+
+function byId(a: { id: string }, b: { id: string }): number {
+  return a.id < b.id ? -1 : 1
+}

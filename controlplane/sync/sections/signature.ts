@@ -1,0 +1,31 @@
+import { createHash, createHmac } from 'node:crypto'
+import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
+import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
+import { beatMacText, manifestMacText } from '../../../core/wire/gateway/sync-mac.ts'
+import type { SectionSet } from './sections.ts'
+
+type Manifest = Extract<DownMessage, { type: 'manifest' }>
+type Beat = Extract<DownMessage, { type: 'beat' }>
+
+/** `syncKey` is the gateway's row's: SHA-256 of `sync:` and its token, 32 bytes. */
+export function signManifest(
+  syncKey: Uint8Array,
+  { version, hashes }: Pick<SectionSet, 'version' | 'hashes'>,
+  order: StateOrder | null,
+): Manifest {
+  const mac = hmac(syncKey, manifestMacText(version, hashes))
+  return { type: 'manifest', version, sections: { ...hashes }, mac, ...(order === null ? {} : { order }) }
+}
+
+/** Says: at `version`, and still the control plane until `until` (ISO 8601). */
+export function signBeat(syncKey: Uint8Array, version: number, until: string): Beat {
+  return { type: 'beat', version, until, mac: hmac(syncKey, beatMacText(version, until)) }
+}
+
+export function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function hmac(key: Uint8Array, text: string): string {
+  return createHmac('sha256', key).update(text).digest('hex')
+}
