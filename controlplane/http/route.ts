@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { Namespaces, Reach, Right, Role } from '../../core/wire/rights.ts'
-import type { ClusterUser } from '../features/authentication/cluster/user.ts'
+import type { ClusterUser } from '../db/cluster-user.ts'
 import type { Restriction } from './auth/restriction.ts'
 
 /**

@@ -8,8 +8,8 @@ import type {
   UnreadBody,
 } from '../../../core/wire/internal.ts'
 import { newId } from '../../crypto/ids.ts'
-import type { ClusterUser } from '../authentication/cluster/user.ts'
-import { ALL_ANSWERS_COUNT } from './answers/counting-answers.ts'
+import type { ClusterUser } from '../../db/cluster-user.ts'
+import { ALL_ANSWERS_COUNT } from './answers/counting-store.ts'
 import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'

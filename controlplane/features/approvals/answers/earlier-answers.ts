@@ -2,7 +2,7 @@ import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts
 import { ChaperoneError } from '../../../../core/errors.ts'
 import type { VouchFor } from '../../oidc/confirmation.ts'
 import type { ApprovalRow, StoredAnswer } from '../store.ts'
-import type { ClusterUser } from '../../authentication/cluster/user.ts'
+import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Db } from '../../../db/query.ts'
 import { identityState } from '../../oidc/identity-store.ts'
 import { reviewAccess } from '../../authentication/cluster/access-review.ts'

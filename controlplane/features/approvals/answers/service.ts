@@ -16,7 +16,7 @@ import {
 } from '../store.ts'
 import { type Actor, appendAudit, systemActor } from '../../audit/store.ts'
 import { outdateCard } from '../../chat/message-store.ts'
-import type { ClusterUser } from '../../authentication/cluster/user.ts'
+import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Query } from '../../../db/query.ts'
 import { answerableSets } from './answerable-sets.ts'
 import { answeringPerson, personOf } from './answering-user.ts'

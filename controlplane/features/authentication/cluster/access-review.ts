@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { partsOfRight, type Right } from '../../../../core/wire/rights.ts'
-import type { ClusterUser } from './user.ts'
+import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { KubeClient } from './kube-client.ts'
 
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'

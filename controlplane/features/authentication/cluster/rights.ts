@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
 import type { Namespaces, Reach, Right } from '../../../../core/wire/rights.ts'
-import type { ClusterUser } from './user.ts'
+import type { ClusterUser } from '../../../db/cluster-user.ts'
 import { governedNamespaces } from '../../../db/namespaces.ts'
 import type { Db } from '../../../db/query.ts'
 import { reviewAccess } from './access-review.ts'
