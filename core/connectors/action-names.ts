@@ -2,9 +2,10 @@ import { fold, matchesPattern, type Pattern, parsePattern } from '../action/patt
 import { nearest } from '../nearest.ts'
 import { createCatalogue } from './catalogue.ts'
 import { once } from './once.ts'
+import { TYPES_WITHOUT_CATALOGUE, TYPES_WITHOUT_HOSTS } from './registry.ts'
 
-/** Connector types whose actions are mostly declared by Connectors (`spec.actions`) or chosen by servers. */
-const OPEN: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
+/** Connector types whose action names are declared by Connectors (`spec.actions`), chosen by servers or made by code. */
+const OPEN: ReadonlySet<string> = new Set([...TYPES_WITHOUT_HOSTS, ...TYPES_WITHOUT_CATALOGUE])
 /** Actions of every connector type that stand in no catalogue. */
 const OF_EVERY_TYPE = ['tunnel.open', 'websocket.open', 'unmapped.']
 

@@ -5,12 +5,13 @@ import { CHAT_BASICS } from './chat/rows.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
+import { executeByRows } from './execute/to-request.ts'
 import { once } from './once.ts'
+import { CHAT_ERROR } from './provider-error.ts'
 import { prefixedSurface } from './rows/prefixed-surface.ts'
-import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './rows/row-connector.ts'
+import { parseByRows, type RowClassifier, rowKeys, rowsAreOpaque } from './rows/row-connector.ts'
 import { readRows } from './rows/row-table.ts'
 import { compileRows } from './rows/row-trie.ts'
-import { executeByRows } from './execute/to-request.ts'
 
 const rows = once(() => readRows('chat', [CHAT_BASICS, CHAT_APPS, CHAT_ADMIN]))
 const trie = once(() => compileRows(rows()))
@@ -35,7 +36,7 @@ export const CHANNEL_FIELDS = ['channel', 'channels', 'channel_id', 'channel_ids
 /** How a few methods name channels beside the one that they act on. */
 export const FURTHER_CHANNEL_FIELDS = ['additional_channels', 'context_channel_id'] as const
 
-const NAMING: RowNaming = {
+const CLASSIFIER: RowClassifier = {
   connector: 'chat',
   formats: new Set(['json', 'form']),
   ...prefixedSurface(trie, 'api'),
@@ -49,12 +50,14 @@ function channelOf({ channel, channel_id, user, file }: Parameters): { target?: 
 }
 
 /** The team chat: `/api/<method>` by any verb, parameters in query, form or JSON. */
-export const chat: Connector = {
+export const chat: Connector<'chat'> = {
   name: 'chat',
+  label: { title: 'Team chat', credential: 'Bot token' },
+  providerError: CHAT_ERROR,
   domains: (config) => ownedDomains(config, DOMAINS),
-  parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
-  decidingKeys: (request, config) => rowKeys(NAMING, request, config),
-  hasOpaqueBody: (request, config) => rowsAreOpaque(NAMING, request, config),
+  parseAction: (request, body, config) => parseByRows(CLASSIFIER, request, body, config),
+  decidingKeys: (request, config) => rowKeys(CLASSIFIER, request, config),
+  hasOpaqueBody: (request, config) => rowsAreOpaque(CLASSIFIER, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: {
     headers: ['x-slack-token'],

@@ -1,49 +1,50 @@
 import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
-import { ACCOUNT } from './codehost/organization/account.ts'
-import { ACTIONS } from './codehost/repository/github-actions.ts'
-import { APPS } from './codehost/organization/apps.ts'
-import { CODESPACES } from './codehost/organization/codespaces.ts'
-import { CONTENTS } from './codehost/repository/contents.ts'
-import { ASSISTANTS } from './codehost/organization/copilot.ts'
-import { DELIVERY } from './codehost/repository/delivery.ts'
-import { ENTERPRISE } from './codehost/organization/enterprise.ts'
+import { DEPRECATED } from './codehost/deprecated.ts'
 import { GIT } from './codehost/git.ts'
 import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
-import { ISSUES } from './codehost/repository/issues.ts'
 import { CODEHOST_LOOK_UPS } from './codehost/look-ups.ts'
-import { MIGRATIONS } from './codehost/organization/migrations.ts'
 import { CODEHOST_NAMES } from './codehost/names.ts'
-import { NUMBERED } from './codehost/numeric-ids.ts'
-import { OLDER } from './codehost/deprecated.ts'
+import { NUMERIC_IDS } from './codehost/numeric-ids.ts'
+import { ACCOUNT } from './codehost/organization/account.ts'
+import { APPS } from './codehost/organization/apps.ts'
+import { CODESPACES } from './codehost/organization/codespaces.ts'
+import { ASSISTANTS } from './codehost/organization/copilot.ts'
+import { ENTERPRISE } from './codehost/organization/enterprise.ts'
+import { MIGRATIONS } from './codehost/organization/migrations.ts'
 import { ORG_ACTIONS } from './codehost/organization/org-actions.ts'
 import { ORG_SECRETS } from './codehost/organization/org-secrets.ts'
-import { ORGANISATION } from './codehost/organization/organization.ts'
-import { PACKAGES } from './codehost/repository/packages.ts'
-import { PEOPLE } from './codehost/organization/users.ts'
+import { ORGANIZATION } from './codehost/organization/organization.ts'
+import { USERS } from './codehost/organization/users.ts'
 import { CODEHOST_PINS } from './codehost/pins.ts'
-import { PROJECTS } from './codehost/repository/projects.ts'
-import { PROTECTION } from './codehost/repository/protection.ts'
 import { withPullRequests } from './codehost/pull-request-number.ts'
-import { PULLS } from './codehost/repository/pulls.ts'
 import { announcedPush, namePush, possiblePushes, pushReader } from './codehost/push/actions.ts'
 import { FORCE_PUSH } from './codehost/push/force-push.ts'
-import { REFERENCE } from './codehost/service.ts'
 import { REFERENCE_ROWS, referenceKeys, withReferences } from './codehost/references.ts'
+import { CONTENTS } from './codehost/repository/contents.ts'
+import { DELIVERY } from './codehost/repository/delivery.ts'
+import { GITHUB_ACTIONS } from './codehost/repository/github-actions.ts'
+import { ISSUES } from './codehost/repository/issues.ts'
+import { PACKAGES } from './codehost/repository/packages.ts'
+import { PROJECTS } from './codehost/repository/projects.ts'
+import { PROTECTION } from './codehost/repository/protection.ts'
+import { PULLS } from './codehost/repository/pulls.ts'
 import { REPO_ACTIONS } from './codehost/repository/repo-actions.ts'
-import { REPO_MORE } from './codehost/repository/repo-misc.ts'
+import { REPO_MISC } from './codehost/repository/repo-misc.ts'
 import { REPOS } from './codehost/repository/repos.ts'
 import { SECURITY } from './codehost/repository/security.ts'
+import { SERVICE } from './codehost/service.ts'
 import type { AuthScheme, BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
+import { executeByRows } from './execute/to-request.ts'
 import { effectOfMethod } from './named-action.ts'
-import { carelessReadings, nearMiss } from './rows/near-miss.ts'
 import { once } from './once.ts'
-import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './rows/row-connector.ts'
+import { CODEHOST_ERROR } from './provider-error.ts'
+import { lenientReadings, nearMiss } from './rows/near-miss.ts'
+import { parseByRows, type RowClassifier, rowKeys, rowsAreOpaque } from './rows/row-connector.ts'
 import { readRows } from './rows/row-table.ts'
 import { compileRows } from './rows/row-trie.ts'
-import { executeByRows } from './execute/to-request.ts'
 
 const restRows = once(() =>
   readRows('codehost', [
@@ -51,8 +52,8 @@ const restRows = once(() =>
     ISSUES,
     CONTENTS,
     REPOS,
-    ACTIONS,
-    PEOPLE,
+    GITHUB_ACTIONS,
+    USERS,
     ENTERPRISE,
     ASSISTANTS,
     ORG_SECRETS,
@@ -66,21 +67,21 @@ const restRows = once(() =>
     DELIVERY,
     REPO_ACTIONS,
     APPS,
-    ORGANISATION,
-    REPO_MORE,
+    ORGANIZATION,
+    REPO_MISC,
     ACCOUNT,
-    REFERENCE,
-    OLDER,
+    SERVICE,
+    DEPRECATED,
   ]),
 )
 const gitRows = once(() => readRows('codehost', [GIT]))
-const rest = once(() => compileRows(restRows(), NUMBERED))
+const rest = once(() => compileRows(restRows(), NUMERIC_IDS))
 const gitOverHttp = once(() => compileRows(gitRows()))
 
 const DOMAINS = ['api.github.com', 'github.com', 'uploads.github.com']
 const GIT_HOST = 'github.com'
 
-const NAMING: RowNaming = {
+const CLASSIFIER: RowClassifier = {
   connector: 'codehost',
   formats: new Set(['json']),
   surface(request, config) {
@@ -110,7 +111,7 @@ const NAMING: RowNaming = {
 function otherNameSurface(
   request: CanonicalRequest,
   config: ConnectorConfig,
-): ReturnType<RowNaming['surface']> | null {
+): ReturnType<RowClassifier['surface']> | null {
   const base = baseOf(config)
   if (base === null || base.host === request.host || base.segments.length === 0) return null
   const path = stripPrefix(request, restPrefixes(base.segments))
@@ -135,7 +136,7 @@ function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boo
 /** A path that a careless server takes for the one of GraphQL would hide all its deeds behind one name. */
 function isNearGraphql({ host, rawPath, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   if (!rawPath.includes('%') && !/graphql/i.test(rawPath)) return false
-  return carelessReadings(segments).some((reading) => isGraphqlPath(host, reading.join('/'), config))
+  return lenientReadings(segments).some((reading) => isGraphqlPath(host, reading.join('/'), config))
 }
 
 const PUBLIC_API = new Set(['api.github.com', 'uploads.github.com'])
@@ -171,8 +172,10 @@ const catalogue = once(() => [
 ])
 
 /** The code host: REST, git over HTTP, and GraphQL field by field. Self-hosted ones by `baseUrl`, path prefix included. */
-export const codehost: Connector = {
+export const codehost: Connector<'codehost'> = {
   name: 'codehost',
+  label: { title: 'Code host', credential: 'Personal access token' },
+  providerError: CODEHOST_ERROR,
   names: CODEHOST_NAMES,
   // git before 2.44 hangs in one of ten pushes above http.postBuffer: libcurl reads past the end of an HTTP/2 upload
   // whose window is full, and git then waits for its own child process.
@@ -186,14 +189,14 @@ export const codehost: Connector = {
         : isNearGraphql(request, config)
           ? nearMiss()
           : withPullRequests(
-              withReferences(withPushes(parseByRows(NAMING, request, body, config), request, config), body),
+              withReferences(withPushes(parseByRows(CLASSIFIER, request, body, config), request, config), body),
               known(),
             ),
   decidingKeys: (request, config) =>
     isGraphql(request, config)
       ? GRAPHQL_KEYS
-      : [...rowKeys(NAMING, request, config), ...referenceKeys(request)],
-  hasOpaqueBody: (request, config) => !isGraphql(request, config) && rowsAreOpaque(NAMING, request, config),
+      : [...rowKeys(CLASSIFIER, request, config), ...referenceKeys(request)],
+  hasOpaqueBody: (request, config) => !isGraphql(request, config) && rowsAreOpaque(CLASSIFIER, request, config),
   readsHead(request, config) {
     const push = isPush(request) ? pushOf(request, config) : undefined
     return push === undefined ? null : pushReader(push, config)
@@ -255,12 +258,12 @@ function nameGitPush(
 ): Classification {
   const push = pushOf(request, config)
   return push === undefined
-    ? parseByRows(NAMING, request, { kind: 'opaque' }, config)
+    ? parseByRows(CLASSIFIER, request, { kind: 'opaque' }, config)
     : namePush(body, push, config)
 }
 
 function pushOf(request: CanonicalRequest, config: ConnectorConfig): Action | undefined {
-  const named = parseByRows(NAMING, request, { kind: 'opaque' }, config)
+  const named = parseByRows(CLASSIFIER, request, { kind: 'opaque' }, config)
   return named.kind === 'actions' ? named.actions.find(({ type }) => type === PUSH) : undefined
 }
 

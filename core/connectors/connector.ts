@@ -4,13 +4,14 @@ import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical
 import type { FindRules, FoundMembers } from '../request/json/member-finder.ts'
 import type { OverridableFormat } from '../request/method-override.ts'
 import type { Sliced } from '../sliced.ts'
+import type { LookUps } from './binding/look-up.ts'
+import type { Pins } from './binding/pin.ts'
 import type { Commits, PackTools } from './codehost/push/pack.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { HandleReader } from './handles/handle.ts'
-import type { LookUps } from './binding/look-up.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
-import type { Pins } from './binding/pin.ts'
+import type { ProviderError } from './provider-error.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
@@ -139,6 +140,8 @@ export type ConnectorConfig = {
   readonly environment?: string
 }
 
+export type ConnectorLabel = { readonly title: string; readonly credential: string }
+
 /** Headers and query of the outbound request, edited in place by strip and inject. */
 export type OutboundEdit = {
   rawHeaders: string[]
@@ -148,7 +151,8 @@ export type OutboundEdit = {
 /**
  * The contract that built-in and custom connectors implement (spec 4.1: Name, Domains, ParseAction, InjectCredentials).
  * Pure: no I/O, no clock; the same input gives the same answer. To add one, give it a `name` of `[a-z0-9_]+`, let every
- * action type it returns begin with that name and a dot, and add it to `BUILT_IN` in `registry.ts`.
+ * action type it returns begin with that name and a dot, and add it to `BUILT_IN` in `registry.ts`: the schemas, the
+ * custom resource definitions, the command line, the dashboard and the documentation follow from that list.
  *
  * - `parseAction` gets a request that is already unambiguous: segments decoded once, no dot or empty segments. What it
  *   does not know it names `<name>.unmapped.<method>` (`unmappedAction`), never by a narrower name. It never throws;
@@ -156,8 +160,10 @@ export type OutboundEdit = {
  * - `injectCredentials` runs after every credential of the agent's own was taken out (Authorization, cookies, common
  *   key headers, and the connector's `carriers`); after it the request carries exactly one. `injectAuth` does the usual.
  */
-export type Connector = {
-  readonly name: string
+export type Connector<Name extends string = string> = {
+  readonly name: Name
+  /** Names of the connector type and of its credential on pages of the dashboard. */
+  readonly label: ConnectorLabel
   /** Domains it owns: the configured ones, else its own; empty when they must be configured. */
   domains(config: ConnectorConfig): readonly string[]
   /** Names the request. `body` is given once it was read; without it a body-dependent class yields `candidates`. */
@@ -196,6 +202,8 @@ export type Connector = {
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
+  /** The error format of the provider; without it, refusals always have the format of the service. */
+  readonly providerError?: ProviderError
   /** What of a JSON body its action's parameters do not tell: the card shows it. Absent: every top-level field is compared. */
   untold?(body: unknown, config: ConnectorConfig): unknown
   /** True where every row of the request's method and path declares opaque bodies. */

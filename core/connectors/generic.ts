@@ -3,15 +3,16 @@ import type { CatalogueRow, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress } from './domains.ts'
 import { methodRequest } from './execute/method-request.ts'
-import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-action.ts'
 import { executeByRows } from './execute/to-request.ts'
+import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-action.ts'
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** `generic` and `webhook`: the class is the method alone, on domains that must be configured. */
-function createMethodConnector(name: 'generic' | 'webhook'): Connector {
+function createMethodConnector<Name extends string>(name: Name, title: string): Connector<Name> {
   return {
     name,
+    label: { title, credential: 'Token' },
     domains: (config) => config.domains,
     parseAction(request, _body, config) {
       const method = request.method === 'HEAD' ? 'GET' : request.method
@@ -44,5 +45,5 @@ function methodRow(name: string, method: string): CatalogueRow {
   return { method, type: `${name}.${method.toLowerCase()}`, effect, risk }
 }
 
-export const generic = createMethodConnector('generic')
-export const webhook = createMethodConnector('webhook')
+export const generic = createMethodConnector('generic', 'Any HTTP API')
+export const webhook = createMethodConnector('webhook', 'Webhook receiver')

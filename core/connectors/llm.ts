@@ -3,6 +3,7 @@ import { isRefusal, type RawHeaders } from '../request/canonical.ts'
 import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
+import { executeByRows } from './execute/to-request.ts'
 import { LLM_A_HANDLES } from './handles/llm-a.ts'
 import { LLM_B_HANDLES } from './handles/llm-b.ts'
 import { LLM_C_HANDLES } from './handles/llm-c.ts'
@@ -27,13 +28,14 @@ import { LLM_C_MODELS } from './llm/rows-c.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
-import { prefixedSurface } from './rows/prefixed-surface.ts'
+import { LLM_A_ERROR, LLM_B_ERROR, LLM_C_ERROR, type ProviderError } from './provider-error.ts'
 import { actionsOfSpec, providerRows, withProviderActions } from './provider-side/actions.ts'
 import { type CompiledTable, compileTable } from './provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from './provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from './provider-side/table-b.ts'
 import { LLM_C_PROVIDER_SIDE } from './provider-side/table-c.ts'
 import { uploadReader } from './provider-side/upload.ts'
+import { prefixedSurface } from './rows/prefixed-surface.ts'
 import {
   describedMembers,
   parseByRows,
@@ -44,10 +46,11 @@ import {
 } from './rows/row-connector.ts'
 import { readRows } from './rows/row-table.ts'
 import { compileRows } from './rows/row-trie.ts'
-import { executeByRows } from './execute/to-request.ts'
 
-type Provider = {
-  readonly name: string
+type Provider<Name extends string = string> = {
+  readonly name: Name
+  readonly title: string
+  readonly providerError: ProviderError
   readonly domain: string
   readonly tables: readonly string[]
   readonly style: (rows: () => readonly Row[]) => ApiStyle
@@ -67,8 +70,8 @@ type Provider = {
 }
 
 /** Language-model providers: JSON, streamed or not by a key of the body or by the path. */
-function createModelConnector(provider: Provider): Connector {
-  const { name, domain, tables, carriers } = provider
+function createModelConnector<Name extends string>(provider: Provider<Name>): Connector<Name> {
+  const { name, title, domain, tables, carriers } = provider
   const rows = once(() => readRows(name, tables))
   const catalogue = once(() => [...rows(), ...providerRows(name)])
   const style = provider.style(rows)
@@ -91,6 +94,8 @@ function createModelConnector(provider: Provider): Connector {
   }
   return {
     name,
+    label: { title, credential: 'API key' },
+    providerError: provider.providerError,
     domains: (config) => ownedDomains(config, [domain]),
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
@@ -156,6 +161,8 @@ function modelOf({ id, model, tuned_model, dynamic_model }: Parameters): { targe
 
 export const llmA = createModelConnector({
   name: 'llm_a',
+  title: 'Models, provider A',
+  providerError: LLM_A_ERROR,
   domain: 'api.openai.com',
   tables: [LLM_A_MODELS, LLM_A_OBJECTS, LLM_A_ORGANIZATION, LLM_A_AGENTS, LLM_A_FEDERATION],
   style: plainStyle,
@@ -171,6 +178,8 @@ export const llmA = createModelConnector({
 
 export const llmB = createModelConnector({
   name: 'llm_b',
+  title: 'Models, provider B',
+  providerError: LLM_B_ERROR,
   domain: 'api.anthropic.com',
   tables: [LLM_B_MODELS, LLM_B_AGENTS, LLM_B_ORGANIZATION, LLM_B_CLIENT],
   style: plainStyle,
@@ -188,6 +197,8 @@ export const llmB = createModelConnector({
 
 export const llmC = createModelConnector({
   name: 'llm_c',
+  title: 'Models, provider C',
+  providerError: LLM_C_ERROR,
   domain: 'generativelanguage.googleapis.com',
   tables: [LLM_C_MODELS, LLM_C_RETRIEVAL, LLM_C_AGENTS, LLM_C_GRPC],
   style: resourceStyle,

@@ -5,6 +5,7 @@ import { parseStrictJson } from '../request/json/strict-json.ts'
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress } from './domains.ts'
+import { executeByRows } from './execute/to-request.ts'
 import { MCP_HANDLES } from './handles/mcp.ts'
 import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoint-paths.ts'
 import { mcpEventFormat } from './mcp/event-format.ts'
@@ -13,7 +14,6 @@ import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from 
 import { mcpRequest } from './mcp/to-request.ts'
 import { UNBOUND, untoldMembers } from './mcp/unbound.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
-import { executeByRows } from './execute/to-request.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
@@ -23,8 +23,9 @@ export const MAX_MCP_BATCH = 64
  * MCP over HTTP: POST is JSON-RPC, GET opens the server's stream, DELETE ends the session (both protocol revisions), on
  * the endpoint. Other paths are unmapped; without a declared endpoint JSON by POST is read as JSON-RPC there as well.
  */
-export const mcp: Connector = {
+export const mcp: Connector<'mcp'> = {
   name: 'mcp',
+  label: { title: 'MCP server', credential: 'Token' },
   domains: (config) => config.domains,
   parseAction: nameRequest,
   decidingKeys: (request, config) =>

@@ -4,6 +4,7 @@ import type { Classification, Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { expandsSecret, hasMoneyField, MONEY_FIELDS } from './effects/fields/payments.ts'
+import { executeByRows } from './execute/to-request.ts'
 import { once } from './once.ts'
 import { ACCOUNTS } from './payments/accounts.ts'
 import { BILLING } from './payments/billing.ts'
@@ -13,11 +14,11 @@ import { PAYMENTS } from './payments/rows.ts'
 import { TERMINAL } from './payments/terminal.ts'
 import { TEST_MODE } from './payments/test-mode.ts'
 import { TREASURY } from './payments/treasury.ts'
+import { PAYMENTS_ERROR } from './provider-error.ts'
 import { prefixedSurface } from './rows/prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './rows/row-connector.ts'
 import { readRows } from './rows/row-table.ts'
 import { compileRows } from './rows/row-trie.ts'
-import { executeByRows } from './execute/to-request.ts'
 
 const TABLES = [PAYMENTS, PAYMENT_OBJECTS, BILLING, ACCOUNTS, ISSUING, TREASURY, TERMINAL, TEST_MODE]
 
@@ -61,8 +62,10 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
 }
 
 /** The payment provider: form bodies with bracket keys; the same deed under an older address has the same name. */
-export const payments: Connector = {
+export const payments: Connector<'payments'> = {
   name: 'payments',
+  label: { title: 'Payments', credential: 'Secret key' },
+  providerError: PAYMENTS_ERROR,
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) => withFields(parseByRows(NAMING, request, body, config)),
   decidingKeys: (request, config) => rowKeys(NAMING, request, config),

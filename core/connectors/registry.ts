@@ -13,8 +13,11 @@ import { payments } from './payments.ts'
 import type { RowTrie } from './rows/row-trie.ts'
 import { compileUserRows } from './rows/user-rows.ts'
 
-/** Every connector that is compiled in. A custom one is added here and to `ConnectorType` in the schemas. */
-export const BUILT_IN: readonly Connector[] = [
+/**
+ * Every connector that is compiled in, custom ones included: the one place where a connector is registered. What other
+ * modules need of a connector type is a member of its `Connector`, or follows from it.
+ */
+export const BUILT_IN = [
   codehost,
   llmA,
   llmB,
@@ -24,10 +27,25 @@ export const BUILT_IN: readonly Connector[] = [
   generic,
   webhook,
   mcp,
-]
+] as const satisfies readonly Connector[]
+
+export type ConnectorTypeName = (typeof BUILT_IN)[number]['name']
+
+/** The type names, in the order of registration. */
+export const CONNECTOR_TYPES: readonly ConnectorTypeName[] = BUILT_IN.map(({ name }) => name)
+
+/** The connector types without hosts of their own: a Connector has to name its hosts. */
+export const TYPES_WITHOUT_HOSTS: readonly string[] = BUILT_IN.filter(
+  ({ name, domains }) => domains({ name, domains: [], actions: [] }).length === 0,
+).map(({ name }) => name)
+
+/** The connector types whose code lists no actions. */
+export const TYPES_WITHOUT_CATALOGUE: readonly string[] = BUILT_IN.filter(
+  (connector) => !('catalogue' in connector),
+).map(({ name }) => name)
 
 const BY_NAME: ReadonlyMap<string, Connector> = new Map(
-  BUILT_IN.map((connector) => [connector.name, connector]),
+  BUILT_IN.map((connector: Connector) => [connector.name, connector]),
 )
 
 /** The connector of a type. Throws for a type that is not compiled in: entries are validated before. */
@@ -39,7 +57,7 @@ export function connectorOfType(type: string): Connector {
 
 /** The connector types that have rules of equality. */
 export const NAME_RULES: ReadonlyMap<string, NameRules> = new Map(
-  BUILT_IN.flatMap(({ name, names }) => (names === undefined ? [] : [[name, names] as const])),
+  BUILT_IN.flatMap(({ name, names }: Connector) => (names === undefined ? [] : [[name, names] as const])),
 )
 
 /** The rules of equality of a connector type, in any case, as in deny patterns; null: every fact is compared as sent. */

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { EFFECT_CLASSES, EFFECT_PREFIX } from '../action/effect-class.ts'
+import { TYPES_WITHOUT_HOSTS } from '../connectors/registry.ts'
 import { isPermissionPattern } from './action-patterns.ts'
 import { MODEL_RULES, type ModelShape } from './model-rules.ts'
 
@@ -141,16 +142,14 @@ type ConnectorShape = ModelShape & {
   readonly actions: ReadonlyArray<{ readonly action: string }>
 }
 
-const WITHOUT_DOMAINS = ['generic', 'webhook', 'mcp']
-
 export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
   cross: [
     {
-      cel: "!(self.type in ['generic', 'webhook', 'mcp']) || has(self.baseUrl) || (has(self.domains) && self.domains.size() > 0)",
+      cel: `!(self.type in [${TYPES_WITHOUT_HOSTS.map((type) => `'${type}'`).join(', ')}]) || has(self.baseUrl) || (has(self.domains) && self.domains.size() > 0)`,
       path: ['domains'],
-      message: 'types generic, webhook and mcp have no domains of their own; name the hosts that it is for',
+      message: `types ${listOf(TYPES_WITHOUT_HOSTS)} have no domains of their own; name the hosts that it is for`,
       holds: ({ type, domains, baseUrl }) =>
-        !WITHOUT_DOMAINS.includes(type) || baseUrl !== undefined || (domains?.length ?? 0) > 0,
+        !TYPES_WITHOUT_HOSTS.includes(type) || baseUrl !== undefined || (domains?.length ?? 0) > 0,
     },
     {
       cel: "!has(self.endpoint) || self.type == 'mcp'",
@@ -204,6 +203,11 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     { path: ['endpoint'], keys: null },
     { path: ['actions'], keys: ['method', 'path'] },
   ],
+}
+
+/** `a, b and c`. */
+function listOf(types: readonly string[]): string {
+  return types.length < 2 ? types.join() : `${types.slice(0, -1).join(', ')} and ${types.at(-1)}`
 }
 
 type PermissionShape = { readonly rules: ReadonlyArray<{ readonly actionPattern: string }> }

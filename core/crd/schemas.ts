@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { EFFECT_CLASSES } from '../action/effect-class.ts'
 import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
+import { CONNECTOR_TYPES } from '../connectors/registry.ts'
 import { LIMITS } from '../wire/limits.ts'
 import { PatternSchema, PermissionPatternSchema } from './action-patterns.ts'
 import {
@@ -22,17 +23,7 @@ import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES, withRul
  * The four custom resources of `chaperone.dev/v1alpha1`, once: the manifests folder, the operator, the control
  * plane and the generated `crds/` all read these schemas. Unknown fields are errors that name the field.
  */
-export const ConnectorType = z.enum([
-  'codehost',
-  'llm_a',
-  'llm_b',
-  'llm_c',
-  'payments',
-  'chat',
-  'generic',
-  'webhook',
-  'mcp',
-])
+export const ConnectorType = z.enum(CONNECTOR_TYPES)
 export const RuleDecisionSchema = z.enum(['allow', 'deny', 'require_approval'])
 export const EnforcementLevelSchema = z.enum(['monitor', 'enforce_high_risk', 'full_enforce'])
 

@@ -1,5 +1,5 @@
 /** What official clients still call although the published list no longer has it: older instances serve it. */
-export const OLDER = `
+export const DEPRECATED = `
   GET    /orgs/{org}/settings/billing/actions                          org_billing.get_actions         read  low
   GET    /orgs/{org}/settings/billing/packages                         org_billing.get_packages        read  low
   GET    /orgs/{org}/settings/billing/shared-storage                   org_billing.get_shared_storage  read  low

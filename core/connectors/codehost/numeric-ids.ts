@@ -5,7 +5,7 @@ import type { RowAlias } from '../rows/row-trie.ts'
  * to a next page lead. Such a request has the name of its deed but no target, since a number does not say whose it is:
  * a condition on the target then cannot be evaluated, and can only tighten.
  */
-export const NUMBERED: readonly RowAlias[] = [
+export const NUMERIC_IDS: readonly RowAlias[] = [
   { from: '/repos/{owner}/{repo}', to: '/repositories/{repository_number}' },
   { from: '/orgs/{org}', to: '/organizations/{organization_number}' },
   { from: '/users/{username}', to: '/user/{user_number}', readsOnly: true },

@@ -1,8 +1,8 @@
 import type { Action, Parameters } from '../../action/action.ts'
 import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { LookUp, LookUpPlace } from '../binding/look-up.ts'
-import { once } from '../once.ts'
 import type { Pin, Pins } from '../binding/pin.ts'
+import { once } from '../once.ts'
 import { PINNED_NODE } from './node-look-up.ts'
 
 /**

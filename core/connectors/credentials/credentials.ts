@@ -1,13 +1,13 @@
 import { ChaperoneError } from '../../errors.ts'
 import { formatOf } from '../../request/body/body.ts'
+import { boundaryOf, readPartNames } from '../../request/body/multipart.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { judgePairNames, judgePartNames } from '../../request/method-override.ts'
-import { boundaryOf, readPartNames } from '../../request/body/multipart.ts'
 import { readPair } from '../../request/target.ts'
 import { LIMITS } from '../../wire/limits.ts'
 import type { AuthScheme, Connector, OutboundEdit } from '../connector.ts'
-import { CREDENTIAL_HEADERS } from './credential-headers.ts'
 import { removeMembers } from '../fields/json-members.ts'
+import { CREDENTIAL_HEADERS } from './credential-headers.ts'
 
 /** Query parameters that carry a credential on some API. `key` and `token` mean other things: a connector names them. */
 const QUERY: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { readPairs } from '../../request/target.ts'
-import { stripTarget } from './credentials.ts'
 import type { BoundConnector } from '../registry.ts'
+import { stripTarget } from './credentials.ts'
 
 /** A request without the credentials of the agent in its query. */
 export type StrippedRequest = {

@@ -1,15 +1,15 @@
 import type { Action, Parameters } from '../../action/action.ts'
 import { EFFECT_CLASSES, type EffectClass } from '../../action/effect-class.ts'
-import { type EffectEntry, readEffects } from './effect-table.ts'
+import { once } from '../once.ts'
 import { CHAT_EFFECTS } from './chat.ts'
 import { CODEHOST_EFFECTS } from './codehost.ts'
+import { type EffectEntry, readEffects } from './effect-table.ts'
 import { effectsOfFields } from './fields/of-fields.ts'
 import { LLM_A_EFFECTS } from './llm-a.ts'
 import { LLM_B_EFFECTS } from './llm-b.ts'
 import { LLM_C_EFFECTS } from './llm-c.ts'
 import { PAYMENTS_EFFECTS } from './payments.ts'
 import { PROVIDER_SIDE_EFFECTS } from './provider-side.ts'
-import { once } from '../once.ts'
 
 /** The tables of the connector types whose operations are classified, read on first use. */
 const TABLES: ReadonlyMap<string, () => EffectTable> = new Map(

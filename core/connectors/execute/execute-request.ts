@@ -7,7 +7,7 @@ import { classify, decidingKeys } from '../classify.ts'
 import type { ExecuteRequest, ExecuteSpec } from '../connector.ts'
 import { baseOf } from '../domains.ts'
 import { missing, wrong } from '../endpoint.ts'
-import { type BoundConnector, findConnector, type HostIndex } from '../registry.ts'
+import { type BoundConnector, findConnector, type HostIndex, TYPES_WITHOUT_HOSTS } from '../registry.ts'
 
 /** A request that an action stands for, and who will carry it. */
 export type ActionRequest = {
@@ -72,7 +72,7 @@ function readBack({ config }: BoundConnector, { method, target, host, headers }:
 }
 
 /** Servers of one's own are told apart by their address alone: where there are several, it must be said. */
-const OWN_SERVERS: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
+const OWN_SERVERS: ReadonlySet<string> = new Set(TYPES_WITHOUT_HOSTS)
 
 function isVague(records: readonly BoundConnector[], spec: ExecuteSpec, request: ExecuteRequest): boolean {
   return records.some(({ connector, config }) => {

@@ -1,6 +1,6 @@
+import { textBeginning } from '../../request/body/text-beginning.ts'
 import type { RootMember, ScannedJson } from '../../request/json/json-scan.ts'
 import { exceedsJsonBounds } from '../../request/json/json-size.ts'
-import { textBeginning } from '../../request/body/text-beginning.ts'
 import type { BodyView } from '../connector.ts'
 
 /** Values up to this size are parsed, and all of them together. */

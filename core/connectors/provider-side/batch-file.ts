@@ -1,6 +1,6 @@
+import { boundaryOf, type Part, partContent, readParts } from '../../request/body/multipart.ts'
 import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import { scanJson } from '../../request/json/json-scan.ts'
-import { boundaryOf, type Part, partContent, readParts } from '../../request/body/multipart.ts'
 import type { Sliced } from '../../sliced.ts'
 import type { ProviderAct } from './kinds.ts'
 import { addActs, foundActs } from './read.ts'

@@ -1,7 +1,7 @@
+import { boundaryOf, partContent, partHead, readParts } from '../../request/body/multipart.ts'
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { scanJson } from '../../request/json/json-scan.ts'
 import { FIND_BOUNDS } from '../../request/json/member-finder.ts'
-import { boundaryOf, partContent, partHead, readParts } from '../../request/body/multipart.ts'
 import type { Sliced } from '../../sliced.ts'
 import type { ProviderAct } from './kinds.ts'
 import { addActs, foundActs } from './read.ts'

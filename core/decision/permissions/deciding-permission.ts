@@ -1,13 +1,13 @@
 import type { Action } from '../../action/action.ts'
 import { EFFECT_CLASSES } from '../../action/effect-class.ts'
 import { effectsOf } from '../../connectors/effects/effects.ts'
+import { strictness, type Verdict, verdictOfRule } from '../vocabulary.ts'
 import {
   lookupEffectPermission,
   lookupPermission,
   type PermissionIndex,
   type PermissionMatch,
 } from './permissions.ts'
-import { strictness, type Verdict, verdictOfRule } from '../vocabulary.ts'
 
 /**
  * The permission that decides about an action; null: the default does.

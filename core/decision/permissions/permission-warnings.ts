@@ -2,9 +2,10 @@ import { effectOfPattern } from '../../action/effect-class.ts'
 import { matchesPattern, parsePattern } from '../../action/pattern.ts'
 import { idleAllowWarning } from '../../connectors/action-names.ts'
 import { createCatalogue } from '../../connectors/catalogue.ts'
+import type { Connector } from '../../connectors/connector.ts'
 import { effectEntries } from '../../connectors/effects/effects.ts'
 import { once } from '../../connectors/once.ts'
-import { BUILT_IN } from '../../connectors/registry.ts'
+import { BUILT_IN, TYPES_WITHOUT_CATALOGUE } from '../../connectors/registry.ts'
 import { nearest } from '../../nearest.ts'
 import { unknownActions } from '../policies/policy-warnings.ts'
 import type { RuleDecision } from '../vocabulary.ts'
@@ -18,8 +19,8 @@ export type PatternRule = {
 
 /** Beginnings of the names that an MCP server chooses. */
 const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 'mcp.rpc.'] }
-/** Their names follow the method, and the rows that a Connector declares. */
-const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*'])
+/** Types whose action names follow the method, the rows that a Connector declares, or the connector's code. */
+const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*', ...TYPES_WITHOUT_CATALOGUE])
 
 /**
  * Why a permission can never match, as a sentence; null when it can. What allows compares names exactly, so a pattern
@@ -99,7 +100,7 @@ export function unreadSockets(rule: PatternRule, others: readonly PatternRule[])
   const { connectorType, actionPattern, decision } = rule
   const pattern = parsePattern(actionPattern)
   if (decision !== 'allow' || pattern.isExact) return []
-  return BUILT_IN.flatMap(({ name, unreadSocketApi: api }) => {
+  return BUILT_IN.flatMap(({ name, unreadSocketApi: api }: Connector) => {
     const type = `${name}.websocket.open`
     const isCovered = ['*', name].includes(connectorType) && matchesPattern(pattern, type, 'allow')
     if (api === undefined || !isCovered || others.some((other) => other.actionPattern === type)) return []

@@ -11,6 +11,7 @@ import { entryOf } from './golden.ts'
 /** What a team writes for an API of its own: four members, one file, no I/O. */
 const ticketing: Connector = {
   name: 'ticketing',
+  label: { title: 'Ticketing', credential: 'API key' },
   domains: (config) => (config.domains.length > 0 ? config.domains : ['tickets.example.test']),
   parseAction(request, _body, config) {
     const [collection, id, verb] = request.segments

@@ -35,21 +35,21 @@ type Scope = {
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
 
 /** One message as clients send it, its types not yet believed. */
-export type Asked = {
+export type GraphqlRequest = {
   readonly query: string
   readonly operationName: string | null
   readonly variables: Variables
 }
 
 /** `share`: of how many messages of a batch this is one; they share the bound of tokens. */
-export function readOperation(asked: Asked, share = 1): Operation | Refusal {
-  const document = parseDocument(asked.query, Math.floor(MAX_TOKENS / share))
+export function readOperation(request: GraphqlRequest, share = 1): Operation | Refusal {
+  const document = parseDocument(request.query, Math.floor(MAX_TOKENS / share))
   if (isRefusal(document)) return document
-  const operation = chooseOperation(document, asked.operationName)
+  const operation = chooseOperation(document, request.operationName)
   if (isRefusal(operation)) return operation
   const fragments = fragmentsOf(document)
   if (isRefusal(fragments)) return fragments
-  const variables = declaredVariables(operation, asked.variables)
+  const variables = declaredVariables(operation, request.variables)
   if (isRefusal(variables)) return variables
   const scope: Scope = { fragments, variables, steps: { left: MAX_STEPS } }
   const fields = rootFields(operation.selectionSet, scope)
@@ -58,7 +58,7 @@ export function readOperation(asked: Asked, share = 1): Operation | Refusal {
     return refusal('malformed_request', 'subscriptions are not served here')
   return {
     ...scope,
-    variables: withUndeclared(variables, asked.variables),
+    variables: withUndeclared(variables, request.variables),
     kind: operation.operation,
     fields,
   }
@@ -130,7 +130,7 @@ function fragmentsOf(document: DocumentNode): Fragments | Refusal {
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.FRAGMENT_DEFINITION) continue
     const name = definition.name.value
-    if (fragments.has(name)) return saidTwice(`the fragment "${name.slice(0, 80)}"`)
+    if (fragments.has(name)) return repeatedName(`the fragment "${name.slice(0, 80)}"`)
     fragments.set(name, definition)
   }
   return fragments
@@ -141,7 +141,7 @@ function declaredVariables(operation: OperationDefinitionNode, sent: Variables):
   const all: Record<string, unknown> = Object.create(null)
   for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
     const name = variable.name.value
-    if (Object.hasOwn(all, name)) return saidTwice(`the variable "$${name.slice(0, 80)}"`)
+    if (Object.hasOwn(all, name)) return repeatedName(`the variable "$${name.slice(0, 80)}"`)
     const isSent = Object.hasOwn(sent, name)
     all[name] = isSent ? sent[name] : defaultValue === undefined ? undefined : readValue(defaultValue, {})
   }
@@ -153,14 +153,14 @@ function withUndeclared(declared: Variables, sent: Variables): Variables {
   return Object.assign(Object.create(null), sent, declared)
 }
 
-function saidTwice(what: string): Refusal {
+function repeatedName(what: string): Refusal {
   return refusal(
     'ambiguous_request',
     `${what} of the GraphQL document is there twice; servers take one or the other`,
   )
 }
 
-/** The fields that are really asked for. A condition that cannot be read counts as met: more is decided, never less. */
+/** The fields that are really request for. A condition that cannot be read counts as met: more is decided, never less. */
 export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldNode[] | Refusal {
   const found: FieldNode[] = []
   const wrong = collect(set, scope, { found, open: new Set(), seen: new Set() })
@@ -190,7 +190,7 @@ function collectOne(selection: SelectionNode, scope: Scope, into: Collected): Re
   if (selection.kind === Kind.FRAGMENT_SPREAD) return collectSpread(selection.name.value, scope, into)
   into.found.push(selection)
   const twice = doubledName(selection)
-  return twice === null ? null : saidTwice(`"${twice.slice(0, 80)}"`)
+  return twice === null ? null : repeatedName(`"${twice.slice(0, 80)}"`)
 }
 
 function collectSpread(name: string, scope: Scope, into: Collected): Refusal | null {

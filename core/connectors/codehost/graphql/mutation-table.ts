@@ -1,5 +1,5 @@
 /** What a mutation field does: the REST deed where it is the same one, with the names its input has there. */
-export type Deed = {
+export type MutationRow = {
   /** Without the connector's name. */
   readonly action: string
   /** Only when the input's key has this value; otherwise the field's line without a condition counts. */
@@ -12,7 +12,7 @@ export type Deed = {
  * Mutation fields that are the same deed as a row of the REST tables: `FIELD ACTION [?key=VALUE] [input=parameter,…]`.
  * What merges later (auto-merge, a merge queue) is a merge.
  */
-export const DEEDS: ReadonlyMap<string, readonly Deed[]> = readDeeds(`
+export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readMutationTable(`
   createPullRequest                 pr.create         title=title,body=body,baseRefName=base,headRefName=head,draft=draft
   revertPullRequest                 pr.create         title=title,body=body,draft=draft
   updatePullRequest                 pr.close          ?state=CLOSED title=title,body=body,state=state,baseRefName=base
@@ -154,15 +154,15 @@ function medium(field: string): readonly [string, 'medium'] {
   return [field, 'medium']
 }
 
-function readDeeds(table: string): ReadonlyMap<string, readonly Deed[]> {
+function readMutationTable(table: string): ReadonlyMap<string, readonly MutationRow[]> {
   const lines = table
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
-  return Map.groupBy(lines.map(readDeed), ({ field }) => field)
+  return Map.groupBy(lines.map(readMutationRow), ({ field }) => field)
 }
 
-function readDeed(line: string): Deed & { readonly field: string } {
+function readMutationRow(line: string): MutationRow & { readonly field: string } {
   const [field = '', action = '', ...rest] = line.split(/\s+/)
   const condition = rest.find((column) => column.startsWith('?'))
   const [key = '', equals = ''] = condition?.slice(1).split('=') ?? []

@@ -1,14 +1,14 @@
 import type { FieldNode } from 'graphql'
 import type { Action, Effect, RiskLevel } from '../../../action/action.ts'
+import { idsIn, repositoriesIn } from '../../binding/target-by-id.ts'
 import type { ConnectorConfig, Row } from '../../connector.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type ActionParts, namedAction } from '../../named-action.ts'
-import { idsIn, repositoriesIn } from '../../binding/target-by-id.ts'
 import { withReferenceActions } from '../references.ts'
-import { DEEDS, type Deed, MILD } from './mutation-table.ts'
+import { MUTATION_TABLE, type MutationRow, MILD } from './mutation-table.ts'
 import { argumentsOf, type Variables } from './values.ts'
 
-/** Effect, risk and hints of a deed by its name, from the REST tables: one place says how dangerous it is. */
+/** Effect, risk and hints of a row by its name, from the REST tables: one place says how dangerous it is. */
 export type Known = ReadonlyMap<string, Pick<Row, 'effect' | 'risk' | 'hints'>>
 
 export type Given = { readonly variables: Variables; readonly known: Known; readonly config: ConnectorConfig }
@@ -20,23 +20,23 @@ export function mutationActions(field: FieldNode, given: Given): readonly Action
   const own = isRecord(input) ? input : rest
   if (name === 'updateRefs') return referenceActions(own, given)
   if (name === 'createCommitOnBranch') return commitActions(own, given)
-  const deed = chooseDeed(DEEDS.get(name) ?? [], own)
+  const row = chooseRow(MUTATION_TABLE.get(name) ?? [], own)
   return withReferenceActions(
-    deed === undefined ? ownAction(name, own, given.config) : deedAction(deed, own, given),
+    row === undefined ? ownAction(name, own, given.config) : rowAction(row, own, given),
   )
 }
 
 type Input = Readonly<Record<string, unknown>>
 
-function chooseDeed(deeds: readonly Deed[], input: Input): Deed | undefined {
-  const met = deeds.find(({ when }) => when !== undefined && input[when.key] === when.equals)
-  return met ?? deeds.find(({ when }) => when === undefined)
+function chooseRow(rows: readonly MutationRow[], input: Input): MutationRow | undefined {
+  const met = rows.find(({ when }) => when !== undefined && input[when.key] === when.equals)
+  return met ?? rows.find(({ when }) => when === undefined)
 }
 
-function deedAction(deed: Deed, input: Input, { known, config }: Given): Action {
-  const type = `codehost.${deed.action}`
+function rowAction(row: MutationRow, input: Input, { known, config }: Given): Action {
+  const type = `codehost.${row.action}`
   const { effect, risk, hints } = known.get(type) ?? { effect: 'write', risk: 'high', hints: {} }
-  return build({ type, effect, risk, hints, input, renamed: deed.parameters }, config)
+  return build({ type, effect, risk, hints, input, renamed: row.parameters }, config)
 }
 
 /** A field that no other interface has: its own name, high unless the tables call it mild. */
@@ -95,10 +95,10 @@ function referenceAction(update: Input, given: Given): Action {
     ['name', 'ref'],
     ['afterOid', 'sha'],
   ])
-  return deedAction({ action: `branch.${verb}`, parameters }, update, given)
+  return rowAction({ action: `branch.${verb}`, parameters }, update, given)
 }
 
-const FILE_DELETION: Deed = { action: 'file.delete', parameters: new Map([['branchName', 'branch']]) }
+const FILE_DELETION: MutationRow = { action: 'file.delete', parameters: new Map([['branchName', 'branch']]) }
 
 /** A commit through the API deletes files as well, as the operation over REST does. */
 function commitActions(input: Input, given: Given): readonly Action[] {
@@ -108,5 +108,5 @@ function commitActions(input: Input, given: Given): readonly Action[] {
   if (deletions.length === 0) return [commit]
   const paths = deletions.map((deletion) => (isRecord(deletion) ? deletion['path'] : deletion))
   const path = paths.length === 1 ? paths[0] : paths
-  return [commit, deedAction(FILE_DELETION, { path, ...(isRecord(branch) ? branch : {}) }, given)]
+  return [commit, rowAction(FILE_DELETION, { path, ...(isRecord(branch) ? branch : {}) }, given)]
 }

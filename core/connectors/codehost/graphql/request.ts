@@ -2,8 +2,8 @@ import type { Action } from '../../../action/action.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../../request/canonical.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig } from '../../connector.ts'
 import { isRecord } from '../../fields/fields.ts'
-import { DEEDS, MILD } from './mutation-table.ts'
-import { type Asked, MAX_DOCUMENT_CHARS, readOperation } from './document.ts'
+import { type GraphqlRequest, MAX_DOCUMENT_CHARS, readOperation } from './document.ts'
+import { MUTATION_TABLE, MILD } from './mutation-table.ts'
 import { type Known, mutationActions } from './mutations.ts'
 import { queryActions } from './reads.ts'
 
@@ -24,7 +24,7 @@ export const GRAPHQL_CATALOGUE: readonly CatalogueRow[] = [
   ),
 ]
 /** How many mutation fields have the name of a REST deed. */
-export const GRAPHQL_DEEDS: readonly string[] = [...DEEDS.keys()]
+export const GRAPHQL_DEEDS: readonly string[] = [...MUTATION_TABLE.keys()]
 
 type Given = { readonly config: ConnectorConfig; readonly known: Known }
 
@@ -103,7 +103,7 @@ function nameMessage(message: unknown, share: number, given: Given): readonly Ac
   return actions.length > 0 ? actions : refusal('malformed_request', 'the GraphQL operation asks for nothing')
 }
 
-function readMessage(message: unknown): Asked | Refusal {
+function readMessage(message: unknown): GraphqlRequest | Refusal {
   if (!isRecord(message)) return refusal('malformed_request', 'a GraphQL message is a JSON object')
   const { query, operationName = null, variables = {}, extensions } = message
   if (typeof query !== 'string' || query.trim() === '' || isStored(extensions)) {

@@ -1,5 +1,5 @@
 /** Members, roles, hooks, tokens, billing and settings of an organisation. */
-export const ORGANISATION = `
+export const ORGANIZATION = `
   GET    /organizations/{org}/settings/billing/ai_credit/usage                    org_billing.get_ai_credit_usage       read  low
   GET    /organizations/{org}/settings/billing/budgets                            org_budget.list                       read  low
   POST   /organizations/{org}/settings/billing/budgets                            org_budget.create                     write high

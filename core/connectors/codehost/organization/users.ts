@@ -1,5 +1,5 @@
 /** Organisations, teams, users, search, gists and notifications. */
-export const PEOPLE = `
+export const USERS = `
   GET    /                                                             meta.get_root              read  low
   GET    /meta                                                         meta.get                   read  low
   GET    /zen                                                          meta.get_zen               read  low

@@ -1,5 +1,5 @@
 /** Workflows, their runs, and the secrets and variables they use. */
-export const ACTIONS = `
+export const GITHUB_ACTIONS = `
   GET    /repos/{owner}/{repo}/actions/workflows                       workflow.list              read  low
   GET    /repos/{owner}/{repo}/actions/workflows/{workflow_id}         workflow.get               read  low
   GET    /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs    workflow_run.list          read  low
