@@ -139,7 +139,7 @@ function createCore(config: GatewayConfig, given: Made) {
       issuer?.cover(hosts)
       if (issuer?.isReady ?? true) leaf.preMint(hosts)
     },
-    onSharing: rate.share,
+    onQuota: rate.share,
     execute: (order) => execute(order),
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })

@@ -48,7 +48,7 @@ function tell(peer: Peer, crowd: Crowd | undefined): void {
   const text = JSON.stringify(agents)
   if (text === peer.sentSharing) return
   peer.sentSharing = text
-  peer.send({ type: 'sharing', agents: [...agents] })
+  peer.send({ type: 'quota', agents: [...agents] })
 }
 
 function sharingOf({ agent }: Served, { whole, byAgent }: Crowd): Sharing {

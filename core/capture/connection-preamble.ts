@@ -5,7 +5,7 @@ import * as z from 'zod'
  * stream for each connection. The first line says what it is; the bytes of the connection follow. For `dns` they are
  * queries with two bytes of length before each, as over TCP.
  */
-export const HandOver = z.object({
+export const ConnectionPreamble = z.object({
   /** Everything on this connection is this agent's, if `key` is. */
   agent: z.string().min(1).max(253),
   /** The agent's key for its place on this machine, as in its `proxy_url`. */
@@ -14,11 +14,11 @@ export const HandOver = z.object({
   /** Where the client meant to go; null when that cannot be told. */
   destination: z.object({ address: z.string().max(64), port: z.int().min(1).max(65_535) }).nullable(),
 })
-export type HandOver = z.infer<typeof HandOver>
+export type ConnectionPreamble = z.infer<typeof ConnectionPreamble>
 
-export const MAX_HAND_OVER_BYTES = 1_024
+export const MAX_PREAMBLE_BYTES = 1_024
 
 /** The first line, with its end. */
-export function handOverLine(what: HandOver): string {
+export function preambleLine(what: ConnectionPreamble): string {
   return `${JSON.stringify(what)}\n`
 }

@@ -205,7 +205,7 @@ export type Connector<Name extends string = string> = {
   /** The error format of the provider; without it, refusals always have the format of the service. */
   readonly providerError?: ProviderError
   /** What of a JSON body its action's parameters do not tell: the card shows it. Absent: every top-level field is compared. */
-  untold?(body: unknown, config: ConnectorConfig): unknown
+  undescribed?(body: unknown, config: ConnectorConfig): unknown
   /** True where every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True where every row of the request's method and path needs no credential. */
@@ -243,7 +243,7 @@ export type Connector<Name extends string = string> = {
   /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
   /** What the provider does besides for an action that is submitted by its name, as its parameters say. */
-  actionsBeside?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
+  impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }

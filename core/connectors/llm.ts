@@ -39,7 +39,7 @@ import { prefixedSurface } from './rows/prefixed-surface.ts'
 import {
   describedMembers,
   parseByRows,
-  type RowNaming,
+  type RowClassifier,
   rowKeys,
   rowsAreAnonymous,
   rowsAreOpaque,
@@ -77,11 +77,11 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
   const style = provider.style(rows)
   const trie = once(() => compileRows(style.rows(), style.aliases))
   const whole = prefixedSurface(trie, style.root)
-  const surface: RowNaming['surface'] = (request, config) => {
+  const surface: RowClassifier['surface'] = (request, config) => {
     const { tries, path } = whole.surface(request, config)
     return { tries, path: style.path(path) }
   }
-  const naming: RowNaming = {
+  const classifier: RowClassifier = {
     connector: name,
     formats: new Set(['json']),
     surface,
@@ -102,22 +102,22 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
       if (isRefusal(read)) return read
       // The fields of a form that was read for its acts are not told: a rule that asks for them has it refused.
       const isUpload = read.body?.kind === 'opaque' && read.body.acts !== undefined
-      const named = parseByRows(naming, read.request, isUpload ? undefined : read.body, config)
+      const named = parseByRows(classifier, read.request, isUpload ? undefined : read.body, config)
       if (isRefusal(named)) return named
-      const isUnread = rowsAreOpaque(naming, request, config)
+      const isUnread = rowsAreOpaque(classifier, request, config)
       return withProviderActions(provider.side, named, { body: read.body, isUnread, config })
     },
-    ...messagesOf(provider, naming),
+    ...messagesOf(provider, classifier),
     find: { ...provider.side.find, ends: [...provider.side.find.ends, ...provider.handles.ends] },
     handles: tableHandles(provider.handles),
     readUpload(request, config) {
-      const named = parseByRows(naming, request, undefined, config)
+      const named = parseByRows(classifier, request, undefined, config)
       return isRefusal(named) ? null : uploadReader(provider.side, actionsOf(named))
     },
-    decidingKeys: (request, config) => rowKeys(naming, request, config),
-    scannedMembers: (request, config) => describedMembers(naming, request, config, style.body),
-    hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
-    needsNoCredential: (request, config) => rowsAreAnonymous(naming, request, config),
+    decidingKeys: (request, config) => rowKeys(classifier, request, config),
+    scannedMembers: (request, config) => describedMembers(classifier, request, config, style.body),
+    hasOpaqueBody: (request, config) => rowsAreOpaque(classifier, request, config),
+    needsNoCredential: (request, config) => rowsAreAnonymous(classifier, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     ...(provider.unreadSocketApi === undefined ? {} : { unreadSocketApi: provider.unreadSocketApi }),
     carriers,
@@ -127,7 +127,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
       return catalogue()
     },
     prepare: () => void trie(),
-    actionsBeside: (action, config) => actionsOfSpec(provider.side, action, config),
+    impliedActions: (action, config) => actionsOfSpec(provider.side, action, config),
     toRequest: (spec, config) => {
       const address = executeAddress(config, domain, style.root)
       const request = executeByRows(style.rows(), spec, { ...address, format: 'json' })
@@ -138,7 +138,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
   }
 }
 
-function messagesOf({ messages }: Provider, naming: RowNaming): Pick<Connector, 'messages'> {
+function messagesOf({ messages }: Provider, classifier: RowClassifier): Pick<Connector, 'messages'> {
   if (messages === undefined) return {}
   const { type, ...reader } = messages
   return {
@@ -146,7 +146,7 @@ function messagesOf({ messages }: Provider, naming: RowNaming): Pick<Connector, 
       ...reader,
       actions(request, config) {
         const post = { ...request, method: 'POST', isUpgrade: false }
-        const named = parseByRows(naming, post, undefined, config)
+        const named = parseByRows(classifier, post, undefined, config)
         const actions = isRefusal(named) ? [] : actionsOf(named)
         return actions.some((action) => action.type === type) ? actions : null
       },

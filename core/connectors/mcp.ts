@@ -12,7 +12,7 @@ import { mcpEventFormat } from './mcp/event-format.ts'
 import { judgeHeaders } from './mcp/headers.ts'
 import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from './mcp/message.ts'
 import { mcpRequest } from './mcp/to-request.ts'
-import { UNBOUND, untoldMembers } from './mcp/unbound.ts'
+import { UNBOUND, undescribedMembers } from './mcp/unbound.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
@@ -36,7 +36,7 @@ export const mcp: Connector<'mcp'> = {
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   unboundMembers: UNBOUND,
   quotesUnreadBody: true,
-  untold: untoldMembers,
+  undescribed: undescribedMembers,
   eventFormat: mcpEventFormat,
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,

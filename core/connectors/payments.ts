@@ -16,7 +16,7 @@ import { TEST_MODE } from './payments/test-mode.ts'
 import { TREASURY } from './payments/treasury.ts'
 import { PAYMENTS_ERROR } from './provider-error.ts'
 import { prefixedSurface } from './rows/prefixed-surface.ts'
-import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './rows/row-connector.ts'
+import { parseByRows, type RowClassifier, rowKeys, rowsAreOpaque } from './rows/row-connector.ts'
 import { readRows } from './rows/row-table.ts'
 import { compileRows } from './rows/row-trie.ts'
 
@@ -27,7 +27,7 @@ const trie = once(() => compileRows(rows()))
 
 const DOMAINS = ['api.stripe.com', 'files.stripe.com', 'connect.stripe.com', 'meter-events.stripe.com']
 
-const NAMING: RowNaming = {
+const CLASSIFIER: RowClassifier = {
   connector: 'payments',
   formats: new Set(['json', 'form']),
   ...prefixedSurface(trie, 'v1'),
@@ -67,9 +67,9 @@ export const payments: Connector<'payments'> = {
   label: { title: 'Payments', credential: 'Secret key' },
   providerError: PAYMENTS_ERROR,
   domains: (config) => ownedDomains(config, DOMAINS),
-  parseAction: (request, body, config) => withFields(parseByRows(NAMING, request, body, config)),
-  decidingKeys: (request, config) => rowKeys(NAMING, request, config),
-  hasOpaqueBody: (request, config) => rowsAreOpaque(NAMING, request, config),
+  parseAction: (request, body, config) => withFields(parseByRows(CLASSIFIER, request, body, config)),
+  decidingKeys: (request, config) => rowKeys(CLASSIFIER, request, config),
+  hasOpaqueBody: (request, config) => rowsAreOpaque(CLASSIFIER, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   // `key` is how the provider's browser library sends its key, in the query and in forms.
   carriers: {

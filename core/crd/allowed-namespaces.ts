@@ -9,10 +9,10 @@ export type AdmittingGateway = {
 export type Labels = Readonly<Record<string, string>>
 
 /** `labels` undefined: they are not known, and no selector selects the namespace. */
-export type AskingNamespace = { readonly name: string; readonly labels: Labels | undefined }
+export type RequestingNamespace = { readonly name: string; readonly labels: Labels | undefined }
 
 /** Whether objects of a namespace may name the Gateway. Its own namespace always may. */
-export function admits({ namespace: own, allowed }: AdmittingGateway, asking: AskingNamespace): boolean {
+export function admits({ namespace: own, allowed }: AdmittingGateway, asking: RequestingNamespace): boolean {
   if (own === asking.name) return true
   switch (allowed?.from) {
     case undefined:
@@ -28,7 +28,7 @@ export function admits({ namespace: own, allowed }: AdmittingGateway, asking: As
 /** As Kubernetes selects namespaces: every label and every expression has to match. An empty selector selects nothing. */
 export function selects(
   selector: LabelSelector | undefined,
-  { name, labels: known }: AskingNamespace,
+  { name, labels: known }: RequestingNamespace,
 ): boolean {
   if (selector === undefined || known === undefined) return false
   // The API server gives every namespace this label, and nobody can give it another value.

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../capture/pod-contract.ts'
-import { type AskingNamespace, admits } from '../crd/allowed-namespaces.ts'
+import { type RequestingNamespace, admits } from '../crd/allowed-namespaces.ts'
 import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'
@@ -15,7 +15,7 @@ export type Governance =
   | { readonly kind: 'governed'; readonly gateway: InjectGateway }
   | { readonly kind: 'refused'; readonly refusals: readonly [Refusal] }
 
-export type PodNamespace = AskingNamespace & {
+export type PodNamespace = RequestingNamespace & {
   /** It is labelled `required`. */
   readonly isRequired: boolean
 }
@@ -32,11 +32,11 @@ export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLoo
 }
 
 /** Only the namespace of the pod and those that the Gateway admits may use it. */
-export function mayUse(gateway: InjectGateway, namespace: AskingNamespace): boolean {
+export function mayUse(gateway: InjectGateway, namespace: RequestingNamespace): boolean {
   return admits({ namespace: gateway.namespace, allowed: gateway.spec.allowedNamespaces?.agents }, namespace)
 }
 
-function namedGateway(named: string, asking: AskingNamespace, { gatewayOf }: GatewayLookup): Governance {
+function namedGateway(named: string, asking: RequestingNamespace, { gatewayOf }: GatewayLookup): Governance {
   const { name: namespace } = asking
   const [first = '', second, ...rest] = named.split('/')
   const wanted = second === undefined ? { namespace, name: first } : { namespace: first, name: second }

@@ -35,7 +35,7 @@ export type InjectOptions = {
   readonly controlPlane: {
     readonly url: string
     /** The ConfigMap `chaperone-control-plane-ca` of the pod's namespace holds the authorities of that address. */
-    readonly hasOwnAuthority: boolean
+    readonly hasOwnCertificateAuthority: boolean
   }
   readonly logLevel: string
   /** A number picked at random in `PROXY_UIDS`, for a pod that has none to keep. */

@@ -105,7 +105,7 @@ function environment({ gateway, agent, options }: SidecarFacts): Container['env'
     field(PROXY_ENV.serviceAccount, 'spec.serviceAccountName'),
     variable(PROXY_ENV.tokenFile, `${token.path}/${token.file}`),
     variable(PROXY_ENV.controlPlaneUrl, options.controlPlane.url),
-    ...(options.controlPlane.hasOwnAuthority
+    ...(options.controlPlane.hasOwnCertificateAuthority
       ? [variable(PROXY_ENV.controlPlaneCaFile, `${controlPlane.path}/${controlPlane.file}`)]
       : []),
     variable(PROXY_ENV.adminSocket, `${admin.path}/${admin.file}`),
@@ -127,7 +127,7 @@ function proxyMounts({ gateway, options }: SidecarFacts): readonly VolumeMount[]
     { name: admin.name, mountPath: admin.path },
     { name: data.name, mountPath: data.path },
     { name: trust.name, mountPath: trust.path },
-    ...(options.controlPlane.hasOwnAuthority
+    ...(options.controlPlane.hasOwnCertificateAuthority
       ? [{ name: controlPlane.name, mountPath: controlPlane.path, readOnly: true }]
       : []),
     ...(hasExtraTrust(gateway)

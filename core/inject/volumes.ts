@@ -28,7 +28,7 @@ export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): 
     { name: admin.name, emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
     { name: data.name, emptyDir: { ...dataMedium(gateway), sizeLimit: '64Mi' } },
     { name: trust.name, emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
-    ...(options.controlPlane.hasOwnAuthority
+    ...(options.controlPlane.hasOwnCertificateAuthority
       ? [{ name: controlPlane.name, configMap: fromKey({ name: controlPlane.name }, controlPlane.file) }]
       : []),
     ...(extra === undefined

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /** The gateway's own number of a stop that it sets or lifts: set twice it is one stop, and lifted it is not set again. */
-export const ForwardedStop = z.object({
+export const ForwardedKillSwitch = z.object({
   id: z.uuid(),
   /** Of a repeated attempt: milliseconds since the stop was set. The control plane may have had and lifted it. */
   retried_after_ms: z.number().int().min(0).optional(),
@@ -20,13 +20,13 @@ export const CommandBody = z.discriminatedUnion('command', [
   z.object({ command: z.literal('approvals.pending') }),
   z.object({ command: z.literal('approvals.recent') }),
   z.object({ command: z.literal('approvals.respond'), input: z.unknown() }),
-  z.object({ command: z.literal('kill-switch'), input: z.unknown(), stop: ForwardedStop.optional() }),
+  z.object({ command: z.literal('kill-switch'), input: z.unknown(), stop: ForwardedKillSwitch.optional() }),
   z.object({ command: z.literal('agents.register'), input: z.unknown() }),
   z.object({ command: z.literal('agents.deregister'), input: z.unknown() }),
   z.object({ command: z.literal('enforcement'), input: z.unknown() }),
 ])
 export const CommandReply = z.object({ status: z.number().int(), body: z.record(z.string(), z.unknown()) })
 
-export type ForwardedStop = z.infer<typeof ForwardedStop>
+export type ForwardedKillSwitch = z.infer<typeof ForwardedKillSwitch>
 export type CommandBody = z.infer<typeof CommandBody>
 export type CommandReply = z.infer<typeof CommandReply>

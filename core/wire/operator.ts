@@ -4,14 +4,14 @@ import { ManifestOrigin } from './origin.ts'
 
 /**
  * Operator (cluster or manifests folder) -> control plane.
- * `PUT /api/operator/desired/{kind}/{namespace}/{name}` one object; `DELETE` the same path; `POST /api/operator/sweep`
+ * `PUT /api/operator/objects/{kind}/{namespace}/{name}` one object; `DELETE` the same path; `POST /api/operator/sweep`
  * names everything that should exist, so that what is missing on either side comes out. Bearer: operator token.
  *
  * Two calls concern one replica of the control plane alone and go to each: `POST /api/operator/kill` stops or lets go
  * the gateways that are connected to it, `GET /api/operator/state` says what these have acknowledged.
  */
 export const OPERATOR_PATHS = {
-  desired: '/api/operator/desired',
+  objects: '/api/operator/objects',
   sweep: '/api/operator/sweep',
   /** `PUT` all namespaces of the cluster with their labels, by which Gateways admit them. */
   namespaces: '/api/operator/namespaces',
@@ -26,7 +26,7 @@ export const OPERATOR_PATHS = {
 const ObjectName = z.object({ kind: z.string(), namespace: z.string(), name: z.string() })
 
 /** An object as it is written: the control plane judges `spec` by the schema of its kind, whatever it is. */
-export const HandedResource = z.object({
+export const ManifestResource = z.object({
   apiVersion: z.string(),
   kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
   metadata: z.looseObject({
@@ -36,13 +36,13 @@ export const HandedResource = z.object({
   spec: z.unknown(),
 })
 
-export const DesiredBody = z.object({
+export const PushBody = z.object({
   uid: z.string(),
   generation: z.number().int(),
   source: z.enum(['kubernetes', 'file']),
   /** Shown to whoever tries to edit the row elsewhere, e.g. `10-codehost.yaml` or `kubernetes Policy team/prod`. */
   managed_by: z.string(),
-  resource: HandedResource,
+  resource: ManifestResource,
   /** Why it cannot be used, as full sentences: it is refused with them. */
   problems: z.array(z.string()).max(1_000).optional(),
   /**
@@ -62,7 +62,7 @@ export const DesiredBody = z.object({
 export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
 
 /** Why an object is not in force; the first two because of what it names, and then it has no effect at all. */
-export const DesiredProblem = z.enum([
+export const PushProblem = z.enum([
   'GatewayNotFound',
   'NamespaceNotAllowed',
   'Invalid',
@@ -73,11 +73,11 @@ export const DesiredProblem = z.enum([
 /** What holds for an object. All but the first: its manifest was refused. */
 export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'binding_lost', 'denied', 'nothing'])
 
-export const DesiredReply = z.object({
+export const PushReply = z.object({
   accepted: z.boolean(),
   /** Full sentences: what is wrong and what to change. */
   reasons: z.array(z.string()),
-  problem: DesiredProblem.nullable().default(null),
+  problem: PushProblem.nullable().default(null),
   in_force: InForce.default('as_written'),
   /** Warnings that do not prevent acceptance, e.g. a missing credential. */
   warnings: z.array(z.string()).default([]),
@@ -151,7 +151,7 @@ export const OperatorState = z.object({
 })
 
 /** The largest stop of one source. Lengths in UTF-16 units. */
-export const RELAYED_STOP = { scopes: 64, scopeLength: 300, reasonLength: 1_000 } as const
+export const RELAYED_KILL_LIMITS = { scopes: 64, scopeLength: 300, reasonLength: 1_000 } as const
 
 /** The whole of what one source stops; no scopes = it stops nothing (any more). */
 export const KillRelayBody = z.object({
@@ -160,8 +160,8 @@ export const KillRelayBody = z.object({
    * where it means `namespace:NAMESPACE`; `configmap` of the installation's own one.
    */
   source: z.string().regex(/^(manifest:[^/\s]{1,253}\/[^/\s]{1,253}|configmap(:[^/:\s]{1,253})?)$/),
-  scopes: z.array(z.string().min(1).max(RELAYED_STOP.scopeLength)).max(RELAYED_STOP.scopes),
-  reason: z.string().max(RELAYED_STOP.reasonLength),
+  scopes: z.array(z.string().min(1).max(RELAYED_KILL_LIMITS.scopeLength)).max(RELAYED_KILL_LIMITS.scopes),
+  reason: z.string().max(RELAYED_KILL_LIMITS.reasonLength),
   by: z.string().max(600),
   /** Rises with every change of the object; what is older than what was heard before is not done. */
   revision: z.number().int().nonnegative(),
@@ -195,7 +195,7 @@ export const ManifestProblem = z.object({
 /** Everything in it is in force as one version, or nothing of it. */
 export const ChangeSetBody = z.object({
   source: z.enum(['kubernetes', 'file']),
-  objects: z.array(DesiredBody).max(20_000),
+  objects: z.array(PushBody).max(20_000),
   /** Objects whose manifests are gone. */
   removed: z.array(ObjectName).max(20_000).default([]),
   /** All that the source has: the rest goes. Left out: only `removed` goes. */
@@ -205,16 +205,16 @@ export const ChangeSetBody = z.object({
 })
 export const ChangeSetReply = SweepReply.extend({
   /** In the order of `objects`. */
-  replies: z.array(DesiredReply),
+  replies: z.array(PushReply),
 })
 
-export type HandedResource = z.infer<typeof HandedResource>
+export type ManifestResource = z.infer<typeof ManifestResource>
 export type InForce = z.infer<typeof InForce>
 export type ChangeSetBody = z.infer<typeof ChangeSetBody>
 export type ChangeSetReply = z.infer<typeof ChangeSetReply>
-export type DesiredBody = z.infer<typeof DesiredBody>
-export type DesiredReply = z.infer<typeof DesiredReply>
-export type DesiredProblem = z.infer<typeof DesiredProblem>
+export type PushBody = z.infer<typeof PushBody>
+export type PushReply = z.infer<typeof PushReply>
+export type PushProblem = z.infer<typeof PushProblem>
 export type Acknowledged = z.infer<typeof Acknowledged>
 export type GatewayProcess = z.infer<typeof GatewayProcess>
 export type OperatorState = z.infer<typeof OperatorState>
@@ -232,7 +232,7 @@ export type ManifestProblem = z.infer<typeof ManifestProblem>
 /** How many of the connected processes that an object is for acknowledged it. */
 export function acknowledgedBy(
   processes: readonly GatewayProcess[],
-  { version, gateways }: Pick<DesiredReply, 'version' | 'gateways'>,
+  { version, gateways }: Pick<PushReply, 'version' | 'gateways'>,
 ): Acknowledged {
   const own = processes.filter(({ gateway }) => gateways === null || gateways.includes(gateway))
   const acked = own.filter(({ covered_version: covered }) => covered !== null && covered >= version)

@@ -1,6 +1,6 @@
 import { type FloorRules, floored } from '../../core/crd/floors.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
-import type { DesiredReply } from '../../core/wire/operator.ts'
+import type { PushReply } from '../../core/wire/operator.ts'
 import type { Acknowledgements } from '../control/acknowledgements.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
@@ -150,7 +150,7 @@ function lookAtOthers({ handOver, enqueue }: ControllerDeps, changed: string): v
 
 type Cause = { readonly changed: string; readonly gateways: readonly string[] }
 
-function concerns({ changed, gateways }: Cause, key: string, reply: DesiredReply): boolean {
+function concerns({ changed, gateways }: Cause, key: string, reply: PushReply): boolean {
   const cause = splitQueueKey(changed)
   const other = splitQueueKey(key)
   if (key === changed || other.kind === 'Gateway') return false

@@ -1,8 +1,8 @@
 import {
   type ChangeSetBody,
   ChangeSetReply,
-  type DesiredBody,
-  DesiredReply,
+  type PushBody,
+  PushReply,
   type KillRelayBody,
   KillRelayReply,
   type KnownPod,
@@ -22,7 +22,7 @@ import type { ControlPlaneHttp, Replica } from './control-plane-http.ts'
  * reached or answers 5xx (worth repeating), and with `validation` when it refuses the call (not worth repeating).
  */
 export type DesiredClient = {
-  put(body: DesiredBody, signal?: AbortSignal): Promise<DesiredReply>
+  put(body: PushBody, signal?: AbortSignal): Promise<PushReply>
   /** All of it as one version. */
   change(body: ChangeSetBody, signal?: AbortSignal): Promise<ChangeSetReply>
   /** Nothing happens when there is no such object. */
@@ -54,7 +54,7 @@ export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): D
       const { kind, metadata } = body.resource
       const { namespace = 'default', name } = metadata
       const path = pathOf({ kind, namespace, name })
-      return DesiredReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
+      return PushReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
     },
     async change(body, signal) {
       const { changes: path } = OPERATOR_PATHS
@@ -101,7 +101,7 @@ export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): D
 }
 
 function pathOf({ kind, namespace, name }: ObjectName): string {
-  return `${OPERATOR_PATHS.desired}/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
+  return `${OPERATOR_PATHS.objects}/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
 }
 
 function given(signal: AbortSignal | undefined): { signal?: AbortSignal } {

@@ -9,7 +9,7 @@ import {
 import { isKillScope, normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import { storableText } from '../../core/storable.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
-import { type KillRelayBody, RELAYED_STOP } from '../../core/wire/operator.ts'
+import { type KillRelayBody, RELAYED_KILL_LIMITS } from '../../core/wire/operator.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 /** What one object of the cluster stops right now. */
@@ -63,7 +63,7 @@ export function stopOfConfigMap(
   const understood = given.filter(isGood).map((scope) => scopeFrom(source, scope))
   const widest = widestScope(source)
   const wanted = unique(given.length === 0 || wrong.length > 0 ? [widest, ...understood] : understood)
-  const isTooMany = wanted.length > RELAYED_STOP.scopes
+  const isTooMany = wanted.length > RELAYED_KILL_LIMITS.scopes
   return {
     source,
     scopes: isActive ? (isTooMany ? [widest] : wanted) : [],
@@ -75,13 +75,13 @@ export function stopOfConfigMap(
         (scope) =>
           `${JSON.stringify(scope)} ${whyWrong(isForeign(scope), namespace)}: ${widest} is stopped instead`,
       ),
-      ...(isTooMany ? [`scopes: more than ${RELAYED_STOP.scopes}: ${widest} is stopped instead`] : []),
+      ...(isTooMany ? [`scopes: more than ${RELAYED_KILL_LIMITS.scopes}: ${widest} is stopped instead`] : []),
     ],
   }
 }
 
 function isScope(scope: string): boolean {
-  return SCOPE.test(scope) && isKillScope(scope) && scope.length <= RELAYED_STOP.scopeLength
+  return SCOPE.test(scope) && isKillScope(scope) && scope.length <= RELAYED_KILL_LIMITS.scopeLength
 }
 
 /**
@@ -92,7 +92,7 @@ function shownReason(reason: string): string {
   const shown = reason
     .replaceAll(/\p{Cc}/gu, ' ')
     .trim()
-    .slice(0, RELAYED_STOP.reasonLength)
+    .slice(0, RELAYED_KILL_LIMITS.reasonLength)
   return storableText(shown).trim() || NO_REASON
 }
 

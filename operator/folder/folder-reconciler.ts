@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type DesiredReply, IN_FORCE_TEXT, type ManifestProblem } from '../../core/wire/operator.ts'
+import { type PushReply, IN_FORCE_TEXT, type ManifestProblem } from '../../core/wire/operator.ts'
 import type { DesiredClient } from '../control/control-plane-client.ts'
 import { desiredBodies, type FolderItem, type ManifestSet, presentObjects } from './manifest-set.ts'
 
@@ -11,7 +11,7 @@ export type Reconciler = {
   apply(set: ManifestSet): Promise<PassResult>
 }
 
-type Refused = { readonly item: FolderItem; readonly reply: DesiredReply }
+type Refused = { readonly item: FolderItem; readonly reply: PushReply }
 
 export function createReconciler(deps: {
   client: Pick<DesiredClient, 'change' | 'put'>
@@ -21,7 +21,7 @@ export function createReconciler(deps: {
   /** Key of an object -> what was last accepted, so that an unchanged object costs no call. */
   const accepted = new Map<string, string>()
 
-  function take({ object, body }: FolderItem, reply: DesiredReply): Refused[] {
+  function take({ object, body }: FolderItem, reply: PushReply): Refused[] {
     for (const warning of reply.warnings) log.warn(placeOf(object), `manifest warning: ${warning}`)
     if (!reply.accepted) {
       accepted.delete(object.key)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
 import { API_VERSION } from '../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
-import type { DesiredBody, ManifestProblem, SweepBody } from '../../core/wire/operator.ts'
+import type { PushBody, ManifestProblem, SweepBody } from '../../core/wire/operator.ts'
 import { type ManifestOrigin, UNKNOWN_ORIGIN } from '../../core/wire/origin.ts'
 import { illegibleHead } from './manifest-head.ts'
 import { duplicates, type ManifestObject, parseManifests } from './manifests.ts'
@@ -51,7 +51,7 @@ export function nextSet(previous: ManifestSet, files: readonly ManifestFile[]): 
 const KIND_ORDER: readonly string[] = ['Gateway', 'Connector', 'Permission', 'Policy']
 
 /** An object of the folder and where it stands. */
-export type FolderItem = { readonly object: Omit<ManifestObject, 'resource'>; readonly body: DesiredBody }
+export type FolderItem = { readonly object: Omit<ManifestObject, 'resource'>; readonly body: PushBody }
 
 /** What the control plane should hold, in the order in which it should be told, with the place of each. */
 export function desiredBodies(set: ManifestSet): FolderItem[] {
@@ -65,7 +65,7 @@ export function desiredBodies(set: ManifestSet): FolderItem[] {
 }
 
 /** A Policy that its file keeps from being used: its denial is handed over. */
-function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: RefusedPolicy): DesiredBody {
+function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: RefusedPolicy): PushBody {
   const resource = {
     apiVersion: API_VERSION,
     kind: 'Policy' as const,
@@ -97,7 +97,7 @@ function desiredBody(
   object: ManifestObject,
   secrets: ReadonlyMap<string, string>,
   isPartial: boolean,
-): DesiredBody {
+): PushBody {
   const { metadata } = object.resource
   const resource = { ...object.resource, metadata: { ...metadata, namespace: object.namespace } }
   return {
@@ -106,7 +106,7 @@ function desiredBody(
     source: 'file',
     managed_by: object.file,
     origin: fileOrigin(object),
-    resource: resource as DesiredBody['resource'],
+    resource: resource as PushBody['resource'],
     ...credentialOf(object, secrets, isPartial),
   }
 }
@@ -125,7 +125,7 @@ function credentialOf(
   object: ManifestObject,
   secrets: ReadonlyMap<string, string>,
   isPartial: boolean,
-): Pick<DesiredBody, 'credential'> {
+): Pick<PushBody, 'credential'> {
   if (object.resource.kind !== 'Connector') return {}
   const ref = object.resource.spec.credential?.secretRef
   if (ref === undefined) return { credential: null }

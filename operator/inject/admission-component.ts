@@ -86,7 +86,7 @@ function settingsOf(injection: InjectionConfig, { config }: CompanionDeps) {
     images: injection.images,
     controlPlane: {
       url: injection.controlPlaneUrl ?? config.controlPlaneUrl,
-      hasOwnAuthority: config.controlPlaneCaFile !== null,
+      hasOwnCertificateAuthority: config.controlPlaneCaFile !== null,
     },
     logLevel: injection.logLevel,
   }

@@ -1,5 +1,5 @@
 import { VOLUMES } from '../../core/capture/pod-contract.ts'
-import { type AskingNamespace, admits } from '../../core/crd/allowed-namespaces.ts'
+import { type RequestingNamespace, admits } from '../../core/crd/allowed-namespaces.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -10,7 +10,7 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 /** Every namespace in which a pod may be governed: those of the Gateways, and those whose agents they admit. */
 export function governedNamespaces(
   gateways: readonly InjectGateway[],
-  namespaces: readonly AskingNamespace[],
+  namespaces: readonly RequestingNamespace[],
 ): ReadonlySet<string> {
   const places = gateways.map(({ namespace, spec }) => ({
     namespace,
@@ -27,7 +27,7 @@ const REPEAT_MS = 5 * 60_000
 export type Supplied = {
   readonly gateways: readonly InjectGateway[]
   /** All of the cluster. */
-  readonly namespaces: readonly AskingNamespace[]
+  readonly namespaces: readonly RequestingNamespace[]
 }
 
 /** Keeps every namespace in which a pod may be governed supplied; calls nobody while nothing has changed. */

@@ -1,4 +1,4 @@
-import type { AskingNamespace, Labels } from '../../core/crd/allowed-namespaces.ts'
+import type { RequestingNamespace, Labels } from '../../core/crd/allowed-namespaces.ts'
 import { type KubeObject, pathOf } from './objects.ts'
 import { createReflector, type Reflector, type ReflectorDeps } from './reflector.ts'
 
@@ -8,7 +8,7 @@ const NAMESPACES = { base: '/api/v1', plural: 'namespaces' }
 export type Namespaces = Pick<Reflector<KubeObject>, 'isSynced' | 'synced' | 'stop' | 'stalenessMs'> & {
   /** Undefined for a namespace that is not known. */
   labelsOf(name: string): Labels | undefined
-  list(): ReadonlyArray<AskingNamespace & { readonly labels: Labels }>
+  list(): ReadonlyArray<RequestingNamespace & { readonly labels: Labels }>
 }
 
 export function createNamespaces(

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import type { ChangeSetBody, DesiredBody, DesiredReply } from '../../core/wire/operator.ts'
+import type { ChangeSetBody, PushBody, PushReply } from '../../core/wire/operator.ts'
 import type { DesiredClient, ObjectName } from '../control/control-plane-client.ts'
 import { isTimeout } from '../control/control-plane-http.ts'
 
@@ -9,14 +9,14 @@ export type BatchTiming = { readonly quietMs: number; readonly longestMs: number
 /** Debounces changes of objects: those of one batch are one version of the configuration. */
 export type Batch = {
   /** Rejects with the error of the whole batch. */
-  put(body: DesiredBody): Promise<DesiredReply>
+  put(body: PushBody): Promise<PushReply>
   remove(object: ObjectName): Promise<void>
 }
 
 const TIMING: BatchTiming = { quietMs: 100, longestMs: 1_000 }
 
 type Waiting = {
-  readonly puts: { readonly body: DesiredBody; readonly settled: PromiseWithResolvers<DesiredReply> }[]
+  readonly puts: { readonly body: PushBody; readonly settled: PromiseWithResolvers<PushReply> }[]
   readonly removals: { readonly object: ObjectName; readonly settled: PromiseWithResolvers<void> }[]
 }
 
@@ -46,7 +46,7 @@ export function createBatch(
 
   return {
     put(body) {
-      const settled = Promise.withResolvers<DesiredReply>()
+      const settled = Promise.withResolvers<PushReply>()
       waiting.puts.push({ body, settled })
       schedule()
       return settled.promise

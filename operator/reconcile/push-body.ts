@@ -1,6 +1,6 @@
-import { manifestOrigin } from '../../core/crd/manifest-origin.ts'
+import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
-import type { DesiredBody } from '../../core/wire/operator.ts'
+import type { PushBody } from '../../core/wire/operator.ts'
 import type { Credential } from '../cluster/credentials.ts'
 import type { OurObject } from '../cluster/custom-resources.ts'
 import { keyOf } from '../kube/objects.ts'
@@ -10,7 +10,7 @@ export function desiredBody(
   kind: ResourceKind,
   object: OurObject,
   credential: Credential | null,
-): DesiredBody {
+): PushBody {
   const { metadata, spec } = object
   const { namespace = '', name, uid, generation = 1, creationTimestamp } = metadata
   const resource = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec }
@@ -20,7 +20,7 @@ export function desiredBody(
     source: 'kubernetes',
     managed_by: `kubernetes ${kind} ${keyOf(object)}`,
     origin: manifestOrigin(metadata),
-    resource: resource as DesiredBody['resource'],
+    resource: resource as PushBody['resource'],
     ...(creationTimestamp === undefined ? {} : { created_at: creationTimestamp }),
     ...(credential === null || credential.value === undefined ? {} : { credential: credential.value }),
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { DesiredBody, DesiredReply } from '../../core/wire/operator.ts'
+import type { PushBody, PushReply } from '../../core/wire/operator.ts'
 import type { DesiredClient } from '../control/control-plane-client.ts'
 import { createBatch } from './batch.ts'
 
@@ -10,7 +10,7 @@ import { createBatch } from './batch.ts'
  * content for the first time from us just now.
  */
 export type Handed = {
-  readonly reply: DesiredReply | null
+  readonly reply: PushReply | null
   readonly failure: string | null
   readonly isNew: boolean
 }
@@ -18,21 +18,21 @@ export type Handed = {
 /** Objects on their way to the control plane; one that it holds already costs no call. */
 export type HandOver = {
   /** Never rejects for a control plane that is away or refuses: that is a `failure`. */
-  put(key: string, body: DesiredBody): Promise<Handed>
+  put(key: string, body: PushBody): Promise<Handed>
   /** Rejects while the control plane cannot be told. */
   remove(key: string): Promise<void>
   /** The next `put` is a call again: what the object names has changed. */
   forget(key: string): void
   forgetAll(): void
   /** Keys that the control plane was told of, with the uid of the object and the last word about it. */
-  held(): ReadonlyMap<string, { readonly uid: string; readonly reply: DesiredReply }>
+  held(): ReadonlyMap<string, { readonly uid: string; readonly reply: PushReply }>
 }
 
 type Known = {
   readonly hash: string
   readonly isDue: boolean
   readonly uid: string
-  readonly reply: DesiredReply
+  readonly reply: PushReply
 }
 
 export function createHandOver(client: Pick<DesiredClient, 'change'>, signal: AbortSignal): HandOver {
@@ -70,6 +70,6 @@ export function createHandOver(client: Pick<DesiredClient, 'change'>, signal: Ab
 }
 
 /** A credential is in it: only its hash is remembered. */
-function hashOf(body: DesiredBody): string {
+function hashOf(body: PushBody): string {
   return createHash('sha256').update(JSON.stringify(body)).digest('hex')
 }

@@ -1,5 +1,5 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
-import { acknowledgedBy, type DesiredReply, IN_FORCE_TEXT } from '../../core/wire/operator.ts'
+import { acknowledgedBy, type PushReply, IN_FORCE_TEXT } from '../../core/wire/operator.ts'
 import { type Verdict, verdict } from './conditions.ts'
 import { STALE_AFTER_MS, type StatusFacts } from './status-facts.ts'
 
@@ -30,7 +30,7 @@ function acceptedOf({ reply, failure }: StatusFacts): Verdict {
   return verdict('Accepted', 'False', [ACCEPTED[reply.problem ?? 'Invalid'], text])
 }
 
-const ACCEPTED: Readonly<Record<NonNullable<DesiredReply['problem']>, ConditionReason<'Accepted'>>> = {
+const ACCEPTED: Readonly<Record<NonNullable<PushReply['problem']>, ConditionReason<'Accepted'>>> = {
   GatewayNotFound: 'RefsNotResolved',
   NamespaceNotAllowed: 'RefsNotResolved',
   Invalid: 'Invalid',
@@ -109,6 +109,6 @@ export function staleVerdicts({ staleMs }: StatusFacts): readonly Verdict[] {
   return [verdict('Stale', 'True', ['ControlPlaneUnreachable', text])]
 }
 
-function isFor(reply: DesiredReply | null, gateway: string): boolean {
+function isFor(reply: PushReply | null, gateway: string): boolean {
   return reply !== null && (reply.gateways === null || reply.gateways.includes(gateway))
 }

@@ -1,12 +1,12 @@
 import type { FieldBelowFloor } from '../../core/crd/floors.ts'
-import type { DesiredReply, OperatorState } from '../../core/wire/operator.ts'
+import type { PushReply, OperatorState } from '../../core/wire/operator.ts'
 import type { Credential } from '../cluster/credentials.ts'
 import type { PodCount } from '../cluster/governed-pods.ts'
 
 /** Everything that a status is made of, besides the object itself. */
 export type StatusFacts = {
   /** What the control plane said of this very generation; null = it was not told yet. */
-  readonly reply: DesiredReply | null
+  readonly reply: PushReply | null
   /** Why it could not be told; null when nothing is wrong. */
   readonly failure: string | null
   /** Of a Connector. */

@@ -33,7 +33,7 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly status: () => StatusBody
   readonly onSnapshot: (snapshot: Snapshot) => void
   /** Which agents other processes serve as well. */
-  readonly onSharing: (agents: Message<'sharing'>['agents']) => void
+  readonly onQuota: (agents: Message<'quota'>['agents']) => void
   /** Carries out an order; never rejects. */
   readonly execute: (order: Order) => Promise<ResultBody>
   readonly log: {
@@ -105,13 +105,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         stops.wake()
         giveBack.wake()
       },
-      manifest: snapshots.offer,
+      sections: snapshots.offer,
       kill(message, isCurrent) {
         applyKill(message, { ...deps, ack: isCurrent ? (body) => void ack(body) : ignore })
         giveBack.wakeLater()
       },
       verdict: ({ verdict }) => holds.verdict(verdict),
-      sharing: ({ agents }) => deps.onSharing(agents),
+      quota: ({ agents }) => deps.onQuota(agents),
       execute: (order) => void carryOut(order, deps.execute, { client, log }),
     },
   })

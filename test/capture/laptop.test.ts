@@ -8,7 +8,7 @@ import { decode, encode } from 'dns-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { assertCaptureSupported } from '../../controlplane/cli/capture/namespace.ts'
 import { seccompCommand } from '../../controlplane/cli/capture/seccomp-filter.ts'
-import { HandOver } from '../../core/capture/connection-preamble.ts'
+import { ConnectionPreamble } from '../../core/capture/connection-preamble.ts'
 import { eventually } from '../support/eventually.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
@@ -189,7 +189,7 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
   const folder = join(dir, 'data', 'gateway')
   mkdirSync(folder, { recursive: true })
   for (const path of [join(dir, 'data'), folder]) chmodSync(path, 0o777)
-  const handed: HandOver[] = []
+  const handed: ConnectionPreamble[] = []
   const server = await stubGateway(join(folder, 'capture.sock'), { handed, dnsDelayMs })
   const script = `
     import { runCaptured, runNamespaceProcess } from '${new URL('../../controlplane/cli/capture/run-captured.ts', import.meta.url).href}'
@@ -218,18 +218,18 @@ describe('a machine that cannot capture', () => {
 /** Answers every name with one address and every connection with one sentence. */
 async function stubGateway(
   path: string,
-  { handed, dnsDelayMs }: { readonly handed: HandOver[]; readonly dnsDelayMs: number },
+  { handed, dnsDelayMs }: { readonly handed: ConnectionPreamble[]; readonly dnsDelayMs: number },
 ): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
-    let what: HandOver | null = null
+    let what: ConnectionPreamble | null = null
     let bytes = Buffer.alloc(0)
     socket.on('data', (chunk) => {
       bytes = Buffer.concat([bytes, chunk])
       if (what === null) {
         const end = bytes.indexOf(10)
         if (end === -1) return
-        what = HandOver.parse(JSON.parse(bytes.toString('utf8', 0, end)))
+        what = ConnectionPreamble.parse(JSON.parse(bytes.toString('utf8', 0, end)))
         handed.push(what)
         bytes = bytes.subarray(end + 1)
       }

@@ -54,7 +54,7 @@ export function gatewayLookup(spec: Partial<GatewaySpec> = {}): GatewayLookup {
 export const INJECT_OPTIONS: InjectOptions = {
   namespace: 'team',
   images: { proxy: 'chaperone:1', proxyCommand: [], rules: 'chaperone-rules:1', pullPolicy: 'IfNotPresent' },
-  controlPlane: { url: 'https://control-plane.chaperone-system.svc:8443', hasOwnAuthority: true },
+  controlPlane: { url: 'https://control-plane.chaperone-system.svc:8443', hasOwnCertificateAuthority: true },
   logLevel: 'info',
   freshUid: 1_950_000_000,
   keepsUid: () => false,

@@ -1,7 +1,7 @@
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { type HandOver, handOverLine } from '../../../core/capture/connection-preamble.ts'
+import { type ConnectionPreamble, preambleLine } from '../../../core/capture/connection-preamble.ts'
 import { createDestinations } from '../../../core/capture/destinations.ts'
 import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
 import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
@@ -20,7 +20,7 @@ export type ForwarderInput = {
 
 export type Forwarder = { close(): void }
 
-type Kind = HandOver['kind']
+type Kind = ConnectionPreamble['kind']
 const PORTS: ReadonlyArray<readonly [Kind, number]> = [
   ['tls', POD_PORTS.tls],
   ['http', POD_PORTS.http],
@@ -83,11 +83,11 @@ const destinations = createDestinations(() =>
 
 function openGateway(
   { agent, key, socketPath }: ForwarderInput,
-  what: Pick<HandOver, 'kind' | 'destination'>,
+  what: Pick<ConnectionPreamble, 'kind' | 'destination'>,
 ): Socket {
   const gateway = connect({ path: socketPath, allowHalfOpen: true })
   gateway.on('error', () => gateway.destroy())
-  gateway.write(handOverLine({ agent, key, ...what }))
+  gateway.write(preambleLine({ agent, key, ...what }))
   return gateway
 }
 

@@ -126,7 +126,7 @@ function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
     images: { proxy: image, proxyCommand: DEFAULT_PROXY_COMMAND, rules: image, pullPolicy: 'IfNotPresent' },
     controlPlane: {
       url: text(invocation, 'control-plane') ?? 'https://chaperone-control-plane.chaperone-system.svc',
-      hasOwnAuthority: true,
+      hasOwnCertificateAuthority: true,
     },
     logLevel: 'info',
     freshUid: randomInt(PROXY_UIDS.first, PROXY_UIDS.last + 1),

@@ -1,6 +1,6 @@
 import type { Action } from '../../../core/action/action.ts'
 import { type ActionSpec, actionFromSpec, type KnownAction } from '../../../core/action/spec.ts'
-import { withActionsBeside } from '../../../core/connectors/execute/implied-actions.ts'
+import { withImpliedActions } from '../../../core/connectors/execute/implied-actions.ts'
 import type { ExecuteSpec } from '../../../core/connectors/connector.ts'
 import { connectorsOfAction } from '../../../core/connectors/execute/execute-request.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
@@ -72,7 +72,7 @@ type Asked = {
 
 /** The strictest decision about the action and what its parameters make the provider do. */
 function decideAt(place: BoundPlace, asked: Asked): Decision {
-  const actions = withActionsBeside(place.action, place.bound)
+  const actions = withImpliedActions(place.action, place.bound)
   if (isRefusal(actions))
     return plainDecision('deny', 'deny', `The parameters: ${actions.detail}.`, 'default')
   const decisions = actions.map((action) => {

@@ -1,5 +1,5 @@
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
-import { type AnsweringPerson, areTwoPeople } from '../../../core/state/approver-identity.ts'
+import { type ApproverIdentity, areDistinctApprovers } from '../../../core/state/approver-identity.ts'
 import { satisfiedBy } from '../../../core/state/approver-answers.ts'
 import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
 import type { ApprovalRow } from './store.ts'
@@ -40,6 +40,6 @@ export function approvalProgress({
   }
 }
 
-function areApart(a: AnsweringPerson | undefined, b: AnsweringPerson | undefined): boolean {
-  return a !== undefined && b !== undefined && areTwoPeople(a, b)
+function areApart(a: ApproverIdentity | undefined, b: ApproverIdentity | undefined): boolean {
+  return a !== undefined && b !== undefined && areDistinctApprovers(a, b)
 }

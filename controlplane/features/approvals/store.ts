@@ -1,5 +1,5 @@
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
-import type { AnsweringPerson } from '../../../core/state/approver-identity.ts'
+import type { ApproverIdentity } from '../../../core/state/approver-identity.ts'
 import type {
   ApprovalStatus,
   HeaderField,
@@ -44,7 +44,7 @@ export type CardFacts = {
 export type StoredAnswer = {
   readonly user_id: string | null
   /** Null for a token that names no person; absent in answers of older versions. */
-  readonly person?: AnsweringPerson | null
+  readonly person?: ApproverIdentity | null
   /** Absent for accounts of this installation, and in answers of older versions. */
   readonly cluster_user?: ClusterUser | undefined
   readonly by: string

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ForwardedStop } from '../../../core/wire/commands.ts'
+import type { ForwardedKillSwitch } from '../../../core/wire/commands.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { parseInput } from '../../http/input.ts'
 import type { Restriction } from '../../http/auth/restriction.ts'
@@ -31,7 +31,7 @@ export type CommandGateway = {
 export type CommandHandler = (
   gateway: CommandGateway,
   input: unknown,
-  stop?: ForwardedStop,
+  stop?: ForwardedKillSwitch,
 ) => Promise<Record<string, unknown>>
 
 export type RequireSession = (what: string) => void

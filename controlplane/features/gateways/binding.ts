@@ -1,6 +1,6 @@
 import { admits, type Labels, selects } from '../../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef, LabelSelector } from '../../../core/crd/fields.ts'
-import type { DesiredProblem } from '../../../core/wire/operator.ts'
+import type { PushProblem } from '../../../core/wire/operator.ts'
 import type { GatewayRow } from './store.ts'
 
 /** The member of `Gateway.spec.allowedNamespaces` for a kind. */
@@ -17,7 +17,7 @@ export type Asking = {
   readonly isPlatform?: boolean
 }
 
-export type BindingProblem = Extract<DesiredProblem, 'GatewayNotFound' | 'NamespaceNotAllowed'>
+export type BindingProblem = Extract<PushProblem, 'GatewayNotFound' | 'NamespaceNotAllowed'>
 
 /** The Gateways that an object is for. */
 export type Binding = {

@@ -1,4 +1,4 @@
-import type { SlotsBody, SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
+import type { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import type { DeleteBatch } from '../maintenance/store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
@@ -9,9 +9,9 @@ export type Borrower = { readonly gatewayId: string; readonly processId: string 
 export async function lendSlots(
   q: Query,
   { gatewayId, processId }: Borrower,
-  asked: SlotsBody,
-): Promise<SlotsReply> {
-  const { rows } = await q.query<SlotsReply>(
+  asked: QuotaLeaseBody,
+): Promise<QuotaLeaseReply> {
+  const { rows } = await q.query<QuotaLeaseReply>(
     'select granted, retry_after_ms from lend_slots($1, $2, $3, $4, $5, $6::float8[])',
     [gatewayId, asked.agent, processId, asked.per_minute, asked.want, asked.used],
   )

@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../../core/wire/commands.ts'
 import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handles.ts'
 import { HoldBody, HoldReply, LeaveBody, SpendBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
-import { SlotsBody, SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
+import { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import { RecordsBody, RecordsReply } from '../../../core/wire/gateway/records.ts'
 import { AckBody, ResultBody, StatusBody, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { KillSwitchSet } from '../../../core/wire/internal.ts'
@@ -34,7 +34,7 @@ export type GatewayRoutesDeps = {
   readonly commands: Commands
   readonly authority: GatewayCa
   readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
-  readonly lend: (borrower: Borrower, asked: SlotsBody) => Promise<SlotsReply>
+  readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
   /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
@@ -265,8 +265,8 @@ function slots({ lend }: GatewayRoutesDeps): Route {
     path: SYNC_PATHS.slots,
     auth: 'gateway',
     summary: 'Requests that a process may admit, of the budget that it shares with others of the same agent',
-    body: SlotsBody,
-    response: SlotsReply,
+    body: QuotaLeaseBody,
+    response: QuotaLeaseReply,
     handler: async ({ principal, body }) => {
       const { gatewayId, processId, sidecar } = gatewayOf(principal)
       assertOwn(sidecar, [body.agent])

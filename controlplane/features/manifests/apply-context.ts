@@ -1,5 +1,5 @@
 import type { ManifestResource, ResourceKind } from '../../../core/crd/schemas.ts'
-import type { DesiredProblem, DesiredReply, InForce } from '../../../core/wire/operator.ts'
+import type { PushProblem, PushReply, InForce } from '../../../core/wire/operator.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { systemActor } from '../audit/store.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
@@ -53,12 +53,12 @@ export type Applied = {
   /** Whether anything that is in force changed. */
   readonly changed: boolean
   /** Null when it was accepted. */
-  readonly problem: DesiredProblem | null
+  readonly problem: PushProblem | null
   /** `namespace/name` of the gateways that it is for; null = all of the installation. */
   readonly gateways: readonly string[] | null
   /** `namespace/name` of the Gateways of other namespaces that it is bound to now, or was since it was last changed. */
   readonly bound: readonly string[]
-  readonly tests: DesiredReply['tests']
+  readonly tests: PushReply['tests']
   readonly inForce: InForce
 }
 
@@ -81,7 +81,7 @@ export function accepted(given: Bound): Applied {
   return { accepted: true, ...none, inForce: 'as_written', ...given }
 }
 
-export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: DesiredProblem } & Partial<
+export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: PushProblem } & Partial<
     Pick<Applied, 'changed' | 'gateways' | 'tests' | 'bound' | 'inForce'>
   >
 

@@ -1,16 +1,16 @@
-import type { ChangeSetBody, ChangeSetReply, DesiredBody, DesiredReply } from '../../../core/wire/operator.ts'
+import type { ChangeSetBody, ChangeSetReply, PushBody, PushReply } from '../../../core/wire/operator.ts'
 import type { DesiredRow, ObjectKey } from './store.ts'
 import { nameOf } from './apply.ts'
 
-export function keyOf({ resource: { kind, metadata } }: DesiredBody): ObjectKey {
+export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }
 }
 
 const KIND_ORDER = ['Gateway', 'Connector', 'Permission', 'Policy']
 
 /** Gateways first, because everything else names them. */
-export function inApplyOrder(objects: readonly DesiredBody[]): readonly DesiredBody[] {
-  const rank = ({ resource }: DesiredBody) => KIND_ORDER.indexOf(resource.kind)
+export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] {
+  const rank = ({ resource }: PushBody) => KIND_ORDER.indexOf(resource.kind)
   return [...objects].sort((a, b) => rank(a) - rank(b))
 }
 
@@ -39,7 +39,7 @@ export function explain(body: ChangeSetBody, known: readonly DesiredRow[]): Chan
   }
 }
 
-function mayBe({ unnamed }: DesiredBody, { kind }: DesiredRow): boolean {
+function mayBe({ unnamed }: PushBody, { kind }: DesiredRow): boolean {
   return unnamed === 'unknown' || kind === 'Policy'
 }
 
@@ -77,7 +77,7 @@ export function missingOf(
 }
 
 /** The answer about a document that is another version of an object in force. */
-export function explainedReply({ problems = [] }: DesiredBody, version: number): DesiredReply {
+export function explainedReply({ problems = [] }: PushBody, version: number): PushReply {
   return {
     accepted: false,
     reasons: [...problems],

@@ -4,8 +4,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import {
   ChangeSetBody,
   ChangeSetReply,
-  DesiredBody,
-  DesiredReply,
+  PushBody,
+  PushReply,
   type GatewayProcess,
   KillRelayBody,
   KillRelayReply,
@@ -122,13 +122,13 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
   return [
     route({
       method: 'PUT',
-      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
       summary: 'One object of a manifest as it should be; a refusal says why and what to change',
       params: Key,
-      body: DesiredBody,
+      body: PushBody,
       bodyLimit: OBJECT_LIMIT_BYTES,
-      response: DesiredReply,
+      response: PushReply,
       handler: async ({ params, body }) => {
         const { kind, metadata } = body.resource
         const isNamed = kind === params.kind && metadata.name === params.name
@@ -142,11 +142,11 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
     }),
     route({
       method: 'GET',
-      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
       summary: 'What became of one object, and how many gateways acknowledged it',
       params: Key,
-      response: DesiredReply,
+      response: PushReply,
       handler: async ({ params }) => {
         const reply = await desired.get(params)
         if (reply !== undefined) return reply
@@ -156,7 +156,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
     }),
     route({
       method: 'DELETE',
-      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
       summary: 'An object whose manifest is gone',
       params: Key,

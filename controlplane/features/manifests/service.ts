@@ -4,8 +4,8 @@ import {
   acknowledgedBy,
   type ChangeSetBody,
   type ChangeSetReply,
-  type DesiredBody,
-  type DesiredReply,
+  type PushBody,
+  type PushReply,
   type GatewayProcess,
   type ManifestProblem,
   type SweepBody,
@@ -58,11 +58,11 @@ type PutContext = ApplyContext & { readonly processes: () => readonly GatewayPro
 
 /** Makes the installation what its manifests say. Each call is one transaction; nothing new = nothing written. */
 export type Desired = {
-  put(body: DesiredBody): Promise<DesiredReply>
+  put(body: PushBody): Promise<PushReply>
   /** Objects that changed together, as one version of the configuration. */
   change(body: ChangeSetBody): Promise<ChangeSetReply>
   /** What became of one object, and how many gateways acknowledged it; undefined when there is none. */
-  get(key: ObjectKey): Promise<DesiredReply | undefined>
+  get(key: ObjectKey): Promise<PushReply | undefined>
   /** False when there was no such object. */
   remove(key: ObjectKey): Promise<boolean>
   /** Removes what this source does not have any more, but for objects of files that are broken right now. */
@@ -160,7 +160,7 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   const judged = new Map((await listDesired(q)).map((row) => [nameOf(row), row]))
   if (isRemoved || changed.length > 0 || isAffected) await bumpVersion(q)
   const version = await currentVersion(q)
-  const replyTo = (each: DesiredBody) => {
+  const replyTo = (each: PushBody) => {
     const name = nameOf(keyOf(each))
     // Another object of the set may have taken a host of it.
     const row = rows.has(name) ? judged.get(name) : undefined
@@ -180,10 +180,10 @@ type Put = {
 }
 
 /** Refused objects are applied again as long as others succeed: one may wait for another, such as a domain that moves. */
-async function putAll(context: PutContext, objects: readonly DesiredBody[]): Promise<Put> {
+async function putAll(context: PutContext, objects: readonly PushBody[]): Promise<Put> {
   const rows = new Map<string, DesiredRow>()
   const changed: DesiredRow[] = []
-  const put = async (body: DesiredBody) => {
+  const put = async (body: PushBody) => {
     const { row, known, isChanged } = await putOne(context, body)
     rows.set(nameOf(row), row)
     if (isChanged) changed.push(row, ...(known === undefined ? [] : [known]))
@@ -191,7 +191,7 @@ async function putAll(context: PutContext, objects: readonly DesiredBody[]): Pro
   }
   for (let pending = objects, left = -1; pending.length !== left; ) {
     left = pending.length
-    const refused: DesiredBody[] = []
+    const refused: PushBody[] = []
     for (const body of pending) if (!(await put(body))) refused.push(body)
     pending = refused
   }
@@ -200,7 +200,7 @@ async function putAll(context: PutContext, objects: readonly DesiredBody[]): Pro
 
 async function putOne(
   context: PutContext,
-  body: DesiredBody,
+  body: PushBody,
 ): Promise<{
   readonly row: DesiredRow
   readonly known: DesiredRow | undefined
@@ -219,11 +219,11 @@ async function putOne(
 }
 
 /** A hand-over that overtook another one on its way; only a cluster counts generations. */
-function isOlder(body: DesiredBody, known: DesiredRow): boolean {
+function isOlder(body: PushBody, known: DesiredRow): boolean {
   return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation
 }
 
-function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredRow | undefined): DesiredRow {
+function desiredOf({ keyring }: ApplyContext, body: PushBody, known: DesiredRow | undefined): DesiredRow {
   const key = keyOf(body)
   const {
     uid,
@@ -276,7 +276,7 @@ async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Pr
 
 const UNKNOWN = { problem: null, gateways: [], tests: null } as const
 
-function replyOf({ processes }: PutContext, row: DesiredRow, version: number): DesiredReply {
+function replyOf({ processes }: PutContext, row: DesiredRow, version: number): PushReply {
   const { accepted, reasons, stored } = row
   const { problem, gateways, tests } = stored.outcome ?? UNKNOWN
   const names = gateways === null ? null : [...gateways]

@@ -1,4 +1,4 @@
-import { type AskingNamespace, admits } from '../../../core/crd/allowed-namespaces.ts'
+import { type RequestingNamespace, admits } from '../../../core/crd/allowed-namespaces.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { workloadByPodName } from '../../../core/inject/agent-name.ts'
 import { newId } from '../../crypto/ids.ts'
@@ -61,7 +61,7 @@ async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): P
 /** Whether pods of this namespace may be agents of the Gateway. */
 export function admitsAgents(
   { name, spec }: Pick<GatewayRow, 'name' | 'spec'>,
-  namespace: AskingNamespace,
+  namespace: RequestingNamespace,
 ): boolean {
   return admits({ namespace: namespaceOf(name), allowed: spec.allowedNamespaces?.agents }, namespace)
 }

@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
-import { beatMacText, manifestMacText } from '../../../core/wire/gateway/sync-mac.ts'
+import { beatMacText, sectionIndexMacText } from '../../../core/wire/gateway/sync-mac.ts'
 import type { SectionSet } from './sections.ts'
 
-type Manifest = Extract<DownMessage, { type: 'manifest' }>
+type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 type Beat = Extract<DownMessage, { type: 'beat' }>
 
 /** `syncKey` is the gateway's row's: SHA-256 of `sync:` and its token, 32 bytes. */
@@ -12,9 +12,9 @@ export function signManifest(
   syncKey: Uint8Array,
   { version, hashes }: Pick<SectionSet, 'version' | 'hashes'>,
   order: StateOrder | null,
-): Manifest {
-  const mac = hmac(syncKey, manifestMacText(version, hashes))
-  return { type: 'manifest', version, sections: { ...hashes }, mac, ...(order === null ? {} : { order }) }
+): SectionIndex {
+  const mac = hmac(syncKey, sectionIndexMacText(version, hashes))
+  return { type: 'sections', version, sections: { ...hashes }, mac, ...(order === null ? {} : { order }) }
 }
 
 /** Says: at `version`, and still the control plane until `until` (ISO 8601). */

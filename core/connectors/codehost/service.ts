@@ -1,5 +1,5 @@
 /** Gists, threads, events, classrooms, older team addresses, lists of the service itself. */
-export const REFERENCE = `
+export const SERVICE = `
   GET    /assignments/{assignment_id}                      classroom_assignment.get           read  low
   GET    /assignments/{assignment_id}/accepted_assignments classroom_assignment.list_accepted read  low
   GET    /assignments/{assignment_id}/grades               classroom_assignment.list_grades   read  low

@@ -149,7 +149,7 @@ function nameOf(part: string): string {
 export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
 
 /** How a body has to be treated so that no credential of the agent's own passes in it; `limit` in bytes. */
-export type BodyCare =
+export type BodyStripping =
   | { readonly kind: 'stream' }
   | { readonly kind: 'read'; readonly limit: number }
   | Refusal
@@ -158,7 +158,7 @@ export type BodyCare =
  * What becomes of a body: files stream by; forms, JSON and multipart forms of an API that takes its key in the body are
  * read; one that does not say what it is, or that is encoded, is refused there, because that API may read it as a form.
  */
-export function careOfBody(request: CanonicalRequest, { carriers }: Connector): BodyCare {
+export function bodyStripping(request: CanonicalRequest, { carriers }: Connector): BodyStripping {
   if (carriers.bodyFields.length === 0) return STREAM
   if (carriers.contentPaths?.some((prefix) => request.rawPath.startsWith(prefix)) === true) return STREAM
   const { mediaType, encoding, charset } = request.body
@@ -171,7 +171,7 @@ export function careOfBody(request: CanonicalRequest, { carriers }: Connector): 
   return { kind: 'read', limit: format === 'opaque' ? LIMITS.heldBodyBytes : LIMITS.decidingBodyBytes }
 }
 
-const STREAM: BodyCare = { kind: 'stream' }
+const STREAM: BodyStripping = { kind: 'stream' }
 const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
 function isMultipart(mediaType: string | undefined): boolean {

@@ -3,7 +3,7 @@ import { nearest } from '../../nearest.ts'
 import { plainName } from '../../request/repeated-names.ts'
 import { createCatalogue } from '../catalogue.ts'
 import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from '../chat.ts'
-import { DEEDS } from '../codehost/graphql/mutation-table.ts'
+import { MUTATION_TABLE } from '../codehost/graphql/mutation-table.ts'
 import type { CatalogueRow } from '../connector.ts'
 import { once } from '../once.ts'
 
@@ -73,7 +73,7 @@ const declared = once(() => {
   for (const connector of connectors) {
     for (const row of rows(connector)) addRow(found, row, connector)
   }
-  for (const deed of [...DEEDS.values()].flat())
+  for (const deed of [...MUTATION_TABLE.values()].flat())
     addNames(found, `codehost.${deed.action}`, deed.parameters.values())
   for (const type of PUSHES) addNames(found, type, ['ref', 'sha', 'before'])
   return found

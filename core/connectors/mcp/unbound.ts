@@ -26,27 +26,27 @@ export const UNBOUND: readonly MemberPath[] = [
  * What a body holds beyond what the names and parameters of its actions say, and beyond `UNBOUND`. A batch becomes
  * `messages`, in their order; a body that is no object is returned as it is.
  */
-export function untoldMembers(body: unknown, config: ConnectorConfig): unknown {
-  if (!Array.isArray(body)) return untoldOf(body, config)
-  const messages = body.map((message) => untoldOf(message, config))
+export function undescribedMembers(body: unknown, config: ConnectorConfig): unknown {
+  if (!Array.isArray(body)) return undescribedOf(body, config)
+  const messages = body.map((message) => undescribedOf(message, config))
   return messages.every(isEmptyRecord) ? {} : { messages }
 }
 
-function untoldOf(message: unknown, config: ConnectorConfig): unknown {
+function undescribedOf(message: unknown, config: ConnectorConfig): unknown {
   if (!isRecord(message)) return message
   const action = nameMessage(message, config)
   const isNamed = !isRefusal(action) && action.type !== UNKNOWN
   const { jsonrpc, method, params, ...rest } = withoutUnbound(message)
   const named = isNamed ? {} : { ...member('jsonrpc', jsonrpc), ...member('method', method) }
-  const more = isNamed && isRecord(params) ? withoutTold(params, action.parameters) : params
+  const more = isNamed && isRecord(params) ? withoutDescribed(params, action.parameters) : params
   return { ...named, ...(isNamed && isEmptyRecord(more) ? {} : member('params', more)), ...rest }
 }
 
 /** Parameters are the very values of `params`, but for `method`, which is the message's. */
-function withoutTold(params: Members, parameters: Members): Members {
-  const isTold = (key: string, value: unknown) =>
+function withoutDescribed(params: Members, parameters: Members): Members {
+  const isDescribed = (key: string, value: unknown) =>
     key !== 'method' && Object.hasOwn(parameters, key) && parameters[key] === value
-  return Object.fromEntries(Object.entries(params).filter(([key, value]) => !isTold(key, value)))
+  return Object.fromEntries(Object.entries(params).filter(([key, value]) => !isDescribed(key, value)))
 }
 
 function withoutUnbound(message: Members): Members {

@@ -13,7 +13,7 @@ import { descend, rowsOf, writesOf } from './rows.ts'
  */
 export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
   const exact = descend(trie.root, segments, 0, 'literals')
-  return carelessReadings(segments).some((reading) => {
+  return lenientReadings(segments).some((reading) => {
     const meant = descend(trie.root, reading, 0, 'folded')
     if (meant === null) return false
     return exact === null || (exact !== meant && isReached(meant, method))
@@ -36,7 +36,7 @@ function same<T>(value: T): T {
 export function isNearPrefix({ trie, prefixes, read = same }: Below, segments: readonly string[]): boolean {
   const below = prefixes.filter((prefix) => prefix.length > 0)
   if (below.length === 0 || below.some((prefix) => startsWith(segments, prefix))) return false
-  return carelessReadings(segments).some((reading) =>
+  return lenientReadings(segments).some((reading) =>
     below.some(
       (prefix) =>
         startsWith(reading, prefix.map(fold)) &&
@@ -57,7 +57,7 @@ function isReached(leaf: Leaf, method: string): boolean {
 }
 
 /** What a careless server could read as something else: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
-const CARELESS = /[A-Z%;?#\s]/
+const LENIENT = /[A-Z%;?#\s]/
 
 /** True where a careless server would take a parameter's value for a word of the path, and so do something stricter. */
 export function isStricterElsewhere(
@@ -66,8 +66,8 @@ export function isStricterElsewhere(
   segments: readonly string[],
   named: readonly CompiledRow[],
 ): boolean {
-  if (!segments.some((segment) => CARELESS.test(segment))) return false
-  return carelessReadings(segments).some((reading) => {
+  if (!segments.some((segment) => LENIENT.test(segment))) return false
+  return lenientReadings(segments).some((reading) => {
     const meant = descend(trie.root, reading, 0, 'folded')
     const rows = meant === null ? undefined : rowsOf(meant, method)
     return rows !== undefined && rows !== named && isStricter(rows, named)
@@ -78,7 +78,7 @@ export function isStricterElsewhere(
  * Decoded once more, twice more, … until nothing changes, because servers stop at different depths; each time with and
  * without taking a decoded slash for one, and with and without the segments that are nothing but white space.
  */
-export function carelessReadings(segments: readonly string[]): readonly (readonly string[])[] {
+export function lenientReadings(segments: readonly string[]): readonly (readonly string[])[] {
   const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
   return depths.flatMap((decoded) =>
     SLASHES.filter((slash) => slash === SLASHES[0] || decoded.some((segment) => slash.test(segment))).flatMap(

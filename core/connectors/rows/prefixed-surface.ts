@@ -1,5 +1,5 @@
 import { type Base, baseOf, stripPrefix } from '../domains.ts'
-import type { RowNaming } from './row-connector.ts'
+import type { RowClassifier } from './row-connector.ts'
 import type { RowTrie } from './row-trie.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { RowTrie } from './row-trie.ts'
 export function prefixedSurface(
   trie: () => RowTrie,
   root: string,
-): Required<Pick<RowNaming, 'surface' | 'below'>> {
+): Required<Pick<RowClassifier, 'surface' | 'below'>> {
   const nothing: RowTrie[] = []
   const prefixOf = ({ segments }: Base) => (segments.at(-1) === root ? segments.slice(0, -1) : segments)
   return {

@@ -9,7 +9,7 @@ import type { CompiledRow, RowTrie } from './row-trie.ts'
 import { lookUp, lookUpWrites, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
 
 /** How one connector names requests by rows. */
-export type RowNaming = {
+export type RowClassifier = {
   readonly connector: string
   /** The trees to look in for this request, and the path without a self-hosted prefix. */
   surface(
@@ -36,70 +36,70 @@ export type RowNaming = {
  * rows that change something, and this method has none, a server may do any of them all the same: they are candidates.
  */
 export function parseByRows(
-  naming: RowNaming,
+  classifier: RowClassifier,
   request: CanonicalRequest,
   body: BodyView | undefined,
   config: ConnectorConfig,
 ): Classification {
-  const match = findRows(naming, request, config)
+  const match = findRows(classifier, request, config)
   if (isRefusal(match)) return match
   const rows = match === null ? [] : chooseRows(match.rows, request, body)
   if (isRefusal(rows)) return rows
-  if (match === null || rows.length === 0) return nameUnmapped(naming, request, body, config)
-  const unread = judgeFields(naming, rows, body)
+  if (match === null || rows.length === 0) return nameUnmapped(classifier, request, body, config)
+  const unread = judgeFields(classifier, rows, body)
   if (unread !== null) return unread
   const repeated = rows.map(({ row }) => judgeRepeated(row, request.query, body)).find((one) => one !== null)
   if (repeated !== undefined) return repeated
   const misspelt = rows
-    .map(({ row }) => judgeSpelling(fieldNames(naming, row), request.query, body, naming.always))
+    .map(({ row }) => judgeSpelling(fieldNames(classifier, row), request.query, body, classifier.always))
     .find((one) => one !== null)
   if (misspelt !== undefined) return misspelt
-  const actions = rows.map(({ row }) => actionOf(naming, row, { match, request, body, config }))
+  const actions = rows.map(({ row }) => actionOf(classifier, row, { match, request, body, config }))
   return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
 }
 
 function nameUnmapped(
-  naming: RowNaming,
+  classifier: RowClassifier,
   request: CanonicalRequest,
   body: BodyView | undefined,
   config: ConnectorConfig,
 ): Classification {
-  const unmapped = unmappedAction(naming.connector, request, config)
+  const unmapped = unmappedAction(classifier.connector, request, config)
   if (unmapped.effect === 'read') return oneAction(unmapped)
-  const { tries, path } = naming.surface(request, config)
+  const { tries, path } = classifier.surface(request, config)
   const found = { request, body, config }
   const actions = [unmapped]
   for (const trie of tries) {
     const writes = lookUpWrites(trie, path)
     if (isRefusal(writes)) return writes
     const unread = judgeFields(
-      naming,
+      classifier,
       writes.flatMap(({ rows }) => rows),
       body,
     )
     if (unread !== null) return unread
     for (const match of writes)
-      actions.push(...match.rows.map(({ row }) => actionOf(naming, row, { match, ...found })))
+      actions.push(...match.rows.map(({ row }) => actionOf(classifier, row, { match, ...found })))
   }
   return settledByServer(actions)
 }
 
 function judgeFields(
-  naming: RowNaming,
+  classifier: RowClassifier,
   rows: readonly CompiledRow[],
   body: BodyView | undefined,
 ): Refusal | null {
-  const hasFields = rows.some(({ row }) => row.bodyIsContent !== true && fieldNames(naming, row).length > 0)
-  return hasFields ? judgeUnread(naming, body) : null
+  const hasFields = rows.some(({ row }) => row.bodyIsContent !== true && fieldNames(classifier, row).length > 0)
+  return hasFields ? judgeUnread(classifier, body) : null
 }
 
 /** Top-level body keys that the class of this request depends on. */
 export function rowKeys(
-  naming: RowNaming,
+  classifier: RowClassifier,
   request: CanonicalRequest,
   config: ConnectorConfig,
 ): readonly string[] {
-  const match = findRows(naming, request, config)
+  const match = findRows(classifier, request, config)
   return match === null || isRefusal(match) || match.rows.length === 1 ? [] : bodyKeys(match.rows)
 }
 
@@ -108,17 +108,17 @@ export function rowKeys(
  * without a body, and for uploads of files.
  */
 export function describedMembers(
-  naming: RowNaming,
+  classifier: RowClassifier,
   request: CanonicalRequest,
   config: ConnectorConfig,
   others: MemberPathsOf,
 ): readonly string[] | null {
-  const match = findRows(naming, request, config)
+  const match = findRows(classifier, request, config)
   if (match === null && WITH_BODY.has(request.method)) return others.paths
   if (match === null || isRefusal(match) || !match.rows.every(({ row }) => hasJson(row))) return null
   const known = described.get(match.rows)
   if (known !== undefined) return known
-  const names = match.rows.flatMap(({ row }) => fieldNames(naming, row))
+  const names = match.rows.flatMap(({ row }) => fieldNames(classifier, row))
   const members = [...new Set([...bodyKeys(match.rows), ...names.flatMap(others.spellings), ...others.paths])]
   described.set(match.rows, members)
   return members
@@ -140,20 +140,20 @@ function hasJson({ effect, bodies, method }: Row): boolean {
 
 /** True where every row of this method and path declares opaque bodies. */
 export function rowsAreOpaque(
-  naming: RowNaming,
+  classifier: RowClassifier,
   request: CanonicalRequest,
   config: ConnectorConfig,
 ): boolean {
-  return everyRow(findRows(naming, request, config), ({ bodies }) => bodies === 'opaque')
+  return everyRow(findRows(classifier, request, config), ({ bodies }) => bodies === 'opaque')
 }
 
 /** True where every row of this method and path needs no credential. */
 export function rowsAreAnonymous(
-  naming: RowNaming,
+  classifier: RowClassifier,
   request: CanonicalRequest,
   config: ConnectorConfig,
 ): boolean {
-  return everyRow(findRows(naming, request, config), ({ isAnonymous }) => isAnonymous === true)
+  return everyRow(findRows(classifier, request, config), ({ isAnonymous }) => isAnonymous === true)
 }
 
 function everyRow(match: RowMatch | Refusal | null, holds: (row: Row) => boolean): boolean {
@@ -161,18 +161,18 @@ function everyRow(match: RowMatch | Refusal | null, holds: (row: Row) => boolean
 }
 
 function findRows(
-  naming: RowNaming,
+  classifier: RowClassifier,
   request: CanonicalRequest,
   config: ConnectorConfig,
 ): RowMatch | Refusal | null {
-  const { tries, path } = naming.surface(request, config)
+  const { tries, path } = classifier.surface(request, config)
   for (const trie of tries) {
     const match = lookUp(trie, request.method, path)
     if (match === null) continue
     if (isRefusal(match)) return match
     return isStricterElsewhere(trie, request.method, path.segments, match.rows) ? nearMiss() : match
   }
-  const below = naming.below?.(config) ?? null
+  const below = classifier.below?.(config) ?? null
   if (below !== null && isNearPrefix(below, request.segments)) return nearMiss()
   return judgeUnmatched(tries, request.method, path)
 }
@@ -193,7 +193,7 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
  * Whoever asks with a body wants to know what is in it. Where the row's fields stand in a body that cannot be read as
  * the API may read it, nobody can be told: many servers parse JSON and forms whatever the label says.
  */
-function judgeUnread({ formats, always }: RowNaming, body: BodyView | undefined): Refusal | null {
+function judgeUnread({ formats, always }: RowClassifier, body: BodyView | undefined): Refusal | null {
   if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)
   if (always !== undefined && body?.kind === 'json' && !isRecord(body.value))
     return refusal('malformed_request', 'the JSON of the body is no object, so its fields cannot be told')
@@ -212,23 +212,23 @@ type Found = {
   readonly config: ConnectorConfig
 }
 
-function fieldNames({ always = [] }: RowNaming, { parameters = [] }: Row): readonly string[] {
+function fieldNames({ always = [] }: RowClassifier, { parameters = [] }: Row): readonly string[] {
   return [...new Set([...parameters, ...always])]
 }
 
-function actionOf(naming: RowNaming, row: Row, found: Found): Action {
-  const names = [...new Set([...fieldNames(naming, row), ...(naming.further ?? [])])]
+function actionOf(classifier: RowClassifier, row: Row, found: Found): Action {
+  const names = [...new Set([...fieldNames(classifier, row), ...(classifier.further ?? [])])]
   const fields = pickFields(names, found.request.query, found.body)
   const parameters = { ...fields, ...found.match.parameters }
   const { type, effect, risk, hints } = row
   const parts = {
-    connector: naming.connector,
+    connector: classifier.connector,
     type,
     effect,
     risk,
     hints,
     parameters,
-    ...naming.resource(parameters),
+    ...classifier.resource(parameters),
   }
   return namedAction(parts, found.config)
 }

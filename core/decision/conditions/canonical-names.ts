@@ -3,7 +3,7 @@ import { isCanonicalPattern } from '../permissions/canonical-pattern.ts'
 import { CANONICAL_FUNCTION } from './cel-environment.ts'
 import { type CelNode, calledName, childrenOf, ShapeError } from './cel-node.ts'
 import { type Edit, replaceLiteral, wrapFact } from './condition-edits.ts'
-import { EQUALITY, kindOf, LOGIC, type Meeting, meetingOf, type NameScope } from './name-comparison.ts'
+import { EQUALITY, kindOf, LOGIC, type NameComparison, nameComparisonOf, type NameScope } from './name-comparison.ts'
 
 export type NameReading = {
   readonly rules: NameRules
@@ -24,26 +24,26 @@ export function canonicalEdits(root: CelNode, reading: NameReading): readonly Ed
       for (const child of childrenOf(node.args)) visit(child, scope)
       return
     }
-    edits.push(...editsOf(node, meetingOf(node, scope), reading))
+    edits.push(...editsOf(node, nameComparisonOf(node, scope), reading))
   }
   visit(root, { rules: reading.rules, variables: new Map(), visit })
   return edits
 }
 
-function editsOf(root: CelNode, meeting: Meeting, reading: NameReading): readonly Edit[] {
-  const kind = kindOf(meeting)
+function editsOf(root: CelNode, comparison: NameComparison, reading: NameReading): readonly Edit[] {
+  const kind = kindOf(comparison)
   if (kind === null || kind === 'parameter') return []
   if (kind === 'mixed') {
-    judgeMixed(meeting, reading)
+    judgeMixed(comparison, reading)
     return []
   }
-  for (const operation of meeting.operations) judgeOperation(operation, reading)
-  for (const pattern of meeting.patterns) judgePattern(pattern, { kind, meeting, reading })
+  for (const operation of comparison.operations) judgeOperation(operation, reading)
+  for (const pattern of comparison.patterns) judgePattern(pattern, { kind, comparison, reading })
   const isEquality = EQUALITY.has(root.op)
   const wrapper = CANONICAL_FUNCTION[isEquality ? kind : 'name']
   return [
-    ...literalEdits(meeting, { kind, reading }),
-    ...meeting.facts.flatMap(({ node, kind: own }) =>
+    ...literalEdits(comparison, { kind, reading }),
+    ...comparison.facts.flatMap(({ node, kind: own }) =>
       own === null || own === 'parameter' ? wrapFact(wrapper, node, reading.text) : [],
     ),
   ]
@@ -51,19 +51,19 @@ function editsOf(root: CelNode, meeting: Meeting, reading: NameReading): readonl
 
 type Judged = { readonly kind: NameKind; readonly reading: NameReading }
 
-function literalEdits(meeting: Meeting, { kind, reading }: Judged): readonly Edit[] {
-  return meeting.literals.flatMap(({ node, isCompared }) => {
-    const isWhole = isCompared && meeting.operations.length === 0
+function literalEdits(comparison: NameComparison, { kind, reading }: Judged): readonly Edit[] {
+  return comparison.literals.flatMap(({ node, isCompared }) => {
+    const isWhole = isCompared && comparison.operations.length === 0
     const text = String(node.args)
-    const canonical = isWhole ? canonicalName(kind, text) : canonicalPart(kind, text, meeting)
+    const canonical = isWhole ? canonicalName(kind, text) : canonicalPart(kind, text, comparison)
     if (canonical === text) return []
     if (isWhole) return [replaceLiteral(node, canonical)]
-    throw notCanonical(meeting, { node, write: JSON.stringify(canonical), reading })
+    throw notCanonical(comparison, { node, write: JSON.stringify(canonical), reading })
   })
 }
 
 /** The canonical spelling of a literal that is compared with a part of a name. */
-function canonicalPart(kind: NameKind, text: string, { operations }: Meeting): string {
+function canonicalPart(kind: NameKind, text: string, { operations }: NameComparison): string {
   const isEnd = operations.length === 1 && calledName(operations[0] as CelNode) === 'endsWith'
   if (kind === 'repository' && isEnd) return text.toLowerCase().replace(/(?:\.git)+$/, '')
   // Without a colon behind it a part may be the owner's, unless it is the end.
@@ -72,14 +72,14 @@ function canonicalPart(kind: NameKind, text: string, { operations }: Meeting): s
 }
 
 /** Names and other values cannot be told apart here, so nothing can be made canonical. */
-function judgeMixed(meeting: Meeting, reading: NameReading): void {
-  for (const { node } of meeting.literals) {
+function judgeMixed(comparison: NameComparison, reading: NameReading): void {
+  for (const { node } of comparison.literals) {
     const canonical = canonicalName('name', String(node.args))
     if (canonical !== node.args)
-      throw notCanonical(meeting, { node, write: JSON.stringify(canonical), reading })
+      throw notCanonical(comparison, { node, write: JSON.stringify(canonical), reading })
   }
-  for (const pattern of meeting.patterns) judgePattern(pattern, { kind: 'name', meeting, reading })
-  const other = meeting.facts.find(({ kind }) => kind !== 'mixed')
+  for (const pattern of comparison.patterns) judgePattern(pattern, { kind: 'name', comparison, reading })
+  const other = comparison.facts.find(({ kind }) => kind !== 'mixed')
   if (other !== undefined)
     throw new ShapeError(
       'compare one field by its name: the names among all fields are canonical',
@@ -96,18 +96,18 @@ function judgeOperation(node: CelNode, { text, connector }: NameReading): void {
   )
 }
 
-function judgePattern(node: CelNode, given: Judged & { readonly meeting: Meeting }): void {
-  const { kind, meeting, reading } = given
+function judgePattern(node: CelNode, given: Judged & { readonly comparison: NameComparison }): void {
+  const { kind, comparison, reading } = given
   if (typeof node.args !== 'string' || isCanonicalPattern(kind, node.args)) return
   const lower = JSON.stringify(node.args.toLowerCase())
   const write =
     lower === JSON.stringify(node.args) ? 'begin the pattern with (?i)' : `${lower}, or begin it with (?i)`
-  throw notCanonical(meeting, { node, write, reading })
+  throw notCanonical(comparison, { node, write, reading })
 }
 
 type Refused = { readonly node: CelNode; readonly write: string; readonly reading: NameReading }
 
-function notCanonical({ facts }: Meeting, { node, write, reading }: Refused): ShapeError {
+function notCanonical({ facts }: NameComparison, { node, write, reading }: Refused): ShapeError {
   const name = facts.find(({ kind }) => kind !== null && kind !== 'parameter')?.node ?? node
   const fact = reading.text.slice(name.start, name.end)
   return new ShapeError(

@@ -6,7 +6,7 @@ import { COMPARISON, LOGIC } from './name-comparison.ts'
 /** What the variables of the comprehensions around hold. */
 type Variables = ReadonlyMap<string, 'environment' | 'owner'>
 /** What meets in one expression without logic. */
-type Meeting = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
+type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
 
 /**
  * Throws ShapeError for a text in capitals that meets an environment where `foldEnvironmentLiterals` does not fold it, such
@@ -21,11 +21,11 @@ function judge(node: CelNode, variables: Variables): void {
     for (const child of childrenOf(node.args)) judge(child, variables)
     return
   }
-  const meeting: Meeting = { literals: [], hasEnvironment: false, hasOther: false }
+  const comparison: NameComparison = { literals: [], hasEnvironment: false, hasOther: false }
   for (const part of COMPARISON.has(node.op) ? childrenOf(node.args) : [node])
-    collect(part, meeting, variables)
-  const [literal] = meeting.literals
-  if (literal === undefined || !meeting.hasEnvironment || meeting.hasOther) return
+    collect(part, comparison, variables)
+  const [literal] = comparison.literals
+  if (literal === undefined || !comparison.hasEnvironment || comparison.hasOther) return
   const text = String(literal.args)
   throw new ShapeError(
     `environments are in lower case, so ${JSON.stringify(text)} never matches: write ${JSON.stringify(fold(text))}`,
@@ -33,19 +33,19 @@ function judge(node: CelNode, variables: Variables): void {
   )
 }
 
-function collect(node: CelNode, meeting: Meeting, variables: Variables): void {
+function collect(node: CelNode, comparison: NameComparison, variables: Variables): void {
   const held = heldBy(node, variables)
-  if (held === 'environment') meeting.hasEnvironment = true
-  else if (held === 'other') meeting.hasOther = true
-  else if (node.op === 'value') meeting.literals.push(...(isInCapitals(node.args) ? [node] : []))
-  else collectParts(node, meeting, variables)
+  if (held === 'environment') comparison.hasEnvironment = true
+  else if (held === 'other') comparison.hasOther = true
+  else if (node.op === 'value') comparison.literals.push(...(isInCapitals(node.args) ? [node] : []))
+  else collectParts(node, comparison, variables)
 }
 
-function collectParts(node: CelNode, meeting: Meeting, variables: Variables): void {
+function collectParts(node: CelNode, comparison: NameComparison, variables: Variables): void {
   if (LOGIC.has(node.op) || COMPARISON.has(node.op)) judge(node, variables)
-  else if (comprehensionOf(node) !== null) collectComprehension(node, meeting, variables)
+  else if (comprehensionOf(node) !== null) collectComprehension(node, comparison, variables)
   else if (!SPELLED.has(calledName(node) ?? ''))
-    for (const child of childrenOf(node.args)) collect(child, meeting, variables)
+    for (const child of childrenOf(node.args)) collect(child, comparison, variables)
 }
 
 /** Functions whose result depends on no spelling. */
@@ -56,18 +56,18 @@ function isInCapitals(value: unknown): boolean {
   return typeof value === 'string' && value !== fold(value) && !value.startsWith('(?i)')
 }
 
-function collectComprehension(node: CelNode, meeting: Meeting, variables: Variables): void {
+function collectComprehension(node: CelNode, comparison: NameComparison, variables: Variables): void {
   const found = comprehensionOf(node)
   if (found === null) return
-  const range: Meeting = { literals: [], hasEnvironment: false, hasOther: false }
+  const range: NameComparison = { literals: [], hasEnvironment: false, hasOther: false }
   collect(found.range, range, variables)
   const isOwners = childrenOf(found.range.args).some((item) => isOwner(item, variables))
   const held = isOwners ? 'owner' : range.hasEnvironment ? 'environment' : null
   const inside = held === null ? variables : new Map([...variables, [found.variable, held] as const])
   for (const part of found.body) judge(part, inside)
   if (calledName(node) === 'map' || calledName(node) === 'filter') {
-    meeting.literals.push(...range.literals)
-    meeting.hasEnvironment ||= range.hasEnvironment
+    comparison.literals.push(...range.literals)
+    comparison.hasEnvironment ||= range.hasEnvironment
   }
 }
 

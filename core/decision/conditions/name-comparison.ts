@@ -16,7 +16,7 @@ import {
 export type HeldKind = NameKind | 'mixed' | 'parameter' | null
 
 /** Facts, literals and patterns that meet in one expression without logic. */
-export type Meeting = {
+export type NameComparison = {
   readonly facts: { readonly node: CelNode; readonly kind: HeldKind }[]
   readonly literals: { readonly node: CelNode; readonly isCompared: boolean }[]
   readonly patterns: CelNode[]
@@ -37,15 +37,15 @@ export const LOGIC: ReadonlySet<string> = new Set(['&&', '||', '!_'])
 export const EQUALITY: ReadonlySet<string> = new Set(['==', '!=', 'in'])
 export const COMPARISON: ReadonlySet<string> = new Set([...EQUALITY, '<', '<=', '>', '>='])
 
-export function meetingOf(root: CelNode, scope: NameScope): Meeting {
-  const meeting = emptyMeeting()
-  if (!COMPARISON.has(root.op)) collect(root, false, { scope, meeting })
+export function nameComparisonOf(root: CelNode, scope: NameScope): NameComparison {
+  const comparison = emptyComparison()
+  if (!COMPARISON.has(root.op)) collect(root, false, { scope, comparison })
   else
-    for (const operand of operandsOf(root, scope)) collect(operand, EQUALITY.has(root.op), { scope, meeting })
-  return meeting
+    for (const operand of operandsOf(root, scope)) collect(operand, EQUALITY.has(root.op), { scope, comparison })
+  return comparison
 }
 
-function emptyMeeting(): Meeting {
+function emptyComparison(): NameComparison {
   return { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
 }
 
@@ -63,7 +63,7 @@ function operandsOf({ op, args }: CelNode, { variables }: NameScope): readonly C
   return isAmongKeys ? [left] : [left, right]
 }
 
-export function kindOf({ facts, hasMap }: Meeting): HeldKind {
+export function kindOf({ facts, hasMap }: NameComparison): HeldKind {
   const kinds = facts.map(({ kind }) => kind)
   const kind =
     (['mixed', 'repository', 'name', 'branch', 'parameter'] as const).find((one) => kinds.includes(one)) ??
@@ -72,13 +72,13 @@ export function kindOf({ facts, hasMap }: Meeting): HeldKind {
   return kind !== null && (hasMap || isOfTwoRules) ? 'mixed' : kind
 }
 
-type Into = { readonly scope: NameScope; readonly meeting: Meeting }
+type Into = { readonly scope: NameScope; readonly comparison: NameComparison }
 
 function collect(node: CelNode, isCompared: boolean, into: Into): void {
-  const { scope, meeting } = into
+  const { scope, comparison } = into
   const path = pathOf(node)
-  if (path !== null) meeting.facts.push({ node, kind: kindOfPath(path, scope) })
-  else if (node.op === 'value') collectLiteral(node, isCompared, meeting)
+  if (path !== null) comparison.facts.push({ node, kind: kindOfPath(path, scope) })
+  else if (node.op === 'value') collectLiteral(node, isCompared, comparison)
   else if (LOGIC.has(node.op) || COMPARISON.has(node.op)) scope.visit(node, scope)
   else if (comprehensionOf(node) !== null) collectComprehension(node, into)
   else if (node.op === '?:') collectChoice(node, isCompared, into)
@@ -88,7 +88,7 @@ function collect(node: CelNode, isCompared: boolean, into: Into): void {
 
 /** Visits the comparisons inside of expressions whose own value meets nothing here. */
 function visitInside(nodes: readonly CelNode[], scope: NameScope): void {
-  for (const node of nodes) collect(node, false, { scope, meeting: emptyMeeting() })
+  for (const node of nodes) collect(node, false, { scope, comparison: emptyComparison() })
 }
 
 /** Functions whose result depends on no spelling. */
@@ -97,7 +97,7 @@ const NO_NAMES = new Set(['has', 'size', 'type'])
 const UTF8 = new TextDecoder()
 
 /** Bytes are judged by their text, and stay as they are: only text is made canonical. */
-function collectLiteral(node: CelNode, isCompared: boolean, { literals }: Meeting): void {
+function collectLiteral(node: CelNode, isCompared: boolean, { literals }: NameComparison): void {
   const { args } = node
   if (typeof args === 'string') literals.push({ node, isCompared })
   if (args instanceof Uint8Array)
@@ -114,14 +114,14 @@ function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
   const [children, index] = partsOf(node)
   visitInside(index, into.scope)
   const isList = node.op === 'list'
-  if (node.op === 'map') into.meeting.hasMap = true
-  else if (!isList) into.meeting.operations.push(node)
-  if (calledName(node) === 'matches') into.meeting.patterns.push(...children.splice(1))
-  const before = into.meeting.facts.length
+  if (node.op === 'map') into.comparison.hasMap = true
+  else if (!isList) into.comparison.operations.push(node)
+  if (calledName(node) === 'matches') into.comparison.patterns.push(...children.splice(1))
+  const before = into.comparison.facts.length
   for (const child of children) collect(child, isCompared && isList, into)
   if (!index.some((key) => isKeyVariable(key, into.scope))) return
   // Which key it is, and so whether its value is a name, is unknown.
-  const { facts } = into.meeting
+  const { facts } = into.comparison
   for (const fact of facts.splice(before))
     facts.push(fact.kind === 'parameter' ? { ...fact, kind: 'mixed' } : fact)
 }
@@ -139,20 +139,20 @@ function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelN
 }
 
 /** The variable holds what the range holds; a map is gone through by its keys, which are no names. */
-function collectComprehension(node: CelNode, { scope, meeting }: Into): void {
+function collectComprehension(node: CelNode, { scope, comparison }: Into): void {
   const found = comprehensionOf(node)
   if (found === null) return
   const { range, variable, body } = found
   const isMap = range.op === 'id' && !scope.variables.has(String(range.args))
-  const inner = isMap ? emptyMeeting() : meetingOf(range, scope)
+  const inner = isMap ? emptyComparison() : nameComparisonOf(range, scope)
   const variables = new Map([...scope.variables, [variable, kindOf(inner)] as const])
   const below = { ...scope, variables }
   const value = calledName(node) === 'map' ? body.at(-1) : undefined
   for (const part of body) if (part !== value) scope.visit(part, below)
-  if (value !== undefined) collect(value, false, { scope: below, meeting })
+  if (value !== undefined) collect(value, false, { scope: below, comparison })
   if (calledName(node) !== 'filter') return
-  meeting.facts.push(...inner.facts)
-  meeting.literals.push(...inner.literals.map((literal) => ({ ...literal, isCompared: false })))
+  comparison.facts.push(...inner.facts)
+  comparison.literals.push(...inner.literals.map((literal) => ({ ...literal, isCompared: false })))
 }
 
 function kindOfPath({ root, keys }: FactPath, { rules, variables }: NameScope): HeldKind {

@@ -1,9 +1,9 @@
 /** The text whose HMAC a manifest carries. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both sides. */
-export function manifestMacText(version: number, sections: Readonly<Record<string, string>>): string {
+export function sectionIndexMacText(version: number, sections: Readonly<Record<string, string>>): string {
   const lines = Object.keys(sections)
     .sort()
     .map((name) => `${name}=${sections[name]}`)
-  return ['manifest', String(version), ...lines].join('\n')
+  return ['sections', String(version), ...lines].join('\n')
 }
 
 export function beatMacText(version: number, until: string): string {

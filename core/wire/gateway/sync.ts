@@ -163,9 +163,9 @@ export const DownMessage = z.discriminatedUnion('type', [
     lease_ms: z.number(),
     at: z.string(),
   }),
-  /** `mac` = hex HMAC-SHA256 over `manifest\n<version>\n<name>=<hash>\n…` (names sorted), key: see `syncKey`. */
+  /** `mac` = hex HMAC-SHA256 over `sections\n<version>\n<name>=<hash>\n…` (names sorted), key: see `syncKey`. */
   z.object({
-    type: z.literal('manifest'),
+    type: z.literal('sections'),
     version: z.number().int(),
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
@@ -193,7 +193,7 @@ export const DownMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
   /** Always the whole list: agents (`*`: all) that so many processes serve, this one among them. */
   z.object({
-    type: z.literal('sharing'),
+    type: z.literal('quota'),
     agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
   }),
   z.object({ type: z.literal('goaway'), after_ms: z.number() }),

@@ -1,5 +1,5 @@
 import type { SlidingWindow, Taken } from '../../../core/state/sliding-window.ts'
-import { SLOT_LOAN_MS, type SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
+import { QUOTA_LEASE_MS, type QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import type { Lend } from './quota-lease-client.ts'
 
 /** Lent at once, at most. A limit of 120 a minute is a dozen blocks; of a small one, nobody takes it all. */
@@ -111,16 +111,16 @@ export class SharedBudget {
     return this.#asking
   }
 
-  #lent({ granted, retry_after_ms }: SlotsReply, want: number, askedAt: number): void {
+  #lent({ granted, retry_after_ms }: QuotaLeaseReply, want: number, askedAt: number): void {
     // What was admitted meanwhile came from what is lent anew now.
     this.#slots = Math.max(0, granted - this.#untold.length)
-    this.#expiresAt = askedAt + SLOT_LOAN_MS
+    this.#expiresAt = askedAt + QUOTA_LEASE_MS
     const now = this.#deps.monotonicMs()
     const isEmpty = want > 0 && granted === 0
     this.#freeAt = now + retry_after_ms
     this.#emptyUntil = isEmpty ? Math.min(this.#freeAt, now + ASK_AGAIN_MS) : 0
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.giveBack(), SLOT_LOAN_MS).unref()
+    this.#timer = setTimeout(() => void this.giveBack(), QUOTA_LEASE_MS).unref()
   }
 }
 

@@ -1,10 +1,10 @@
-import { type SlotsBody, SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
+import { type QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { pause } from '../../process/back-off.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
 /** Borrows from the budget that several processes share. Rejects when there is no answer within a second. */
-export type Lend = (asked: SlotsBody) => Promise<SlotsReply>
+export type Lend = (asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
 
 /** A request waits for this. */
 const TIMEOUT_MS = 1_000
@@ -18,7 +18,7 @@ export function createLend(client: () => ControlClient): Lend {
     const reply = await Promise.race([asking, pause(TIMEOUT_MS, answered.signal)]).finally(() =>
       answered.abort(),
     )
-    const parsed = reply === undefined ? undefined : SlotsReply.safeParse(jsonOf(reply))
+    const parsed = reply === undefined ? undefined : QuotaLeaseReply.safeParse(jsonOf(reply))
     if (parsed?.success !== true) throw new Error('the control plane lends no slots')
     return parsed.data
   }

@@ -13,7 +13,7 @@ export type Rate = {
   /** A promise only where the control plane has to be asked, because others serve this agent too. */
   take(agent: string, perMinute: number): Taken | Promise<Taken>
   /** Which agents (`*`: all) so many processes serve, this one among them. */
-  share(agents: Message<'sharing'>['agents']): void
+  share(agents: Message<'quota'>['agents']): void
   /** How many processes serve the agent, this one among them; those that left count for a minute more. */
   processesOf(agent: string): number
   /** Gives back what is lent. */

@@ -3,8 +3,8 @@ import { type ControlClient, jsonOf } from '../client/client.ts'
 import { sha256Hex } from '../stream/message-mac.ts'
 
 /** Something arrived but is wrong. Asking again would not help: the manifest is refused. */
-export class ManifestRefused extends Error {
-  override readonly name = 'ManifestRefused'
+export class SectionIndexRefused extends Error {
+  override readonly name = 'SectionIndexRefused'
 }
 
 /** The control plane knows no section by that hash: as a rule because a newer version has replaced it meanwhile. */
@@ -16,7 +16,7 @@ type Hashes = Readonly<Record<string, string>>
 
 /**
  * The sections whose hash differs from `known`, each checked byte for byte against its hash. What is in them is
- * validated when the snapshot is built. Rejects with ManifestRefused for a section that is not what was announced,
+ * validated when the snapshot is built. Rejects with SectionIndexRefused for a section that is not what was announced,
  * SectionReplaced when it is no longer kept, another error when the control plane cannot deliver.
  */
 export async function fetchChanged(
@@ -37,7 +37,7 @@ async function fetchSection(client: ControlClient, name: string, hash: string): 
   if (reply.status === 404) throw new SectionReplaced(`section ${name}: the control plane answered 404`)
   if (reply.status !== 200) throw new Error(`section ${name}: the control plane answered ${reply.status}`)
   if (sha256Hex(reply.bytes) !== hash) {
-    throw new ManifestRefused(`section ${name} does not have the announced hash`)
+    throw new SectionIndexRefused(`section ${name} does not have the announced hash`)
   }
   return jsonOf(reply)
 }

@@ -6,9 +6,9 @@ import type { AckBody, DownMessage } from '../../../core/wire/gateway/sync.ts'
 import { createBackoff, pause } from '../../process/back-off.ts'
 import { type Clock, isoNow } from '../../process/clock.ts'
 import type { ControlClient } from '../client/client.ts'
-import { fetchChanged, ManifestRefused, SectionReplaced } from './section-fetch.ts'
+import { fetchChanged, SectionIndexRefused, SectionReplaced } from './section-fetch.ts'
 
-export type Manifest = Extract<DownMessage, { type: 'manifest' }>
+export type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 
 /** The one snapshot in force. A wrong manifest is refused and reported; the last good one stays. */
 export type Snapshots = {
@@ -17,7 +17,7 @@ export type Snapshots = {
    * Applies the newest manifest offered; those before it that are not applied yet are skipped. One that is earlier than
    * what was offered before comes from a replica that lags, and is ignored. Returns at once.
    */
-  offer(manifest: Manifest): void
+  offer(manifest: SectionIndex): void
   /** What a replica is told with each acknowledgement, so that it reads again what it lacks. */
   report(): Pick<AckBody, 'config_order'>
   close(): void
@@ -38,12 +38,12 @@ export type SnapshotsDeps = {
 
 export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   let current: Snapshot | null = null
-  let wanted: Manifest | null = null
+  let wanted: SectionIndex | null = null
   let order: StateOrder | null = null
   let attempt = new AbortController()
   let isRunning = false
 
-  async function apply({ version, sections: hashes }: Manifest): Promise<void> {
+  async function apply({ version, sections: hashes }: SectionIndex): Promise<void> {
     const sections = await fetchChanged(deps.client, hashes, current?.sections ?? {})
     const snapshot = await build({ version, sections, hashes }, current ?? undefined, deps.clock)
     current = snapshot
@@ -53,13 +53,13 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   }
 
   /** Until it is applied, refused, or a newer one is wanted. */
-  async function settle(manifest: Manifest, signal: AbortSignal): Promise<void> {
+  async function settle(manifest: SectionIndex, signal: AbortSignal): Promise<void> {
     const backoff = createBackoff(deps.random)
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await apply(manifest)
       } catch (error) {
-        if (error instanceof ManifestRefused) return refuse(manifest.version, error)
+        if (error instanceof SectionIndexRefused) return refuse(manifest.version, error)
         tellFailed(error, manifest.version, failures)
       }
       await pause(backoff.next(), signal)
@@ -72,7 +72,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     deps.log[isOrdinary ? 'debug' : 'warn']({ err, version }, 'sections cannot be fetched; trying again')
   }
 
-  function refuse(version: number, error: ManifestRefused): void {
+  function refuse(version: number, error: SectionIndexRefused): void {
     const kept = current?.version ?? null
     deps.log.warn({ err: error, version, kept }, 'manifest refused; the last good snapshot stays')
     deps.ack({ rejected: { version, error: error.message }, applied_at: isoNow(deps.clock) })
@@ -88,7 +88,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     isRunning = false
   }
 
-  function ignore({ version }: Manifest): void {
+  function ignore({ version }: SectionIndex): void {
     deps.log.debug({ version, order }, 'earlier manifest ignored')
     if (current !== null && !isRunning) deps.ack({ version: current.version, applied_at: isoNow(deps.clock) })
   }
@@ -110,7 +110,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   }
 }
 
-function isLate({ order }: Manifest, known: StateOrder | null): boolean {
+function isLate({ order }: SectionIndex, known: StateOrder | null): boolean {
   return order !== undefined && known !== null && isEarlier(order, known)
 }
 
@@ -136,7 +136,7 @@ async function build(
       await rest(monotonicMs() - since)
     }
   } catch (error) {
-    throw new ManifestRefused(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new SectionIndexRefused(error instanceof Error ? error.message : String(error), { cause: error })
   }
 }
 

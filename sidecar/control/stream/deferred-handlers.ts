@@ -19,8 +19,8 @@ export function createDeferredHandlers(handlers: GatewayHandlers): DeferredHandl
   let isCurrent = false
   let hello: Message<'hello'> | null = null
   let kill: Message<'kill'> | null = null
-  let manifest: Message<'manifest'> | null = null
-  let sharing: Message<'sharing'> | null = null
+  let sections: Message<'sections'> | null = null
+  let quota: Message<'quota'> | null = null
   return {
     hello(message) {
       hello = message
@@ -30,13 +30,13 @@ export function createDeferredHandlers(handlers: GatewayHandlers): DeferredHandl
       kill = message
       handlers.kill(message, isCurrent)
     },
-    manifest(message) {
-      manifest = message
-      if (isCurrent) handlers.manifest(message)
+    sections(message) {
+      sections = message
+      if (isCurrent) handlers.sections(message)
     },
-    sharing(message) {
-      sharing = message
-      if (isCurrent) handlers.sharing(message)
+    quota(message) {
+      quota = message
+      if (isCurrent) handlers.quota(message)
     },
     verdict: handlers.verdict,
     execute: handlers.execute,
@@ -45,8 +45,8 @@ export function createDeferredHandlers(handlers: GatewayHandlers): DeferredHandl
       isCurrent = true
       if (hello !== null) handlers.hello(hello)
       if (kill !== null) handlers.kill(kill, true)
-      if (manifest !== null) handlers.manifest(manifest)
-      if (sharing !== null) handlers.sharing(sharing)
+      if (sections !== null) handlers.sections(sections)
+      if (quota !== null) handlers.quota(quota)
     },
   }
 }

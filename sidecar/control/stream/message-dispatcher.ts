@@ -2,18 +2,18 @@ import { DownMessage, PROTOCOL } from '../../../core/wire/gateway/sync.ts'
 import type { MacCheck } from './message-mac.ts'
 
 export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>
-export type Genuine = Message<'manifest' | 'beat'>
+export type Genuine = Message<'sections' | 'beat'>
 
 /** What the stream tells the rest of the gateway, in the order of arrival; kills of one chunk first. */
 export type StreamHandlers = {
   hello(message: Message<'hello'>): void
   /** Genuine, as beats are. */
-  manifest(message: Message<'manifest'>): void
+  sections(message: Message<'sections'>): void
   beat(message: Message<'beat'>): void
   kill(message: Message<'kill'>): void
   verdict(message: Message<'verdict'>): void
   execute(message: Message<'execute'>): void
-  sharing(message: Message<'sharing'>): void
+  quota(message: Message<'quota'>): void
   /** The control plane is about to leave and asks to come back within so many ms. */
   goaway(message: Message<'goaway'>): void
 }
@@ -53,8 +53,8 @@ export function createInbox({ handlers, checkMac, log }: InboxDeps): (lines: rea
     handlers.hello(message)
   }
 
-  function manifest(message: Message<'manifest'>): void {
-    if (isGenuine(message)) handlers.manifest(message)
+  function sections(message: Message<'sections'>): void {
+    if (isGenuine(message)) handlers.sections(message)
   }
 
   function beat(message: Message<'beat'>): void {
@@ -64,7 +64,7 @@ export function createInbox({ handlers, checkMac, log }: InboxDeps): (lines: rea
   const on: { readonly [T in DownMessage['type']]: (message: Message<T>) => void } = {
     ...handlers,
     hello,
-    manifest,
+    sections,
     beat,
   }
 

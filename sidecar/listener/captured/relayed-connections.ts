@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { HandOver, MAX_HAND_OVER_BYTES } from '../../../core/capture/connection-preamble.ts'
+import { ConnectionPreamble, MAX_PREAMBLE_BYTES } from '../../../core/capture/connection-preamble.ts'
 import type { Credentials, KeyedPlace } from '../../pipeline/exchange.ts'
 import type { FrontDeps } from '../deps.ts'
 import type { AgentDns } from '../dns/agent-dns.ts'
@@ -32,7 +32,7 @@ export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => 
   }
 }
 
-function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: HandOver): void {
+function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: ConnectionPreamble): void {
   const credentials = credentialsOf(deps, what)
   // DNS has no answer that could say why not.
   const isKnown = deps.isKnown(credentials)
@@ -45,7 +45,7 @@ function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: Ha
 }
 
 /** The same as on the agent's port, so that a wrong key leaves the same record. */
-function credentialsOf({ accepts }: HandedOverDeps, { agent, key }: HandOver): Credentials {
+function credentialsOf({ accepts }: HandedOverDeps, { agent, key }: ConnectionPreamble): Credentials {
   const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`
   return { kind: 'basic', header, place: { agent, accepts } }
 }
@@ -53,7 +53,7 @@ function credentialsOf({ accepts }: HandedOverDeps, { agent, key }: HandOver): C
 function serve(
   deps: HandedOverDeps,
   captured: Captured,
-  { kind, destination, ...whose }: HandOver & { readonly kind: 'tls' | 'http' | 'other' },
+  { kind, destination, ...whose }: ConnectionPreamble & { readonly kind: 'tls' | 'http' | 'other' },
 ): void {
   const credentials = credentialsOf(deps, { kind, destination, ...whose })
   const dns = destination !== null && deps.isKnown(credentials) ? deps.dnsOf(whose.agent) : null
@@ -86,7 +86,7 @@ function readFirstLine(
     bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
     const end = bytes.indexOf(10)
     if (end === -1) {
-      if (bytes.length > MAX_HAND_OVER_BYTES) finish(null)
+      if (bytes.length > MAX_PREAMBLE_BYTES) finish(null)
       return
     }
     if (end + 1 < bytes.length) putBack(socket, bytes.subarray(end + 1))
@@ -103,9 +103,9 @@ function putBack(socket: Socket, rest: Buffer): void {
   socket.unshift(rest)
 }
 
-function parse(line: string): HandOver | null {
+function parse(line: string): ConnectionPreamble | null {
   try {
-    const parsed = HandOver.safeParse(JSON.parse(line))
+    const parsed = ConnectionPreamble.safeParse(JSON.parse(line))
     return parsed.success ? parsed.data : null
   } catch (error) {
     if (error instanceof SyntaxError) return null

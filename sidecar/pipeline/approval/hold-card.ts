@@ -82,13 +82,13 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
 function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
   const { bodyBytes, request, connector, scan } = exchange
   if (bodyBytes === undefined || request === undefined || connector === undefined) return {}
-  const { carriers, untold } = connector.connector
+  const { carriers, undescribed } = connector.connector
   const view =
     scan?.bytes === bodyBytes ? scannedFields(bodyBytes, scan.result) : parseBody(bodyBytes, request.body, [])
   if (isRefusal(view)) return {}
   const shown =
-    view.kind === 'json' && untold !== undefined
-      ? { ...view, value: untold(view.value, connector.config) }
+    view.kind === 'json' && undescribed !== undefined
+      ? { ...view, value: undescribed(view.value, connector.config) }
       : view
   const fields = otherFields(shown, { parameters, leftOut: carriers.bodyFields })
   return fields === null ? {} : { other_fields: fields }

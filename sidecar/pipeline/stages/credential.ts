@@ -1,5 +1,5 @@
 import type { Connector, OutboundEdit } from '../../../core/connectors/connector.ts'
-import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
+import { bodyStripping, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
@@ -86,7 +86,7 @@ function stripBody(
   { bound, request, budget }: Stripping,
 ): StageResult | Promise<StageResult> {
   if (exchange.body.isEmpty) return 'continue'
-  const care = careOfBody(request, bound.connector)
+  const care = bodyStripping(request, bound.connector)
   if (care.kind === 'stream') return 'continue'
   if (care.kind === 'refusal') return refuseReading(exchange, care)
   const { bodyBytes } = exchange

@@ -150,9 +150,9 @@ describe('changes by machines that are no token of a user', () => {
     },
   })
   const put = (kind: string, spec: object) =>
-    ['PUT', `/api/operator/desired/${kind}/default/by-${kind.toLowerCase()}`, resource(kind, spec)] as const
+    ['PUT', `/api/operator/objects/${kind}/default/by-${kind.toLowerCase()}`, resource(kind, spec)] as const
   const remove = (kind: string) =>
-    ['DELETE', `/api/operator/desired/${kind}/default/by-${kind.toLowerCase()}`] as const
+    ['DELETE', `/api/operator/objects/${kind}/default/by-${kind.toLowerCase()}`] as const
   const command = (name: string, body: object) =>
     ['POST', '/api/gateway/commands', { command: name, input: body }] as const
   const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }]

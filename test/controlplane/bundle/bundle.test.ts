@@ -263,7 +263,7 @@ describe('the export as manifests', () => {
     await using fresh = await startTestInstallation()
     const operator = caller(fresh.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
     const apply = async (kind: string, namespace: string, name: string, spec: object) => {
-      const { body } = await operator('PUT', `/api/operator/desired/${kind}/${namespace}/${name}`, {
+      const { body } = await operator('PUT', `/api/operator/objects/${kind}/${namespace}/${name}`, {
         ...{ uid: `${kind}-${name}`, generation: 1, source: 'kubernetes', managed_by: name },
         resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
       })
@@ -302,7 +302,7 @@ describe('the export as manifests', () => {
     for (const document of parseAllDocuments(text)) {
       const resource = ManifestResource.parse(document.toJS())
       const { name, namespace } = resource.metadata
-      const answer = await operator('PUT', `/api/operator/desired/${resource.kind}/${namespace}/${name}`, {
+      const answer = await operator('PUT', `/api/operator/objects/${resource.kind}/${namespace}/${name}`, {
         ...{ uid: name, generation: 1, source: 'file', managed_by: 'export.yaml', resource },
         ...(resource.kind === 'Connector' ? { credential: 'anything' } : {}),
       })

@@ -151,7 +151,7 @@ test('a policy that is bound to a gateway stays bound to the one of that name, a
     spec: { gatewayRefs: [{ name: 'edge' }], rules: [{ name: 'all', decision: 'allow' }] },
   }
   const operator = caller(one.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
-  const put = await operator('PUT', '/api/operator/desired/Policy/team/bound', {
+  const put = await operator('PUT', '/api/operator/objects/Policy/team/bound', {
     ...{ uid: 'u', generation: 1, source: 'file', managed_by: 'bound.yaml', resource },
   })
   expect(put.body, put.text).toMatchObject({ accepted: true })

@@ -53,14 +53,14 @@ const body = (kind: string, name: string, spec: unknown, extra: Extra = {}) => {
 
 async function put(kind: string, name: string, spec: unknown, extra: Extra = {}): Promise<Held> {
   const { namespace = 'team' } = extra
-  const path = `/api/operator/desired/${kind}/${namespace}/${name}`
+  const path = `/api/operator/objects/${kind}/${namespace}/${name}`
   const reply = await replica.operator('PUT', path, body(kind, name, spec, extra))
   expect(reply.status, JSON.stringify(reply.body)).toBe(200)
   return reply.body as Held
 }
 
 const remove = (kind: string, name: string, namespace = 'team') =>
-  replica.operator('DELETE', `/api/operator/desired/${kind}/${namespace}/${name}`)
+  replica.operator('DELETE', `/api/operator/objects/${kind}/${namespace}/${name}`)
 
 async function allow(name: string, namespace: string): Promise<void> {
   const rules = [{ connectorType: 'generic', actionPattern: 'generic.*', decision: 'allow' }]

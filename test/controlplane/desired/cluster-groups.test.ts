@@ -30,7 +30,7 @@ async function warningsOf(namespace: string, groups: readonly string[], name = '
   const spec = { scope: { actions: ['codehost.pr.merge'] }, rules: [rule] }
   const { status, body } = await replica.operator(
     'PUT',
-    `/api/operator/desired/Policy/${namespace}/${name}`,
+    `/api/operator/objects/Policy/${namespace}/${name}`,
     {
       ...{
         uid: `uid-${namespace}-${name}`,
@@ -90,6 +90,6 @@ test('policies that are bound anew keep what the cluster said', async () => {
     namespaces: [{ name: 'team-a', labels: { stage: 'test' } }],
   })
   expect(bound.status).toBe(200)
-  const { body } = await replica.operator('GET', '/api/operator/desired/Policy/team-a/held')
+  const { body } = await replica.operator('GET', '/api/operator/objects/Policy/team-a/held')
   expect(body).toMatchObject({ accepted: true, warnings: [] })
 })

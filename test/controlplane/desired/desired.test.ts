@@ -30,7 +30,7 @@ type Extra = {
 
 async function put(kind: string, name: string, spec: object, extra: Extra = {}): Promise<Put> {
   const { namespace = 'default', source = 'file', file = 'test.yaml', generation = 1 } = extra
-  const reply = await replica.operator('PUT', `/api/operator/desired/${kind}/${namespace}/${name}`, {
+  const reply = await replica.operator('PUT', `/api/operator/objects/${kind}/${namespace}/${name}`, {
     ...{ uid: `uid-${kind}-${namespace}-${name}`, generation, source, managed_by: file },
     resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
     ...('credential' in extra ? { credential: extra.credential } : {}),
@@ -202,7 +202,7 @@ describe('two connectors', () => {
     expect(refused.reasons[0]).toMatch(
       /api\.example\.com belongs to the connector default\/first \(test\.yaml\)/,
     )
-    const gone = await replica.operator('DELETE', '/api/operator/desired/Connector/default/first')
+    const gone = await replica.operator('DELETE', '/api/operator/objects/Connector/default/first')
     expect(gone.body).toEqual({ removed: true })
     const names = (await section<ConnectorEntry[]>('connectors')).map(({ name }) => name)
     expect(names).toContain('default/second')

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { createSectionLibrary } from '../../../controlplane/sync/sections/library.ts'
-import type { DesiredReply } from '../../../core/wire/operator.ts'
+import type { PushReply } from '../../../core/wire/operator.ts'
 import type { ConnectorEntry, PermissionEntry, PolicyEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Enrolled, Replica, World } from '../sync/harness.ts'
 
@@ -15,9 +15,9 @@ export type Manifests = {
     spec: object,
     credential?: string | null,
     made?: { readonly createdAt: string; readonly uid?: string },
-  ): Promise<DesiredReply>
+  ): Promise<PushReply>
   remove(kind: Kind, path: string): Promise<boolean>
-  outcome(kind: Kind, path: string): Promise<DesiredReply>
+  outcome(kind: Kind, path: string): Promise<PushReply>
   texts(of: Enrolled): Promise<ReadonlyMap<string, string>>
   connectors(of: Enrolled): Promise<readonly ConnectorEntry[]>
   permissions(of: Enrolled): Promise<readonly PermissionEntry[]>
@@ -30,7 +30,7 @@ export function createManifests(
   platformNamespaces: ReadonlySet<string> = new Set(),
 ): Manifests {
   const generations = new Map<string, number>()
-  const pathOf = (kind: Kind, path: string) => `/api/operator/desired/${kind}/${path}`
+  const pathOf = (kind: Kind, path: string) => `/api/operator/objects/${kind}/${path}`
   const section = async <T>(of: Enrolled, name: string) =>
     JSON.parse((await manifests.texts(of)).get(name) ?? '[]') as T
   const manifests: Manifests = {
@@ -46,14 +46,14 @@ export function createManifests(
         ...(credential === undefined ? {} : { credential }),
       })
       expect(reply.status, JSON.stringify(reply.body)).toBe(200)
-      return reply.body as DesiredReply
+      return reply.body as PushReply
     },
     async remove(kind, path) {
       const { body } = await replica.operator('DELETE', pathOf(kind, path))
       return body['removed'] as boolean
     },
     async outcome(kind, path) {
-      return (await replica.operator('GET', pathOf(kind, path))).body as DesiredReply
+      return (await replica.operator('GET', pathOf(kind, path))).body as PushReply
     },
     async texts(of) {
       const library = createSectionLibrary({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDesired, type Desired } from '../../../controlplane/features/manifests/service.ts'
 import type { Db, Query } from '../../../controlplane/db/query.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
-import type { DesiredBody } from '../../../core/wire/operator.ts'
+import type { PushBody } from '../../../core/wire/operator.ts'
 import { startWorld, type World } from '../sync/harness.ts'
 import type { Kind } from './manifests.ts'
 
@@ -42,15 +42,15 @@ function counted(db: Db): Db {
   return { ...db, ...counting(db), tx: (work) => db.tx((q) => work(counting(q))) }
 }
 
-function object(kind: Kind, namespace: string, name: string, spec: object, generation = 1): DesiredBody {
+function object(kind: Kind, namespace: string, name: string, spec: object, generation = 1): PushBody {
   return {
     ...{ uid: `${kind}-${namespace}-${name}`, generation, source: 'kubernetes', managed_by: name },
     created_at: '2026-01-01T00:00:00Z',
     resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
-  } as DesiredBody
+  } as PushBody
 }
 
-function gateway(name: string, generation = 1): DesiredBody {
+function gateway(name: string, generation = 1): PushBody {
   const from = { from: 'All' }
   const allowedNamespaces = { connectors: from, permissions: from, policies: from }
   return object(
@@ -78,7 +78,7 @@ const permission = (team: string, name: string) =>
   })
 
 /** Three at `shared`, two at `other`. The text of each policy is its own. */
-function objectsOf(team: string): DesiredBody[] {
+function objectsOf(team: string): PushBody[] {
   const policy = object('Policy', team, 'guard', {
     rules: [
       { name: `deny-${team}`, conditions: ['action.type == "codehost.repo.delete"'], decision: 'deny' },
@@ -99,7 +99,7 @@ function objectsOf(team: string): DesiredBody[] {
   ]
 }
 
-async function change(objects: readonly DesiredBody[]) {
+async function change(objects: readonly PushBody[]) {
   counts.queries = 0
   counts.judgements = 0
   const { replies } = await desired.change({ source: 'kubernetes', objects: [...objects], removed: [] })

@@ -26,7 +26,7 @@ type Verdict = {
 }
 
 async function put(kind: string, name: string, spec: object, extra: object = {}): Promise<Verdict> {
-  const { status, body, text } = await operator('PUT', `/api/operator/desired/${kind}/default/${name}`, {
+  const { status, body, text } = await operator('PUT', `/api/operator/objects/${kind}/default/${name}`, {
     ...{ uid: `uid-${kind}-${name}`, generation: 1, source: 'file', managed_by: '10-names.yaml', ...extra },
     resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace: 'default' }, spec },
   })

@@ -31,7 +31,7 @@ async function start(platformNamespaces: string): Promise<void> {
   })
 }
 const operator = async (method: string, path: string, body?: unknown) => {
-  const answer = await plane.call(method, `/api/operator/desired/${path}`, body, {
+  const answer = await plane.call(method, `/api/operator/objects/${path}`, body, {
     authorization: 'Bearer operator',
   })
   expect(answer.status, answer.text).toBe(200)

@@ -30,7 +30,7 @@ describe('a stop', () => {
       await openStream(replica, gateway, { acks: true }),
       await openStream(replica, gateway, { acks: true }),
     ]
-    for (const stream of streams) await stream.next('manifest')
+    for (const stream of streams) await stream.next('sections')
     const reply = await set({ active: true, reason: 'drill' })
     expect(reply.body).toMatchObject({
       ok: true,
@@ -56,7 +56,7 @@ describe('a stop', () => {
     const home = await replica.enrol('default/home')
     const lost = await openStream(replica, away, { acks: true })
     const stream = await openStream(replica, home, { acks: true })
-    await stream.next('manifest')
+    await stream.next('sections')
     const before = (await set({ active: true, scope: 'gateway:home' })).body['acknowledged'] as {
       total: number
     }
@@ -97,7 +97,7 @@ describe('a stop', () => {
 
   test('is not held up by gateways that never acknowledge', async () => {
     const deaf = await openStream(replica, gateway)
-    await deaf.next('manifest')
+    await deaf.next('sections')
     const startedAt = performance.now()
     const { body } = await set({ active: true, scope: 'gateway:local' })
     expect(performance.now() - startedAt).toBeLessThan(4_000)
@@ -109,7 +109,7 @@ describe('a stop', () => {
 
   test('goes out before and without the database, says that it is not stored, and is stored later', async () => {
     const stream = await openStream(replica, gateway, { acks: true })
-    await stream.next('manifest')
+    await stream.next('sections')
     await replica.db.query('alter table kill_switches rename to kill_switches_away')
     try {
       const { status, body } = await set({ active: true, reason: 'database is gone' })
@@ -197,7 +197,7 @@ describe('sources are latched', () => {
       },
     })
     const put = (active: boolean) =>
-      replica.operator('PUT', '/api/operator/desired/Gateway/team/tenant', resource(active))
+      replica.operator('PUT', '/api/operator/objects/Gateway/team/tenant', resource(active))
     expect((await put(false)).body).toMatchObject({ accepted: true })
     const tenant = await replica.enrol('team/tenant')
     const own = await openStream(replica, tenant)
@@ -205,7 +205,7 @@ describe('sources are latched', () => {
     await put(true)
     const kill = await own.next('kill', (m) => m.effective.length > 0)
     expect(kill.effective).toMatchObject([{ scope: 'gateway:team/tenant', source: 'manifest:team/tenant' }])
-    await other.next('manifest')
+    await other.next('sections')
     expect(other.messages.filter((m) => m.type === 'kill' && m.effective.length > 0)).toEqual([])
     await put(false)
     await own.next('kill', (m) => m.seq > kill.seq && m.effective.length === 0)

@@ -73,7 +73,7 @@ test.each([
   await send(id)
   await lift(other)
   const stream = await openStream(on(), gateway, { acks: true })
-  await stream.next('manifest')
+  await stream.next('sections')
   const from = stream.messages.length
   for (const retriedMs of [0, 1, 1_000, 86_400_000]) {
     const reply = await send(id, { retriedMs }, gateway, on())

@@ -190,7 +190,7 @@ describe('every source of a stop', () => {
   const put = (active: boolean, scopes: string[], generation: number) =>
     replica.operator(
       'PUT',
-      '/api/operator/desired/Gateway/team/main',
+      '/api/operator/objects/Gateway/team/main',
       gatewayManifest(active, scopes, generation),
     )
 

@@ -77,7 +77,7 @@ beforeAll(async () => {
   const allowed = await agent('POST', '/api/v1/actions', { action_spec: spec, webhook_url })
   keep('decision token', at(allowed.body, 'decision_token'))
   const operator = caller(plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
-  await operator('PUT', '/api/operator/desired/Connector/default/managed', {
+  await operator('PUT', '/api/operator/objects/Connector/default/managed', {
     ...{
       uid: 'u',
       generation: 1,

@@ -54,7 +54,7 @@ async function sectionsOf(token: string, headers: Record<string, string> = {}): 
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { type: string; sections?: Record<string, string> })
-    .find(({ type }) => type === 'manifest')
+    .find(({ type }) => type === 'sections')
   const parts = Object.entries(manifest?.sections ?? {}).map(
     async ([name, hash]) =>
       (await world.call(token, 'GET', `${SYNC_PATHS.sections}/${name}?hash=${hash}`, undefined, all)).text,

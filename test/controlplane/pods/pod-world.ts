@@ -104,7 +104,7 @@ export async function startPodWorld(): Promise<PodWorld> {
       generation++
       const answer = await plane.call(
         'PUT',
-        `/api/operator/desired/${kind}/${namespace}/${name}`,
+        `/api/operator/objects/${kind}/${namespace}/${name}`,
         {
           ...{
             uid: `uid-${kind}-${namespace}-${name}`,

@@ -114,7 +114,7 @@ async function configuration(): Promise<void> {
     agents: [{ name: 'imported' }],
   })
   keep('imported key', at(imported['agent_keys'], 0, 'api_key'))
-  const reply = await here.send(plane.url, 'PUT', '/api/operator/desired/Connector/default/managed', {
+  const reply = await here.send(plane.url, 'PUT', '/api/operator/objects/Connector/default/managed', {
     key: SECRETS.operatorToken,
     body: {
       ...{ uid: 'u', generation: 1, source: 'file', managed_by: 'x.yaml', credential: canary('manifest') },

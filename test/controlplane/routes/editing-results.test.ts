@@ -38,7 +38,7 @@ afterAll(() => here?.[Symbol.asyncDispose]())
 async function put(kind: string, spec: object, namespace = 'team'): Promise<void> {
   const operator = caller(here.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
   const metadata = { name: 'edge', namespace }
-  const answer = await operator('PUT', `/api/operator/desired/${kind}/${namespace}/edge`, {
+  const answer = await operator('PUT', `/api/operator/objects/${kind}/${namespace}/edge`, {
     ...{ uid: `${kind}-${namespace}`, generation: 1, source: 'kubernetes' },
     managed_by: `kubernetes ${kind} ${namespace}/edge`,
     resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata, spec },

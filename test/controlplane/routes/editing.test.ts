@@ -51,7 +51,7 @@ afterAll(() => here?.[Symbol.asyncDispose]())
 
 async function put(kind: string, spec: object): Promise<void> {
   const operator = caller(here.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
-  const answer = await operator('PUT', `/api/operator/desired/${kind}/team/edge`, {
+  const answer = await operator('PUT', `/api/operator/objects/${kind}/team/edge`, {
     ...{ uid: kind, generation: 1, source: 'kubernetes', managed_by: `kubernetes ${kind} team/edge` },
     resource: {
       apiVersion: 'chaperone.dev/v1alpha1',
@@ -308,7 +308,7 @@ describe('with DASHBOARD_EDITING=yaml', () => {
     })
     const [policy] = manifestsIn(answer)
     const operator = caller(here.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
-    const applied = await operator('PUT', '/api/operator/desired/Policy/team/edge', {
+    const applied = await operator('PUT', '/api/operator/objects/Policy/team/edge', {
       ...{ uid: 'Policy', generation: 2, source: 'kubernetes', managed_by: 'kubernetes Policy team/edge' },
       resource: policy,
     })

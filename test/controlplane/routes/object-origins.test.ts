@@ -47,7 +47,7 @@ async function put(
   origin?: object,
 ): Promise<Record<string, unknown>> {
   const [namespace, name] = path.split('/')
-  const answer = await operator('PUT', `/api/operator/desired/${kind}/${path}`, {
+  const answer = await operator('PUT', `/api/operator/objects/${kind}/${path}`, {
     ...{
       uid: `${kind}/${path}`,
       generation: 1,
@@ -141,7 +141,7 @@ describe('every object says where it comes from', () => {
     }
     expect(await problemsOf()).toBeUndefined()
     const spec = { enabled: false, rules: [{ name: 'a', decision: 'deny' }] }
-    await operator('PUT', `/api/operator/desired/Policy/default/${name}`, {
+    await operator('PUT', `/api/operator/objects/Policy/default/${name}`, {
       ...{ uid: name, generation: 1, source: 'file', managed_by: 'rules.yaml' },
       resource: {
         apiVersion: 'chaperone.dev/v1alpha1',
@@ -156,7 +156,7 @@ describe('every object says where it comes from', () => {
   test('a manifest that takes over the local gateway is its source, and gives it back when it goes', async () => {
     await put('Gateway', 'default/local', {})
     expect(await originOf('gateways', 'default/local')).toEqual({ ...made('manifest') })
-    await operator('DELETE', '/api/operator/desired/Gateway/default/local')
+    await operator('DELETE', '/api/operator/objects/Gateway/default/local')
     expect(await originOf('gateways', 'default/local')).toEqual(made('built_in'))
   })
 })

@@ -4,7 +4,7 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { migrate } from '../../../controlplane/db/migrate.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { deleteOldSlots, lendSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
-import type { SlotsBody } from '../../../core/wire/gateway/quota-lease.ts'
+import type { QuotaLeaseBody } from '../../../core/wire/gateway/quota-lease.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await db.query('truncate spent_slots, lent_slots')
 })
 
-const ask = (processId: string, asked: Partial<SlotsBody>, gatewayId = 'gw_1') =>
+const ask = (processId: string, asked: Partial<QuotaLeaseBody>, gatewayId = 'gw_1') =>
   lendSlots(db, { gatewayId, processId }, { agent: 'bot', per_minute: 12, want: 10, used: [], ...asked })
 const ages = (count: number, ms: number) => Array.from({ length: count }, () => ms)
 

@@ -28,7 +28,7 @@ beforeEach(async () => {
   streams = []
   for (const replica of replicas) {
     const stream = await openStream(replica, gateway, { acks: true })
-    await stream.next('manifest')
+    await stream.next('sections')
     streams.push(stream)
   }
 })

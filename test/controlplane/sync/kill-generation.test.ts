@@ -16,7 +16,7 @@ test.each([
 ])('an acknowledgement of the earlier kill switch of %s is none of the later one', async (_, body) => {
   const gateway = await both.b.enrol('default/edge')
   const stream = await openStream(both.b, gateway, { processId: 'proc_edge' })
-  await stream.next('manifest')
+  await stream.next('sections')
   await eventually('it is known', () => (both.a.hub.liveOf(gateway.id)?.processes === 1 ? true : null))
   const stopped = async (since: number) =>
     stream.next('kill', ({ seq, effective }) => seq > since && effective.length === 1)

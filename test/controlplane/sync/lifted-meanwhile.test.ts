@@ -36,7 +36,7 @@ describe('a kill switch that a gateway brings from the replica that announced it
     both.b.hub.kill.retract([announcement.id])
     const gateway = await both.a.enrol('default/moved')
     const stream = await openStream(both.a, gateway, { processId: 'proc_moved' })
-    await stream.next('manifest')
+    await stream.next('sections')
     const give = () =>
       both.a.hub.say({
         ...{ process_id: 'proc_moved', gateway_id: gateway.id, kind: 'ack' },

@@ -18,7 +18,7 @@ afterAll(() => world?.stop())
 
 test('a stop is found and sent to the gateways, and so is its end', async () => {
   const stream = await openStream(replica, gateway)
-  await stream.next('manifest')
+  await stream.next('sections')
   const values = [replica.orgId]
   await replica.db.query(
     `insert into kill_switches (org_id, scope, source, reason, activated_by) values ($1, 'all', 'api', 'silent', 'x')`,
@@ -33,7 +33,7 @@ test('a stop is found and sent to the gateways, and so is its end', async () => 
 
 test('a change of the configuration is found and announced to the gateways', async () => {
   const stream = await openStream(replica, gateway)
-  const { version, sections } = await stream.next('manifest')
+  const { version, sections } = await stream.next('sections')
   await replica.db.tx(async (q) => {
     await q.query(
       `update gateways set spec = jsonb_set(spec, '{enforcementLevel}', '"monitor"') where id = $1`,
@@ -41,14 +41,14 @@ test('a change of the configuration is found and announced to the gateways', asy
     )
     await q.query('update config_version set version = version + 1')
   })
-  const next = await stream.next('manifest', (message) => message.version > version)
+  const next = await stream.next('sections', (message) => message.version > version)
   expect(next.sections['gateway']).not.toBe(sections['gateway'])
   stream.close()
 })
 
 test('the answer to a held request is found and told to the gateway that waits', async () => {
   const stream = await openStream(replica, gateway)
-  await stream.next('manifest')
+  await stream.next('sections')
   const [id] = ['apv_silent']
   await replica.db.query(
     `insert into approvals (id, org_id, kind, agent, gateway_id, card, expires_at, binding)

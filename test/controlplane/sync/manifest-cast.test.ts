@@ -81,7 +81,7 @@ test('a gateway that comes while an older state is still being read is not sent 
   await settled()
   readings[1]?.()
   await greeted
-  expect(types()).toEqual(['manifest'])
+  expect(types()).toEqual(['sections'])
 })
 
 test('a gateway whose row is gone is sent away, whether it comes or is there', async () => {
@@ -92,14 +92,14 @@ test('a gateway whose row is gone is sent away, whether it comes or is there', a
   await settled()
   readings[0]?.()
   await first.greeted
-  expect(first.types()).toEqual(['manifest'])
+  expect(first.types()).toEqual(['sections'])
   stored.gateways.pop()
   stored.version = 3
   const refreshed = cast.refresh()
   await settled()
   readings[1]?.()
   await refreshed
-  expect(first.types()).toEqual(['manifest', 'goaway', 'end'])
+  expect(first.types()).toEqual(['sections', 'goaway', 'end'])
   const unknown = arrive('gw_gone')
   await unknown.greeted
   expect(unknown.types()).toEqual(['goaway', 'end'])
@@ -118,7 +118,7 @@ test('a gateway is sent a change that a submitted action has read before the not
   readings[1]?.()
   await read
   await cast.refresh()
-  expect(first.types()).toEqual(['manifest', 'manifest'])
+  expect(first.types()).toEqual(['sections', 'sections'])
   await cast.refresh()
-  expect(first.types()).toEqual(['manifest', 'manifest'])
+  expect(first.types()).toEqual(['sections', 'sections'])
 })

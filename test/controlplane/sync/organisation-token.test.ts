@@ -29,7 +29,7 @@ async function secretAt(gateway: string, scope: OrganisationTokenScope): Promise
 }
 
 async function connector(namespace: string, spec: object): Promise<void> {
-  const reply = await replica.operator('PUT', `/api/operator/desired/Connector/${namespace}/host`, {
+  const reply = await replica.operator('PUT', `/api/operator/objects/Connector/${namespace}/host`, {
     ...{ uid: `uid-${namespace}`, generation: 1, source: 'kubernetes', managed_by: 'test' },
     resource: {
       apiVersion: 'chaperone.dev/v1alpha1',

@@ -289,7 +289,7 @@ describe('a stop that was announced and not stored', () => {
     await until('lifted', () => !isStopped(one) && b.hub.kill.effective().length === 0)
     const second = await b.enrol('default/second')
     const stream = await openStream(b, second, { processId: 'proc_second' })
-    await stream.next('manifest')
+    await stream.next('sections')
     await Promise.all([wayOfA, wayOfB].map((way) => way.refuse()))
     const open = await announcedBy('not stored anywhere')
     const giveBack = async (announced: AckBody['announced']) => {

@@ -19,7 +19,7 @@ const PLAIN = { url: 'http://10.0.0.7:8080', allowPrivateAddresses: true }
 
 async function put(upstream: object, more: object = {}) {
   const spec = { type: 'generic', domains: ['a.test'], credential: { secretRef: { name: 's' } }, upstream }
-  const { body } = await replica.operator('PUT', '/api/operator/desired/Connector/default/plain', {
+  const { body } = await replica.operator('PUT', '/api/operator/objects/Connector/default/plain', {
     ...{ uid: 'uid-1', generation: 1, source: 'file', managed_by: 'a.yaml', credential: TOKEN },
     resource: {
       apiVersion: 'chaperone.dev/v1alpha1',

@@ -49,7 +49,7 @@ type Connecting = { acks?: boolean; processId?: string; acksTo?: Replica }
 async function connect(to: Replica, options: Connecting = {}) {
   const stream = await openStream(to, gateway, { acks: true, ...options })
   streams.push(stream)
-  await stream.next('manifest')
+  await stream.next('sections')
   return stream
 }
 const processesAt = (replica: Replica) => replica.hub.liveOf(gateway.id)?.processes ?? 0
@@ -129,7 +129,7 @@ describe('gateway processes at two replicas', () => {
 
   test('are told that they share the agents, and that they do not any more when one has left', async () => {
     const shares = (stream: StreamClient, processes: number) =>
-      stream.next('sharing', ({ agents }) => (agents[0]?.processes ?? 0) === processes)
+      stream.next('quota', ({ agents }) => (agents[0]?.processes ?? 0) === processes)
     const first = await connect(one)
     const second = await connect(two)
     const all = (processes: number) => [{ agent: '*', processes }]

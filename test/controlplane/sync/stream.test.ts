@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bumpVersion, currentVersion } from '../../../controlplane/db/config-version.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import { SECTION_NAMES } from '../../../core/snapshot/sections.ts'
-import { beatMacText, manifestMacText } from '../../../core/wire/gateway/sync-mac.ts'
+import { beatMacText, sectionIndexMacText } from '../../../core/wire/gateway/sync-mac.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, type Replica, startWorld, type World } from './harness.ts'
 
@@ -34,11 +34,11 @@ async function fetchSections(of: Enrolled, hashes: Record<string, string>): Prom
 describe('the stream of a gateway process', () => {
   test('begins with hello, then the kill state, then a manifest signed with the key of the gateway token', async () => {
     const stream = await openStream(replica, gateway)
-    const manifest = await stream.next('manifest')
-    expect(stream.messages.slice(0, 3).map(({ type }) => type)).toEqual(['hello', 'kill', 'manifest'])
+    const manifest = await stream.next('sections')
+    expect(stream.messages.slice(0, 3).map(({ type }) => type)).toEqual(['hello', 'kill', 'sections'])
     const hello = await stream.next('hello')
     expect(hello.gateway).toEqual({ id: gateway.id, name: 'default/local' })
-    const text = manifestMacText(manifest.version, manifest.sections)
+    const text = sectionIndexMacText(manifest.version, manifest.sections)
     expect(manifest.mac).toBe(createHmac('sha256', keyOf(gateway)).update(text).digest('hex'))
     expect(Object.keys(manifest.sections).sort()).toEqual([...SECTION_NAMES].sort())
     stream.close()
@@ -66,7 +66,7 @@ describe('the stream of a gateway process', () => {
     const second = await openStream(replica, gateway, { processId: 'proc_twice' })
     await first.ended
     expect(replica.hub.liveOf(gateway.id)?.processes).toBeGreaterThan(0)
-    await second.next('manifest')
+    await second.next('sections')
     second.close()
   })
 })
@@ -82,7 +82,7 @@ describe('sections', () => {
     await replica.hub.kill.refresh()
     const version = await currentVersion(replica.db)
     const stream = await openStream(replica, gateway)
-    const manifest = await stream.next('manifest', (m) => m.version === version)
+    const manifest = await stream.next('sections', (m) => m.version === version)
     const texts = await fetchSections(gateway, manifest.sections)
     for (const [name, text] of Object.entries(texts)) {
       expect(createHash('sha256').update(text).digest('hex'), name).toBe(manifest.sections[name])
@@ -111,7 +111,7 @@ describe('sections', () => {
 
   test('a change sends a new manifest within a second, and only the shard that changed has a new hash', async () => {
     const stream = await openStream(replica, gateway)
-    const before = await stream.next('manifest')
+    const before = await stream.next('sections')
     const startedAt = performance.now()
     const reply = await replica.command(gateway, 'permissions.set', {
       ...{
@@ -122,7 +122,7 @@ describe('sections', () => {
       },
     })
     expect(reply).toMatchObject({ status: 200, body: { ok: true } })
-    const after = await stream.next('manifest', (m) => m.version > before.version)
+    const after = await stream.next('sections', (m) => m.version > before.version)
     expect(performance.now() - startedAt).toBeLessThan(1_000)
     const changed = Object.keys(after.sections).filter(
       (name) => after.sections[name] !== before.sections[name],
@@ -136,13 +136,13 @@ describe('sections', () => {
     const other = await replica.enrol('default/other')
     const stream = await openStream(replica, other)
     const local = await openStream(replica, gateway)
-    const before = await local.next('manifest')
-    await stream.next('manifest')
+    const before = await local.next('sections')
+    await stream.next('sections')
     await replica.command(gateway, 'permissions.set', {
       ...{ gateway_name: 'local', connector_type: 'mcp', action_pattern: 'mcp.*', decision: 'allow' },
     })
-    await local.next('manifest', (m) => m.version > before.version)
-    expect(stream.messages.filter((m) => m.type === 'manifest')).toHaveLength(1)
+    await local.next('sections', (m) => m.version > before.version)
+    expect(stream.messages.filter((m) => m.type === 'sections')).toHaveLength(1)
     stream.close()
     local.close()
   })
@@ -150,9 +150,9 @@ describe('sections', () => {
   test('a version raised on one replica reaches the gateways of another', async () => {
     const second = await world.replica()
     const stream = await openStream(second, gateway)
-    const before = await stream.next('manifest')
+    const before = await stream.next('sections')
     await replica.command(gateway, 'enforcement', { level: 'monitor' })
-    const after = await stream.next('manifest', (m) => m.version > before.version)
+    const after = await stream.next('sections', (m) => m.version > before.version)
     expect(after.sections['gateway']).not.toBe(before.sections['gateway'])
     await replica.command(gateway, 'enforcement', { level: 'full_enforce' })
     await second.stop()
@@ -163,14 +163,14 @@ describe('sections', () => {
   test('a change whose notification is lost is found by looking', async () => {
     const enrolled = await replica.enrol('default/unnotified')
     const stream = await openStream(replica, enrolled)
-    const before = await stream.next('manifest')
+    const before = await stream.next('sections')
     // Written behind the program's back: nobody is notified of it.
     await replica.db.query(
       `update gateways set spec = jsonb_set(spec, '{defaultDecision}', '"allow"') where id = $1`,
       [enrolled.id],
     )
     await replica.db.query('update config_version set version = version + 1')
-    const after = await stream.next('manifest', (m) => m.version > before.version)
+    const after = await stream.next('sections', (m) => m.version > before.version)
     const texts = await fetchSections(enrolled, { gateway: after.sections['gateway'] ?? '' })
     expect(JSON.parse(texts['gateway'] ?? '')).toMatchObject({ defaultDecision: 'allow' })
     stream.close()
@@ -183,8 +183,8 @@ describe('what is known of a gateway', () => {
     expect(replica.hub.liveOf(enrolled.id)).toBeNull()
     const first = await openStream(replica, enrolled, { processId: 'proc_a' })
     const second = await openStream(replica, enrolled, { processId: 'proc_b' })
-    const { version } = await first.next('manifest')
-    await second.next('manifest')
+    const { version } = await first.next('sections')
+    await second.next('sections')
     const ack = (processId: string, applied: number) =>
       replica.gateway(
         enrolled,
@@ -225,7 +225,7 @@ describe('what is known of a gateway', () => {
     }
     expect(replica.hub.execute(enrolled.id, order)).toBeNull()
     const stream = await openStream(replica, enrolled, { processId: 'proc_executor' })
-    await stream.next('manifest')
+    await stream.next('sections')
     const waiting = replica.hub.execute(enrolled.id, order)
     expect(await stream.next('execute')).toMatchObject(order)
     const result = {

@@ -52,7 +52,7 @@ afterAll(() => here?.[Symbol.asyncDispose](), 60_000)
 
 async function apply(kind: string, namespace: string, name: string, spec: object): Promise<void> {
   const operator = caller(here.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
-  const { text, body } = await operator('PUT', `/api/operator/desired/${kind}/${namespace}/${name}`, {
+  const { text, body } = await operator('PUT', `/api/operator/objects/${kind}/${namespace}/${name}`, {
     ...{ uid: `${kind}-${name}`, generation: 1, source: 'kubernetes' },
     managed_by: `kubernetes ${kind} ${namespace}/${name}`,
     resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },

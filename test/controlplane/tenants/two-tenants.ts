@@ -127,7 +127,7 @@ function manifestsOf(here: TestInstallation, namespace: Tenant) {
   return async (kind: string, name: string, spec: object, credential?: string) => {
     const { status, text, body } = await operator(
       'PUT',
-      `/api/operator/desired/${kind}/${namespace}/${name}`,
+      `/api/operator/objects/${kind}/${namespace}/${name}`,
       {
         ...{ uid: `${kind}-${namespace}-${name}`, generation: 1, source: 'kubernetes' },
         managed_by: `kubernetes ${kind} ${namespace}/${name}`,

@@ -65,7 +65,7 @@ async function interrupted(): Promise<{ id: string; orderId: string }> {
   const admin = await adminOf(plane)
   const gateway = { url: plane.url, gateway: async () => ({ status: 200, body: {} }) }
   const stream = await openStream(gateway, { id: '', name: 'default/local', token: ENROL_TOKEN })
-  await stream.next('manifest')
+  await stream.next('sections')
   await admin('POST', '/api/dashboard/connectors', { type: 'codehost', token: 'a-token' })
   const name = `agent-${Math.random().toString(36).slice(2)}`
   const made = await admin('POST', '/api/dashboard/agents', { name, runtime: 'x', environment: 'test' })

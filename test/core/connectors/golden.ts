@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { classify, decidingKeys, overridableBody, scannedMembers } from '../../../core/connectors/classify.ts'
 import type { Classification } from '../../../core/connectors/connector.ts'
-import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
+import { bodyStripping, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
 import { type BoundConnector, bindConnector } from '../../../core/connectors/registry.ts'
 import { isPlainJson, parseBody } from '../../../core/request/body/body.ts'
 import {
@@ -142,7 +142,7 @@ function nameWithBody(bound: BoundConnector, request: CanonicalRequest, bytes: B
 /** A body that the gateway reads beside its naming: for another method in it, or for a credential. */
 function judgeOverriding(bound: BoundConnector, request: CanonicalRequest, bytes: Buffer): Refusal | null {
   const overriding = overridableBody(bound, request) === null ? null : judgeBodyOverride(bytes, request)
-  if (overriding !== null || careOfBody(request, bound.connector).kind !== 'read') return overriding
+  if (overriding !== null || bodyStripping(request, bound.connector).kind !== 'read') return overriding
   const type = headerValue(request.rawHeaders, 'content-type')
   const stripped = stripBodyFields(bytes, type, bound.connector.carriers.bodyFields)
   return isRefusal(stripped) && stripped.code === 'ambiguous_request' ? stripped : null

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { isBeside } from '../../../core/action/action.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
-import { DEEDS } from '../../../core/connectors/codehost/graphql/mutation-table.ts'
+import { MUTATION_TABLE } from '../../../core/connectors/codehost/graphql/mutation-table.ts'
 import { isProviderKind } from '../../../core/connectors/provider-side/kinds.ts'
 import { bindConnector } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
@@ -107,7 +107,7 @@ function parametersOf(type: string, name: string): Record<string, unknown> {
 }
 
 test('a GraphQL field that is a REST deed has the name of one that stands in the tables', () => {
-  for (const [field, deeds] of DEEDS) {
+  for (const [field, deeds] of MUTATION_TABLE) {
     for (const deed of deeds) expect(catalogue.knownAction(`codehost.${deed.action}`), field).not.toBeNull()
   }
 })

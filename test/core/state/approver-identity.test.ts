@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { type AnsweringPerson, areTwoPeople, isSamePerson } from '../../../core/state/approver-identity.ts'
+import { type ApproverIdentity, areDistinctApprovers, isSameApprover } from '../../../core/state/approver-identity.ts'
 import { satisfiedBy } from '../../../core/state/approver-answers.ts'
 
 /** `way id [address]`; an address in brackets is not verified. */
-function person(text: string): AnsweringPerson {
+function person(text: string): ApproverIdentity {
   const [way = '', id = '', address = ''] = text.split(' ')
   const email = address.replace(/[()]/g, '') || null
-  return { way: way as AnsweringPerson['way'], id, email, isEmailVerified: email === address }
+  return { way: way as ApproverIdentity['way'], id, email, isEmailVerified: email === address }
 }
 
 /** Of as many distinct sets as there are answers, those that answers by different people satisfy. */
-function satisfied(people: readonly AnsweringPerson[]): number {
+function satisfied(people: readonly ApproverIdentity[]): number {
   const sets = [...people.keys()]
   const found = satisfiedBy(
     sets.map(() => ({ distinct: true })),
     people.map(() => sets),
-    (a, b) => areTwoPeople(people[a]!, people[b]!),
+    (a, b) => areDistinctApprovers(people[a]!, people[b]!),
   )
   const used = found.filter((answer) => answer !== null)
   expect(new Set(used).size).toBe(used.length)
@@ -83,5 +83,5 @@ test.each([
   [false, 'account a', 'token b'],
   [false, 'account a x@y.z', 'token b q@y.z'],
 ])('one person: %s for %s and %s', (isSame, a, b) => {
-  expect(isSamePerson(person(a), person(b))).toBe(isSame)
+  expect(isSameApprover(person(a), person(b))).toBe(isSame)
 })

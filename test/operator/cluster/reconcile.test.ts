@@ -41,7 +41,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     )
   }
   const desired = async (path: string) =>
-    (await world.replica.operator('GET', `/api/operator/desired/${path}`)).body
+    (await world.replica.operator('GET', `/api/operator/objects/${path}`)).body
 
   test('hands all four kinds over and says in their status what became of them', async () => {
     const { cluster } = world
@@ -119,7 +119,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     const gateway = await runGateway(world.replica, enrolled, 'proc_rotated')
     const newest = () => {
       const versions = gateway.stream.messages.flatMap((each) =>
-        each.type === 'manifest' ? [each.version] : [],
+        each.type === 'sections' ? [each.version] : [],
       )
       return versions.at(-1) ?? 0
     }
@@ -265,7 +265,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     const { cluster, replica } = world
     await cluster.remove('Permission', 'team', 'prs')
     await eventually('the Permission is gone', async () =>
-      (await replica.operator('GET', '/api/operator/desired/Permission/team/prs')).status === 404
+      (await replica.operator('GET', '/api/operator/objects/Permission/team/prs')).status === 404
         ? true
         : null,
     )
@@ -273,7 +273,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await cluster.remove('Policy', 'team', 'careful')
     operator = await world.operator()
     await eventually('the Policy is gone', async () =>
-      (await replica.operator('GET', '/api/operator/desired/Policy/team/careful')).status === 404
+      (await replica.operator('GET', '/api/operator/objects/Policy/team/careful')).status === 404
         ? true
         : null,
     )

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
-import { DesiredReply, OperatorState } from '../../../core/wire/operator.ts'
+import { PushReply, OperatorState } from '../../../core/wire/operator.ts'
 import type { OurObject } from '../../../operator/cluster/custom-resources.ts'
 import { governedPod } from '../../../operator/cluster/governed-pods.ts'
 import { agentElsewhere, sharedAgents } from '../../../operator/cluster/shared-agents.ts'
@@ -116,7 +116,7 @@ describe('a Gateway whose agent is also that of another', () => {
       spec: GatewaySpec.parse({}),
     } as OurObject<'Gateway'>
     const status = planStatus('Gateway', gateway, {
-      reply: DesiredReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
+      reply: PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
       ...{ failure: null, credential: null, staleMs: 0, bypassing: [], now: '2026-01-01T00:00:00Z' },
       state: OperatorState.parse({ version: 10, kills: [], processes: [] }),
       pods: { injected: 1, ready: 0, cooperative: 0, changingUser: 0 },

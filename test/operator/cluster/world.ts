@@ -174,7 +174,7 @@ export async function runGateway(replica: Replica, of: Enrolled, processId: stri
   const ack = async () => {
     let applied = -1
     while (isOpen) {
-      const newest = stream.messages.filter((message) => message.type === 'manifest').at(-1)
+      const newest = stream.messages.filter((message) => message.type === 'sections').at(-1)
       if (newest !== undefined && newest.version > applied) {
         applied = newest.version
         const body = { version: applied, applied_at: new Date().toISOString() }

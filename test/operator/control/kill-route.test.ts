@@ -46,7 +46,7 @@ test('a hand-over of a Gateway that waited in a queue meanwhile does not undo a 
     ...{ metadata: { name: 'prod', namespace: 'team' }, spec: { killSwitch: { active: false } } },
   }
   const body = { uid: 'u', generation: 1, source: 'kubernetes', managed_by: 'test', resource }
-  expect(await replica.operator('PUT', '/api/operator/desired/Gateway/team/prod', body)).toMatchObject({
+  expect(await replica.operator('PUT', '/api/operator/objects/Gateway/team/prod', body)).toMatchObject({
     ...{ status: 200, body: { accepted: true, gateways: ['team/prod'], problem: null } },
   })
   expect(stops()).toHaveLength(1)

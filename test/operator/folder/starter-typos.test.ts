@@ -7,7 +7,7 @@ import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { decide } from '../../../core/decision/decide.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
-import type { DesiredReply } from '../../../core/wire/operator.ts'
+import type { PushReply } from '../../../core/wire/operator.ts'
 import {
   desiredBodies,
   EMPTY_SET,
@@ -50,7 +50,7 @@ const withPolicy = (text: string) =>
   starter().map((each) => (each.file === POLICY_FILE ? { file: POLICY_FILE, text } : each))
 
 /** As the operator hands a folder over. */
-async function apply(set: ManifestSet): Promise<DesiredReply[]> {
+async function apply(set: ManifestSet): Promise<PushReply[]> {
   const items = desiredBodies(set)
   const { status, body } = await replica.operator('POST', '/api/operator/changes', {
     source: 'file',
@@ -59,7 +59,7 @@ async function apply(set: ManifestSet): Promise<DesiredReply[]> {
     problems: set.problems,
   })
   expect(status, JSON.stringify(body)).toBe(200)
-  return body['replies'] as DesiredReply[]
+  return body['replies'] as PushReply[]
 }
 
 /** Every action of the catalogue, as the gateway decides it now. */

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ChangeSetBody, DesiredBody, DesiredReply } from '../../../core/wire/operator.ts'
+import type { ChangeSetBody, PushBody, PushReply } from '../../../core/wire/operator.ts'
 import { createBatch } from '../../../operator/reconcile/batch.ts'
 import { createLimit } from '../../../operator/status/concurrency-limit.ts'
 
-const body = (kind: DesiredBody['resource']['kind'], name: string): DesiredBody => ({
+const body = (kind: PushBody['resource']['kind'], name: string): PushBody => ({
   ...{ uid: name, generation: 1, source: 'kubernetes', managed_by: name },
   resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace: 'team' }, spec: {} },
 })
 const object = (kind: string, name: string) => ({ kind, namespace: 'team', name })
 
-const REPLY: Omit<DesiredReply, 'reasons'> = {
+const REPLY: Omit<PushReply, 'reasons'> = {
   ...{ accepted: true, problem: null, in_force: 'as_written', warnings: [], version: 1, gateways: [] },
   ...{ tests: null, acknowledged: { acked: 0, total: 0 } },
 }
@@ -75,12 +75,12 @@ const timeout = () =>
     detail: 'slow',
     cause: new Error('aborted', { cause: new DOMException('The operation timed out', 'TimeoutError') }),
   })
-const inNamespace = (namespace: string, given: DesiredBody): DesiredBody => ({
+const inNamespace = (namespace: string, given: PushBody): PushBody => ({
   ...given,
   resource: {
     ...given.resource,
     metadata: { ...given.resource.metadata, namespace },
-  } as DesiredBody['resource'],
+  } as PushBody['resource'],
 })
 
 test('a set that takes too long is sent namespace by namespace, each as one version, what tightens first', async () => {
@@ -115,7 +115,7 @@ test('a set that is sent namespace by namespace begins with those that bring pol
 })
 
 const from = (namespace: string, kind: string, name: string) => ({ kind, namespace, name })
-const changed = (given: DesiredBody): DesiredBody => ({ ...given, generation: 2 })
+const changed = (given: PushBody): PushBody => ({ ...given, generation: 2 })
 
 test('a set that is sent namespace by namespace brings policies first and removes policies last, in one namespace too', async () => {
   const { sets, batch } = batches(({ objects, removed }) =>

@@ -3,7 +3,7 @@ import { CONDITIONS, LASTING_CONDITIONS } from '../../../core/crd/conditions.ts'
 import { Floors, floored } from '../../../core/crd/floors.ts'
 import { ConnectorSpec, GatewaySpec } from '../../../core/crd/schemas.ts'
 import { ConnectorStatus, GatewayStatus } from '../../../core/crd/status.ts'
-import { DesiredReply, type GatewayProcess, OperatorState } from '../../../core/wire/operator.ts'
+import { PushReply, type GatewayProcess, OperatorState } from '../../../core/wire/operator.ts'
 import { resolveCredential } from '../../../operator/cluster/credentials.ts'
 import type { OurObject, OurStatus } from '../../../operator/cluster/custom-resources.ts'
 import { countPods, governedPod } from '../../../operator/cluster/governed-pods.ts'
@@ -30,7 +30,7 @@ const process = (changes: Partial<GatewayProcess> = {}): GatewayProcess => ({
 const state = (processes: GatewayProcess[], kills: OperatorState['kills'] = []) =>
   OperatorState.parse({ version: 10, kills, processes })
 const reply = (changes: object = {}) =>
-  DesiredReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
+  PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   ...{
     reply: reply(),

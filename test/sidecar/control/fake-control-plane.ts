@@ -11,7 +11,7 @@ import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.t
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { RecordsBody } from '../../../core/wire/gateway/records.ts'
 import { AckBody, type DownMessage, StatusBody, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { beatMacText, manifestMacText } from '../../../core/wire/gateway/sync-mac.ts'
+import { beatMacText, sectionIndexMacText } from '../../../core/wire/gateway/sync-mac.ts'
 
 export const TOKEN = 'test-enrolment-token'
 export const GATEWAY_NAME = 'default/local'
@@ -110,12 +110,12 @@ export class FakeControlPlane implements AsyncDisposable {
     this.send(this.manifest())
   }
 
-  manifest(): Extract<DownMessage, { type: 'manifest' }> {
+  manifest(): Extract<DownMessage, { type: 'sections' }> {
     const hashes = Object.fromEntries(
       Object.entries(this.sections).map(([name, content]) => [name, sha256(sectionText(content))]),
     )
-    const mac = this.#mac(manifestMacText(this.version, hashes))
-    return { type: 'manifest', version: this.version, sections: hashes, mac }
+    const mac = this.#mac(sectionIndexMacText(this.version, hashes))
+    return { type: 'sections', version: this.version, sections: hashes, mac }
   }
 
   beat(until = new Date(Date.now() + 30_000).toISOString()): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SlotsBody, SlotsReply } from '../../../core/wire/gateway/quota-lease.ts'
+import type { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import { createRate, type Rate } from '../../../sidecar/control/quota/rate-limits.ts'
 
 const LIMIT = 120
@@ -9,11 +9,11 @@ const MINUTE = 60_000
 class Ledger {
   nowMs = 0
   isAway = false
-  asked: SlotsBody[] = []
+  asked: QuotaLeaseBody[] = []
   #spent: number[] = []
   readonly #lent = new Map<string, { slots: number; at: number }>()
 
-  lend(process: string, asked: SlotsBody): SlotsReply {
+  lend(process: string, asked: QuotaLeaseBody): QuotaLeaseReply {
     const isRecent = (at: number) => at > this.nowMs - MINUTE
     this.asked.push(asked)
     this.#lent.delete(process)

@@ -90,11 +90,11 @@ function world(random = () => 0.5) {
     controlPlaneUrl: 'http://x',
     handlers: {
       hello: () => void hellos.push(streams.length),
-      manifest: () => undefined,
+      sections: () => undefined,
       kill: ({ seq }, isCurrent) => void kills.push([seq, isCurrent]),
       verdict: () => undefined,
       execute: () => undefined,
-      sharing: () => undefined,
+      quota: () => undefined,
     },
     ...{ beats, clock, random, log: createTestLog() },
   })

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { handOverLine } from '../../../core/capture/connection-preamble.ts'
+import { preambleLine } from '../../../core/capture/connection-preamble.ts'
 import { eventually } from '../../support/eventually.ts'
 import { agentEntry } from '../control/fake-control-plane.ts'
 import { AGENT_KEY, type GatewayWorld, startGatewayWorld, UPSTREAM_HOST } from './gateway-world.ts'
@@ -173,7 +173,7 @@ describe('the socket of captured commands', () => {
   })
 
   test('takes the key of the agent', async () => {
-    const head = handOverLine({ agent: 'bot', key: place.key, kind: 'http', destination: null })
+    const head = preambleLine({ agent: 'bot', key: place.key, kind: 'http', destination: null })
     expect(await handOver(head + request)).toMatch(/^HTTP\/1\.1 200 /)
     expect(statSync(join(world.dir, 'capture.sock')).mode & 0o777).toBe(0o600)
   })

@@ -1,11 +1,11 @@
-import type { AnsweringPerson } from '../../../../core/state/approver-identity.ts'
+import type { ApproverIdentity } from '../../../../core/state/approver-identity.ts'
 import type { StoredAnswer } from '../store.ts'
 import type { Query } from '../../../db/query.ts'
 import { findIdentityOf } from '../../oidc/identity-store.ts'
 import type { Answerer } from './service.ts'
 
 /** The person behind an answer; null for a token that names none. */
-export async function answeringPerson(q: Query, by: Answerer): Promise<AnsweringPerson | null> {
+export async function answeringPerson(q: Query, by: Answerer): Promise<ApproverIdentity | null> {
   if (by.kind === 'operator' || by.userId === null) return null
   const { userId: id, email, clusterCredential } = by
   if (clusterCredential !== undefined) {
@@ -18,7 +18,7 @@ export async function answeringPerson(q: Query, by: Answerer): Promise<Answering
 }
 
 /** That of a stored answer; one of an older version says no more than its id. */
-export function personOf({ person, user_id: id, by }: StoredAnswer): AnsweringPerson {
+export function personOf({ person, user_id: id, by }: StoredAnswer): ApproverIdentity {
   if (person !== undefined && person !== null) return person
   const way = id?.startsWith('cluster:') ? 'token' : 'account'
   return { id: id ?? `name:${by}`, way, email: null, isEmailVerified: false }

@@ -1,7 +1,7 @@
 import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
 import { requiredText } from '../../../../core/decision/policies/required-groups.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
-import { type AnsweringPerson, isSamePerson } from '../../../../core/state/approver-identity.ts'
+import { type ApproverIdentity, isSameApprover } from '../../../../core/state/approver-identity.ts'
 import { moveApproval } from '../../../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../../../core/wire/internal.ts'
 import { covers, type Namespaces, type Role } from '../../../../core/wire/rights.ts'
@@ -138,11 +138,11 @@ function answerOf({ approved, by, via, note }: Respond) {
   return { ...user, by: nameOf(by), approved, via, note }
 }
 
-function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: AnsweringPerson | null): void {
+function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: ApproverIdentity | null): void {
   const isSame = (answer: StoredAnswer) =>
     person === null
       ? answer.user_id === null && answer.by === nameOf(by)
-      : answer.user_id !== null && isSamePerson(personOf(answer), person)
+      : answer.user_id !== null && isSameApprover(personOf(answer), person)
   if (!row.answers.some(isSame)) return
   const missing = requiredText(approvalProgress(row).missing)
   throw new ChaperoneError('conflict', {

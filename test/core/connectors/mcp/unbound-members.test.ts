@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ConnectorConfig } from '../../../../core/connectors/connector.ts'
 import { maskMembers } from '../../../../core/connectors/fields/json-members.ts'
 import { nameMessage } from '../../../../core/connectors/mcp/message.ts'
-import { UNBOUND, untoldMembers } from '../../../../core/connectors/mcp/unbound.ts'
+import { UNBOUND, undescribedMembers } from '../../../../core/connectors/mcp/unbound.ts'
 import { isRefusal } from '../../../../core/request/canonical.ts'
 import fc from '../../../support/fast-check.ts'
 
@@ -110,7 +110,7 @@ describe('the members of an MCP message', () => {
     fc.assert(
       fc.property(fc.oneof(MESSAGE, fc.array(MESSAGE, { minLength: 1, maxLength: 3 })), (body) => {
         const marked = mark(body)
-        const card = JSON.stringify([untoldMembers(marked.body, CONFIG), ...toldIn(marked.body)])
+        const card = JSON.stringify([undescribedMembers(marked.body, CONFIG), ...toldIn(marked.body)])
         for (const { leaf, path } of marked.leaves) {
           const isNamed = path.length === 1 && (path[0] === 'jsonrpc' || path[0] === 'method')
           if (!isNamed && !isUnbound(path)) expect(card, path.join(' > ')).toContain(leaf)
