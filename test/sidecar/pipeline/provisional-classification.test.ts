@@ -4,7 +4,7 @@ import { namedAction, oneAction } from '../../../core/connectors/named-action.ts
 import { bindConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
-import { nameByLine } from '../../../sidecar/pipeline/classification/provisional-classification.ts'
+import { classifyByRequestLine } from '../../../sidecar/pipeline/classification/provisional-classification.ts'
 import { connectorAt, type Rules, startWorld, type World } from './test-world.ts'
 
 const worlds: World[] = []
@@ -32,6 +32,7 @@ function counting(looksAtHeaders: boolean): { readonly connector: Connector; rea
   const asked: string[] = []
   const connector: Connector = {
     name: 'counting',
+    label: { title: 'Counting', credential: 'Token' },
     domains: () => ['api.example.test'],
     parseAction(read, _body, config) {
       asked.push(`${read.method} ${read.rawTarget}`)
@@ -51,8 +52,8 @@ function counting(looksAtHeaders: boolean): { readonly connector: Connector; rea
   return { connector, asked }
 }
 
-function typeOf(naming: ReturnType<typeof nameByLine>): string | undefined {
-  return isRefusal(naming) ? naming.detail : naming.actions[0]?.type
+function typeOf(provisional: ReturnType<typeof classifyByRequestLine>): string | undefined {
+  return isRefusal(provisional) ? provisional.detail : provisional.actions[0]?.type
 }
 
 describe('the name of a request line', () => {
@@ -60,25 +61,25 @@ describe('the name of a request line', () => {
     const { connector, asked } = counting(false)
     const bound = bindConnector(connectorAt(1), connector)
     for (let round = 0; round < 3; round++)
-      expect(typeOf(nameByLine(bound, request('GET', '/a'), true))).toBe('counting.thing.get')
+      expect(typeOf(classifyByRequestLine(bound, request('GET', '/a'), true))).toBe('counting.thing.get')
     expect(asked).toEqual(['GET /a'])
-    expect(typeOf(nameByLine(bound, request('PUT', '/a'), true))).toBe('counting.thing.put')
-    expect(typeOf(nameByLine(bound, request('PUT', '/a'), false))).toBe('counting.thing.put')
-    expect(typeOf(nameByLine(bound, request('GET', '/b'), true))).toBe('counting.thing.get')
+    expect(typeOf(classifyByRequestLine(bound, request('PUT', '/a'), true))).toBe('counting.thing.put')
+    expect(typeOf(classifyByRequestLine(bound, request('PUT', '/a'), false))).toBe('counting.thing.put')
+    expect(typeOf(classifyByRequestLine(bound, request('GET', '/b'), true))).toBe('counting.thing.get')
     expect(asked).toEqual(['GET /a', 'PUT /a', 'PUT /a', 'GET /b'])
   })
 
   it('is asked for again for every request with a query', () => {
     const { connector, asked } = counting(false)
     const bound = bindConnector(connectorAt(1), connector)
-    for (let round = 0; round < 2; round++) nameByLine(bound, request('GET', '/a?b=c'), true)
+    for (let round = 0; round < 2; round++) classifyByRequestLine(bound, request('GET', '/a?b=c'), true)
     expect(asked).toHaveLength(2)
   })
 
   it('is never remembered for a connector that looks at more than the line', () => {
     const { connector } = counting(true)
     const bound = bindConnector(connectorAt(1), connector)
-    const named = (verb: string) => typeOf(nameByLine(bound, request('GET', '/a', ['X-Kind', verb]), true))
+    const named = (verb: string) => typeOf(classifyByRequestLine(bound, request('GET', '/a', ['X-Kind', verb]), true))
     expect(named('read')).toBe('counting.thing.read')
     expect(named('drop')).toBe('counting.thing.drop')
     expect(named('read')).toBe('counting.thing.read')
@@ -87,9 +88,9 @@ describe('the name of a request line', () => {
   it('forgets old lines when an agent makes up thousands', () => {
     const { connector, asked } = counting(false)
     const bound = bindConnector(connectorAt(1), connector)
-    nameByLine(bound, request('GET', '/first'), true)
-    for (let n = 0; n < 2_000; n++) nameByLine(bound, request('GET', `/${n}`), true)
-    nameByLine(bound, request('GET', '/first'), true)
+    classifyByRequestLine(bound, request('GET', '/first'), true)
+    for (let n = 0; n < 2_000; n++) classifyByRequestLine(bound, request('GET', `/${n}`), true)
+    classifyByRequestLine(bound, request('GET', '/first'), true)
     expect(asked.filter((line) => line === 'GET /first')).toHaveLength(2)
   })
 })
