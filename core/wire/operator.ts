@@ -26,7 +26,7 @@ export const OPERATOR_PATHS = {
 const ObjectName = z.object({ kind: z.string(), namespace: z.string(), name: z.string() })
 
 /** An object as it is written: the control plane judges `spec` by the schema of its kind, whatever it is. */
-export const ManifestResource = z.object({
+export const PushedObject = z.object({
   apiVersion: z.string(),
   kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
   metadata: z.looseObject({
@@ -42,7 +42,7 @@ export const PushBody = z.object({
   source: z.enum(['kubernetes', 'file']),
   /** Shown to whoever tries to edit the row elsewhere, e.g. `10-codehost.yaml` or `kubernetes Policy team/prod`. */
   managed_by: z.string(),
-  resource: ManifestResource,
+  resource: PushedObject,
   /** Why it cannot be used, as full sentences: it is refused with them. */
   problems: z.array(z.string()).max(1_000).optional(),
   /**
@@ -208,7 +208,7 @@ export const ChangeSetReply = SweepReply.extend({
   replies: z.array(PushReply),
 })
 
-export type ManifestResource = z.infer<typeof ManifestResource>
+export type PushedObject = z.infer<typeof PushedObject>
 export type InForce = z.infer<typeof InForce>
 export type ChangeSetBody = z.infer<typeof ChangeSetBody>
 export type ChangeSetReply = z.infer<typeof ChangeSetReply>

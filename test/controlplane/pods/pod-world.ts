@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { type ControlPlane as Control, createControlPlane } from '../../../sidecar/control/control-plane.ts'
 import { createKillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
-import { createLive } from '../../../sidecar/control/live-exchanges.ts'
+import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import { createTestClock } from '../../sidecar/control/control-world.ts'
 import { createTestLog, type TestLog } from '../../sidecar/control/test-log.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -169,7 +169,7 @@ function createSidecar(
 ): Sidecar {
   const log = createTestLog()
   const clock = createTestClock()
-  const kill = createKillState({ file: join(given.dir, 'kill.json'), live: createLive(), clock, log })
+  const kill = createKillState({ file: join(given.dir, 'kill.json'), live: createLiveExchanges(), clock, log })
   const processId = `proc_${randomUUID()}`
   const state = { token: given.token, isClosed: false }
   const control = createControlPlane({
@@ -181,7 +181,7 @@ function createSidecar(
       uptime_seconds: 1,
       journal: { state: 'ok', pending: 0, bytes: 0 },
     }),
-    onSharing: () => undefined,
+    onQuota: () => undefined,
     onSnapshot: () => undefined,
     execute: () => Promise.reject(new Error('no order is expected here')),
   })

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { AckBody } from '../../../core/wire/gateway/sync.ts'
 import { type ControlPlane, createControlPlane } from '../../../sidecar/control/control-plane.ts'
 import { createKillState, type KillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
-import { createLive } from '../../../sidecar/control/live-exchanges.ts'
+import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import { createTestClock, type TestClock } from '../../sidecar/control/control-world.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -54,7 +54,7 @@ type TestGateway = AsyncDisposable & {
 function startGateway(dir: string, of = gateway): TestGateway {
   const log = createTestLog()
   const clock = createTestClock()
-  const kill = createKillState({ file: join(dir, 'kill.json'), live: createLive(), clock, log })
+  const kill = createKillState({ file: join(dir, 'kill.json'), live: createLiveExchanges(), clock, log })
   const processId = `proc_${randomUUID()}`
   const control = createControlPlane({
     ...{ url: balancer.url, token: of.token, processId, kill, clock, log },
@@ -64,7 +64,7 @@ function startGateway(dir: string, of = gateway): TestGateway {
       ...{ url: '', version: '0', applied_version: null, agents: 1, uptime_seconds: 1 },
       journal: { state: 'ok', pending: 0, bytes: 0 },
     }),
-    onSharing: () => undefined,
+    onQuota: () => undefined,
     onSnapshot: () => undefined,
     execute: () => Promise.reject(new Error('no order is expected here')),
   })

@@ -5,7 +5,7 @@ import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { StatusBody } from '../../../core/wire/gateway/sync.ts'
 import { type ControlPlane, createControlPlane } from '../../../sidecar/control/control-plane.ts'
 import { createKillState, type KillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
-import { createLive, type Live } from '../../../sidecar/control/live-exchanges.ts'
+import { createLiveExchanges, type LiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import type { Clock } from '../../../sidecar/process/clock.ts'
 import { FakeControlPlane, type FakeOptions, TOKEN } from './fake-control-plane.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
@@ -28,7 +28,7 @@ export type ControlWorld = AsyncDisposable & {
   readonly fake: FakeControlPlane
   readonly control: ControlPlane
   readonly kill: KillState
-  readonly live: Live
+  readonly live: LiveExchanges
   readonly clock: TestClock
   readonly log: TestLog
   readonly dir: string
@@ -47,7 +47,7 @@ export async function startControlWorld(
   options.prepare?.(fake)
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'chaperone-control-'))
   const log = createTestLog()
-  const live = createLive()
+  const live = createLiveExchanges()
   const clock = createTestClock()
   const kill = createKillState({ file: join(dir, 'kill.json'), live, clock, log })
   const applied: Snapshot[] = []
@@ -55,7 +55,7 @@ export async function startControlWorld(
     ...{ url: fake.url, token: options.token ?? TOKEN, processId: 'proc_test', kill, clock, log },
     random: Math.random,
     status: () => STATUS,
-    onSharing: () => undefined,
+    onQuota: () => undefined,
     onSnapshot: (snapshot) => void applied.push(snapshot),
     execute: () => Promise.reject(new Error('no order is expected here')),
   })
