@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BUILT_IN } from '../core/connectors/registry.ts'
+import { BUILT_IN, TYPES_WITHOUT_HOSTS } from '../core/connectors/registry.ts'
 import { editorSchema } from '../core/crd/editor-schema.ts'
 import { effectsPage } from './catalogue/effects-page.ts'
 import { heldRequestsPage } from './catalogue/held-requests-page.ts'
@@ -9,13 +9,14 @@ import { providerSidePage } from './catalogue/provider-side-page.ts'
 import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
+import { connectorTypesModule } from './dashboard/connector-types-module.ts'
 import { limitsPage } from './limits/limits-page.ts'
 import { readmeText } from './readme/generated-block.ts'
 import { rightsPage } from './rights/rights-page.ts'
 
 /**
  * Writes what follows from the sources: `crds/*.yaml` and the editor's schema from the schemas of the resources,
- * `docs/actions/*.md` from the catalogue, `docs/limits.md` from the bounds, `docs/rights.md` from
+ * `docs/actions/*.md` and the connector types of the dashboard from the registry of connectors, `docs/limits.md` from the bounds, `docs/rights.md` from
  * the rights, the README's table of settings from what reads them. With `--check` it only
  * says which files differ, and exits 1 when any does. `--out FOLDER`: the resources alone, for looking at them.
  */
@@ -58,6 +59,10 @@ function documents(): ReadonlyArray<readonly [string, string]> {
   const actions = join(root, 'docs/actions')
   return [
     [join(root, 'docs/schema/manifest.schema.json'), editorSchema()],
+    [
+      join(root, 'controlplane/dashboard/labels/connector-types.ts'),
+      connectorTypesModule(BUILT_IN, TYPES_WITHOUT_HOSTS),
+    ],
     [join(root, 'docs/limits.md'), limitsPage()],
     [join(root, 'docs/rights.md'), rightsPage()],
     [join(actions, 'README.md'), referenceIndex(BUILT_IN)],

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { TYPES_WITHOUT_HOSTS } from '../../core/connectors/registry.ts'
 import type { CommandBody, CommandReply } from '../../core/wire/commands.ts'
 import {
   ApprovalRespond,
@@ -10,10 +11,8 @@ import {
 import type { Commands } from '../control/commands.ts'
 import { type ApiRoute, get, post } from './api-route.ts'
 
-/** Connectors whose hosts are nobody's by default. */
-const NEEDS_DOMAINS: readonly string[] = ['generic', 'webhook', 'mcp']
 const ConnectorAddChecked = ConnectorAdd.superRefine(({ type, domains, base_url }, context) => {
-  if (!NEEDS_DOMAINS.includes(type) || domains?.length || base_url !== undefined) return
+  if (!TYPES_WITHOUT_HOSTS.includes(type) || domains?.length || base_url !== undefined) return
   context.addIssue({ code: 'custom', path: ['domains'], message: `required for type ${type}` })
 }) as z.ZodType<z.infer<typeof ConnectorAdd>>
 

@@ -1,4 +1,4 @@
-import { connectorOfType } from '../../../core/connectors/registry.ts'
+import { connectorOfType, TYPES_WITHOUT_HOSTS } from '../../../core/connectors/registry.ts'
 import { checkUserRows } from '../../../core/connectors/rows/user-rows.ts'
 import type { ConnectorSpec } from '../../../core/crd/schemas.ts'
 import type { ConnectorRow } from './store.ts'
@@ -70,7 +70,7 @@ export function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
 
 /** What is missing in a connector of a type that has no domains of its own; null when nothing is. */
 export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'baseUrl'>): string | null {
-  const needed = ['generic', 'webhook', 'mcp'].includes(spec.type)
+  const needed = TYPES_WITHOUT_HOSTS.includes(spec.type)
   if (!needed || (spec.domains?.length ?? 0) > 0 || spec.baseUrl !== undefined) return null
   return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
 }

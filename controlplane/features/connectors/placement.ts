@@ -1,26 +1,20 @@
 import { exposesCredential } from '../../../core/connectors/credentials/clear-text.ts'
+import { connectorOfType } from '../../../core/connectors/registry.ts'
 import { ConnectorSpec } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { RowOrigin } from '../../../core/wire/origin.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { validationError } from '../../http/input.ts'
-import { type ConnectorRow, listConnectors, upsertConnector } from './store.ts'
-import { type GatewayRow, getGateway } from '../gateways/store.ts'
 import type { Query } from '../../db/query.ts'
+import { validationError } from '../../http/input.ts'
 import { type IdentifyBot, refuseApprovalsBot } from '../chat/bot.ts'
-import {
-  authOf,
-  findOverlaps,
-  missingDomains,
-  ownedDomains,
-  sharedPorts,
-  wrongAuth,
-} from './domains.ts'
-import { EditedInYaml } from '../policies/edited-in-yaml.ts'
 import { namespaceOf } from '../gateways/binding.ts'
-import { covers } from './host-claims.ts'
+import { type GatewayRow, getGateway } from '../gateways/store.ts'
 import { refuseManaged } from '../manifests/managed.ts'
+import { EditedInYaml } from '../policies/edited-in-yaml.ts'
+import { authOf, findOverlaps, missingDomains, ownedDomains, sharedPorts, wrongAuth } from './domains.ts'
+import { covers } from './host-claims.ts'
+import { type ConnectorRow, listConnectors, upsertConnector } from './store.ts'
 
 /** A connector as people enter it; `token` in clear. */
 export type NewConnector = {
@@ -37,9 +31,6 @@ export type NewConnector = {
   readonly endpoint?: readonly string[] | undefined
   readonly bodies?: 'opaque' | undefined
 }
-
-/** Providers whose SDKs show the reason of a refusal only where it has the format of the provider. */
-const PROVIDERS_WITH_SHAPE: ReadonlySet<string> = new Set(['llm_a', 'llm_b', 'llm_c', 'payments', 'chat'])
 
 export type Placement = {
   readonly keyring: Keyring
@@ -97,7 +88,8 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
 }
 
 function newShape({ prefersProviderShape, input }: Placement): ConnectorSpec['errorShape'] {
-  return prefersProviderShape === true && PROVIDERS_WITH_SHAPE.has(input.type) ? 'provider' : 'service'
+  const isNeeded = connectorOfType(input.type).providerError?.isNeededBySdks === true
+  return prefersProviderShape === true && isNeeded ? 'provider' : 'service'
 }
 
 /** What the upstream may be; what is left out is as it was. */

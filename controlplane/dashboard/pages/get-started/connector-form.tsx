@@ -16,7 +16,8 @@ import { isPlaintext } from '../../components/form/is-plaintext.ts'
 import { PlaintextCredential } from '../../components/form/plaintext-credential.tsx'
 import { PrivateAddresses } from '../../components/form/private-addresses.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
-import { ACCESS_RULE_LABELS, CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
+import { ACCESS_RULE_LABELS } from '../../labels/connector-labels.ts'
+import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { type ConnectorDraft, needsDomains } from './draft.ts'
 import { PatternList } from './pattern-list.tsx'
 
@@ -93,8 +94,8 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
           onChange={(rule) => onChange({ ...draft, accessRule: rule as AccessRule })}
         >
           <SimpleGrid cols={{ base: 1, sm: 2 }} mt="xs" spacing="xs">
-            {ACCESS_RULE_LABELS.map(({ value, label, means }) => (
-              <Radio key={value} value={value} label={label} description={means} />
+            {ACCESS_RULE_LABELS.map(({ value, label, description }) => (
+              <Radio key={value} value={value} label={label} description={description} />
             ))}
           </SimpleGrid>
         </Radio.Group>

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
-import { CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
+import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ConnectorForm } from './connector-form.tsx'
 import { type ConnectorDraft, newConnector } from './draft.ts'

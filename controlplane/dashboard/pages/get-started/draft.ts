@@ -1,5 +1,6 @@
 import type { AccessRule, Level, RuleDecision, SetupConnector } from '../../api/shapes.ts'
 import { isPlaintext } from '../../components/form/is-plaintext.ts'
+import { TYPES_WITHOUT_HOSTS } from '../../labels/connector-types.ts'
 
 export type PatternDraft = { readonly key: number; readonly pattern: string; readonly decision: RuleDecision }
 export type ConnectorDraft = {
@@ -36,9 +37,7 @@ export const EMPTY_DRAFT: Draft = {
   connectors: [],
 }
 
-/** Types without hosts of their own. */
-const NEEDS_DOMAINS: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
-export const needsDomains = (type: string): boolean => NEEDS_DOMAINS.has(type)
+export const needsDomains = (type: string): boolean => TYPES_WITHOUT_HOSTS.includes(type)
 
 export function newConnector(type: string, key: number): ConnectorDraft {
   const access = { accessRule: 'require_approval', patterns: [] } as const

@@ -86,8 +86,8 @@ function NewGateway({ gateway, onChange }: Props) {
         onChange={(level) => onChange({ ...gateway, level: level as Level })}
       >
         <Stack gap="xs" mt="xs">
-          {Object.entries(LEVEL_LABELS).map(([level, { title, means }]) => (
-            <Radio key={level} value={level} label={title} description={means} />
+          {Object.entries(LEVEL_LABELS).map(([level, { title, description }]) => (
+            <Radio key={level} value={level} label={title} description={description} />
           ))}
         </Stack>
       </Radio.Group>

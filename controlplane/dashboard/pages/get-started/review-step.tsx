@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core'
 import { FactList } from '../../components/layout/fact-list.tsx'
-import { ACCESS_RULE_LABELS, CONNECTOR_LABELS } from '../../labels/connector-labels.ts'
+import { ACCESS_RULE_LABELS } from '../../labels/connector-labels.ts'
+import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { type ConnectorDraft, connectorProblem, type Draft } from './draft.ts'
 

@@ -4,7 +4,8 @@ import { call } from '../../api/client.ts'
 import type { RuleDecision } from '../../api/shapes.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
-import { CONNECTOR_LABELS, RULE_DECISION_LABELS } from '../../labels/connector-labels.ts'
+import { RULE_DECISION_LABELS } from '../../labels/connector-labels.ts'
+import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { useResource } from '../../live/use-resource.ts'
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }

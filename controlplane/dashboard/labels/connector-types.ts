@@ -1,0 +1,23 @@
+import type { ConnectorTypeName } from '../api/shapes.ts'
+
+// Generated from core/connectors/registry.ts by `npm run generate`.
+
+type ConnectorLabel = { readonly title: string; readonly credential: string }
+
+const LABELS: Readonly<Record<ConnectorTypeName, ConnectorLabel>> = {
+  codehost: { title: 'Code host', credential: 'Personal access token' },
+  llm_a: { title: 'Models, provider A', credential: 'API key' },
+  llm_b: { title: 'Models, provider B', credential: 'API key' },
+  llm_c: { title: 'Models, provider C', credential: 'API key' },
+  payments: { title: 'Payments', credential: 'Secret key' },
+  chat: { title: 'Team chat', credential: 'Bot token' },
+  generic: { title: 'Any HTTP API', credential: 'Token' },
+  webhook: { title: 'Webhook receiver', credential: 'Token' },
+  mcp: { title: 'MCP server', credential: 'Token' },
+}
+
+/** Title of each connector type, and the name of its credential at the provider. */
+export const CONNECTOR_LABELS: Readonly<Record<string, ConnectorLabel>> = LABELS
+
+/** The connector types without hosts of their own. */
+export const TYPES_WITHOUT_HOSTS: readonly string[] = ['generic', 'webhook', 'mcp']

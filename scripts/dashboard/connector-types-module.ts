@@ -1,0 +1,34 @@
+import type { Connector } from '../../core/connectors/connector.ts'
+
+/**
+ * `controlplane/dashboard/labels/connector-types.ts`: what the dashboard needs of each connector type. The page cannot
+ * import the registry, which would put every catalogue into its bundle.
+ */
+export function connectorTypesModule(
+  connectors: readonly Connector[],
+  typesWithoutHosts: readonly string[],
+): string {
+  const labels = connectors.map(
+    ({ name, label: { title, credential } }) =>
+      `  ${name}: { title: ${quoted(title)}, credential: ${quoted(credential)} },\n`,
+  )
+  return `import type { ConnectorTypeName } from '../api/shapes.ts'
+
+// Generated from core/connectors/registry.ts by \`npm run generate\`.
+
+type ConnectorLabel = { readonly title: string; readonly credential: string }
+
+const LABELS: Readonly<Record<ConnectorTypeName, ConnectorLabel>> = {
+${labels.join('')}}
+
+/** Title of each connector type, and the name of its credential at the provider. */
+export const CONNECTOR_LABELS: Readonly<Record<string, ConnectorLabel>> = LABELS
+
+/** The connector types without hosts of their own. */
+export const TYPES_WITHOUT_HOSTS: readonly string[] = [${typesWithoutHosts.map(quoted).join(', ')}]
+`
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
