@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ResultBody } from '../../core/wire/gateway/sync.ts'
 import { newId } from '../crypto/ids.ts'
+import type { Db } from '../db/query.ts'
 import {
   askForGateway,
   ORDERS_CHANNEL,
@@ -13,7 +14,6 @@ import {
   takeResult,
   withdrawOrder,
 } from '../features/executions/order-store.ts'
-import type { Db } from '../db/query.ts'
 import type { Hub } from './hub.ts'
 import type { Order } from './orders.ts'
 

@@ -189,14 +189,18 @@ export const codehost: Connector<'codehost'> = {
         : isNearGraphql(request, config)
           ? nearMiss()
           : withPullRequests(
-              withReferences(withPushes(parseByRows(CLASSIFIER, request, body, config), request, config), body),
+              withReferences(
+                withPushes(parseByRows(CLASSIFIER, request, body, config), request, config),
+                body,
+              ),
               known(),
             ),
   decidingKeys: (request, config) =>
     isGraphql(request, config)
       ? GRAPHQL_KEYS
       : [...rowKeys(CLASSIFIER, request, config), ...referenceKeys(request)],
-  hasOpaqueBody: (request, config) => !isGraphql(request, config) && rowsAreOpaque(CLASSIFIER, request, config),
+  hasOpaqueBody: (request, config) =>
+    !isGraphql(request, config) && rowsAreOpaque(CLASSIFIER, request, config),
   readsHead(request, config) {
     const push = isPush(request) ? pushOf(request, config) : undefined
     return push === undefined ? null : pushReader(push, config)

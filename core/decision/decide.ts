@@ -11,13 +11,13 @@ import {
   combineUnknown,
   withReach,
 } from './combine.ts'
-import { decidingPermission } from './permissions/deciding-permission.ts'
 import type { Decision, DecisionInput, EnforcementLevel, MatchedRule } from './decision.ts'
 import { applyLevel } from './enforcement.ts'
 import { type PlacedInput, placedInputs } from './facts/environment.ts'
 import { createFacts } from './facts/facts.ts'
 import { type Judgement, judge, modeOf, policyRefs } from './judgement.ts'
 import { killReason } from './kill-switch/kill-switch.ts'
+import { decidingPermission } from './permissions/deciding-permission.ts'
 import type { PermissionIndex } from './permissions/permissions.ts'
 import type { PolicyIndex } from './policies/policy-index.ts'
 import { collectOpinions, matchedRule, tracePolicies, weigh } from './policies/policy-opinion.ts'

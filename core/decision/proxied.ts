@@ -7,8 +7,8 @@ import { readPair } from '../request/target.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { DecisionRules } from './decide.ts'
 import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decision.ts'
-import { decideReach } from './provider-reach.ts'
 import { type BodyFact, requestFacts } from './facts/request-facts.ts'
+import { decideReach } from './provider-reach.ts'
 
 /** A request on its way through a gateway, as far as a decision about it goes. */
 export type ProxiedCase = {

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../capture/pod-contract.ts'
-import { type RequestingNamespace, admits } from '../crd/allowed-namespaces.ts'
+import { admits, type RequestingNamespace } from '../crd/allowed-namespaces.ts'
 import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'

@@ -1,9 +1,9 @@
+import { boundaryOf, readPartNames } from './body/multipart.ts'
 import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
 import { overridesMethod } from './header-names.ts'
 import { headerValue } from './headers.ts'
 import { tooManyValues } from './json/json-bounds.ts'
 import { exceedsJsonBounds } from './json/json-size.ts'
-import { boundaryOf, readPartNames } from './body/multipart.ts'
 import { decodedLeniently } from './percent.ts'
 import { judgePairCount } from './target.ts'
 

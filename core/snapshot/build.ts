@@ -6,8 +6,13 @@ import { compileStoredPolicy } from '../decision/policies/policy-document.ts'
 import { buildPolicyIndex } from '../decision/policies/policy-index.ts'
 import { verdictOfRule } from '../decision/vocabulary.ts'
 import { ChaperoneError } from '../errors.ts'
+import {
+  type AgentEntry,
+  type PermissionEntry,
+  PermissionShard,
+  SECTION_SCHEMAS,
+} from '../wire/gateway/sync.ts'
 import { LIMITS } from '../wire/limits.ts'
-import { type AgentEntry, type PermissionEntry, PermissionShard, SECTION_SCHEMAS } from '../wire/gateway/sync.ts'
 import { PERMISSION_SECTIONS, SECTION_NAMES } from './sections.ts'
 import type { Snapshot } from './snapshot.ts'
 

@@ -1,8 +1,6 @@
 import {
   type ChangeSetBody,
   ChangeSetReply,
-  type PushBody,
-  PushReply,
   type KillRelayBody,
   KillRelayReply,
   type KnownPod,
@@ -12,6 +10,8 @@ import {
   OPERATOR_PATHS,
   OperatorState,
   type PodIdentityReport,
+  type PushBody,
+  PushReply,
   type SweepBody,
   SweepReply,
 } from '../../core/wire/operator.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type PushReply, IN_FORCE_TEXT, type ManifestProblem } from '../../core/wire/operator.ts'
+import { IN_FORCE_TEXT, type ManifestProblem, type PushReply } from '../../core/wire/operator.ts'
 import type { DesiredClient } from '../control/control-plane-client.ts'
 import { desiredBodies, type FolderItem, type ManifestSet, presentObjects } from './manifest-set.ts'
 

@@ -1,6 +1,10 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
 import { floorText } from '../../core/crd/floors.ts'
-import { concernsGateway, gatewaySource, isConfigMapSource } from '../../core/decision/kill-switch/kill-reach.ts'
+import {
+  concernsGateway,
+  gatewaySource,
+  isConfigMapSource,
+} from '../../core/decision/kill-switch/kill-reach.ts'
 import { matchKill } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'

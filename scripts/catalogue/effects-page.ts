@@ -1,8 +1,8 @@
 import { EFFECT_CLASSES, EFFECT_MEANINGS } from '../../core/action/effect-class.ts'
 import type { EffectEntry } from '../../core/connectors/effects/effect-table.ts'
+import { effectEntries } from '../../core/connectors/effects/effects.ts'
 import type { FieldRule } from '../../core/connectors/effects/fields/field-rule.ts'
 import { fieldRules } from '../../core/connectors/effects/fields/of-fields.ts'
-import { effectEntries } from '../../core/connectors/effects/effects.ts'
 
 /** `docs/actions/effects.md`: the classes, how rules use them, and the class of every operation with the reason. */
 export function effectsPage(connectors: ReadonlyArray<{ readonly name: string }>): string {

@@ -16,6 +16,7 @@ import { MAX_MATCH_STEPS } from '../../core/decision/conditions/cel-environment.
 import { ELEMENTS, MAX_COST } from '../../core/decision/conditions/cel-shape.ts'
 import { FACT_BOUNDS } from '../../core/decision/facts/facts.ts'
 import { BODY_FACT_BOUNDS } from '../../core/decision/facts/request-facts.ts'
+import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/body/multipart.ts'
 import {
   MAX_JSON_COMMAS,
   MAX_JSON_DEPTH,
@@ -25,7 +26,6 @@ import {
 } from '../../core/request/json/json-bounds.ts'
 import { MAX_NUMBER_BYTES } from '../../core/request/json/json-lexer.ts'
 import { MAX_LOOSE_CHARS } from '../../core/request/json/loose-json.ts'
-import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/body/multipart.ts'
 import { MAX_FORM_PAIRS } from '../../core/request/target.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 

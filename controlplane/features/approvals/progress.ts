@@ -1,9 +1,9 @@
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
-import { type ApproverIdentity, areDistinctApprovers } from '../../../core/state/approver-identity.ts'
 import { satisfiedBy } from '../../../core/state/approver-answers.ts'
+import { type ApproverIdentity, areDistinctApprovers } from '../../../core/state/approver-identity.ts'
 import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
-import type { ApprovalRow } from './store.ts'
 import { personOf } from './answers/answering-user.ts'
+import type { ApprovalRow } from './store.ts'
 
 /** How far the answers of an approval satisfy its required groups. */
 export type ApprovalProgress = {

@@ -9,11 +9,11 @@ import type {
 } from '../../../core/wire/internal.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { ClusterUser } from '../../db/cluster-user.ts'
-import { ALL_ANSWERS_COUNT } from './answers/counting-store.ts'
-import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import { SYNC_CHANNEL } from '../kill-switch/store.ts'
+import { ALL_ANSWERS_COUNT } from './answers/counting-store.ts'
 
 export type ApprovalKind = 'action' | 'hold'
 

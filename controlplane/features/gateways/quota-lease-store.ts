@@ -1,7 +1,7 @@
 import type { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
-import type { DeleteBatch } from '../maintenance/store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
+import type { DeleteBatch } from '../maintenance/store.ts'
 
 export type Borrower = { readonly gatewayId: string; readonly processId: string }
 

@@ -1,13 +1,13 @@
 import type { ManifestResource, ResourceKind } from '../../../core/crd/schemas.ts'
-import type { PushProblem, PushReply, InForce } from '../../../core/wire/operator.ts'
+import type { InForce, PushProblem, PushReply } from '../../../core/wire/operator.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { systemActor } from '../audit/store.ts'
-import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
 import type { Query } from '../../db/query.ts'
-import type { ApplyReads } from './apply-reads.ts'
+import { systemActor } from '../audit/store.ts'
 import type { GroupMembers } from '../authentication/cluster/group-members.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 import type { CheckPolicy } from '../policies/cached-check.ts'
+import type { ApplyReads } from './apply-reads.ts'
+import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
 
 /** Manifests are applied by the operator, from a folder and in a cluster alike; `managed_by` names the place. */
 export const MANIFESTS_ACTOR = systemActor('operator')

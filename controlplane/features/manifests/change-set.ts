@@ -1,6 +1,6 @@
 import type { ChangeSetBody, ChangeSetReply, PushBody, PushReply } from '../../../core/wire/operator.ts'
-import type { DesiredRow, ObjectKey } from './store.ts'
 import { nameOf } from './apply.ts'
+import type { DesiredRow, ObjectKey } from './store.ts'
 
 export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }

@@ -4,8 +4,6 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import {
   ChangeSetBody,
   ChangeSetReply,
-  PushBody,
-  PushReply,
   type GatewayProcess,
   KillRelayBody,
   KillRelayReply,
@@ -18,15 +16,17 @@ import {
   type PodRef,
   PodsBody,
   PodsReply,
+  PushBody,
+  PushReply,
   SweepBody,
   SweepReply,
 } from '../../../core/wire/operator.ts'
 import { covers } from '../../../core/wire/rights.ts'
 import { type Route, route } from '../../http/route.ts'
-import type { Desired } from './service.ts'
 import type { KillRelay } from '../kill-switch/relay.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 import type { PodReports } from '../pods/service.ts'
+import type { Desired } from './service.ts'
 
 const Key = z.object({
   kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),

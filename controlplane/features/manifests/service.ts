@@ -4,30 +4,20 @@ import {
   acknowledgedBy,
   type ChangeSetBody,
   type ChangeSetReply,
-  type PushBody,
-  type PushReply,
   type GatewayProcess,
   type ManifestProblem,
+  type PushBody,
+  type PushReply,
   type SweepBody,
   type SweepReply,
 } from '../../../core/wire/operator.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
 import { bumpVersion, currentVersion } from '../../db/config-version.ts'
-import {
-  type DesiredRow,
-  deleteDesired,
-  desiredPlace,
-  getDesired,
-  listDesired,
-  lockDesired,
-  type ManifestSource,
-  type ObjectKey,
-  putDesired,
-} from './store.ts'
 import { type NamespaceRow, replaceNamespaces } from '../../db/namespaces.ts'
 import type { Db, Query } from '../../db/query.ts'
-import { createApplyReads } from './apply-reads.ts'
-import { explain, explainedReply, inApplyOrder, keyOf, missingOf, surplusOf } from './change-set.ts'
+import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
+import { withClaims } from '../connectors/host-claims.ts'
+import { createPolicyChecks } from '../policies/cached-check.ts'
 import {
   applyOfNamespaces,
   applyOne,
@@ -39,11 +29,21 @@ import {
   withOutcome,
 } from './apply.ts'
 import { type ApplyContext, answerPlace } from './apply-context.ts'
-import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
-import { withClaims } from '../connectors/host-claims.ts'
+import { createApplyReads } from './apply-reads.ts'
+import { explain, explainedReply, inApplyOrder, keyOf, missingOf, surplusOf } from './change-set.ts'
 import { brokenFiles, writeProblems } from './problems.ts'
+import {
+  type DesiredRow,
+  deleteDesired,
+  desiredPlace,
+  getDesired,
+  listDesired,
+  lockDesired,
+  type ManifestSource,
+  type ObjectKey,
+  putDesired,
+} from './store.ts'
 import { inForceOf, type ManifestsView, readManifests } from './view.ts'
-import { createPolicyChecks } from '../policies/cached-check.ts'
 
 export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'checkPolicy' | 'members'> & {
   /** Of approver groups without accounts; none by default. */

@@ -1,11 +1,11 @@
 import type { ResourceKind } from '../../../core/crd/schemas.ts'
-import type { PushReply, ManifestProblem } from '../../../core/wire/operator.ts'
+import type { ManifestProblem, PushReply } from '../../../core/wire/operator.ts'
 import { ManifestOrigin } from '../../../core/wire/origin.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
-import type { PermissionRow } from '../permissions/store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import type { PermissionRow } from '../permissions/store.ts'
 
 export type ManifestSource = 'kubernetes' | 'file'
 
@@ -51,8 +51,7 @@ export type StoredObject = {
   /** Of a Connector of this uid; absent in rows of older versions and while no spec could be read. */
   readonly claims?: HostClaims
   /** What became of it; absent in rows of older versions. */
-  readonly outcome?: Pick<PushReply, 'problem' | 'gateways' | 'tests'> &
-    Partial<Pick<PushReply, 'in_force'>>
+  readonly outcome?: Pick<PushReply, 'problem' | 'gateways' | 'tests'> & Partial<Pick<PushReply, 'in_force'>>
 }
 
 const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,

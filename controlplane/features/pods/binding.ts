@@ -1,16 +1,16 @@
-import { type RequestingNamespace, admits } from '../../../core/crd/allowed-namespaces.ts'
+import { admits, type RequestingNamespace } from '../../../core/crd/allowed-namespaces.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { workloadByPodName } from '../../../core/inject/agent-name.ts'
 import { newId } from '../../crypto/ids.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import { namespaceLabels } from '../../db/namespaces.ts'
+import type { Query } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
 import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../agents/store.ts'
 import { systemActor } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
+import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { isAgentServed } from '../gateways/process-store.ts'
 import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/store.ts'
-import { namespaceLabels } from '../../db/namespaces.ts'
-import type { Query } from '../../db/query.ts'
-import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 
 /** What the operator reports of a pod. */
 export type PodClaims = {

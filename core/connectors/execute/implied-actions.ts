@@ -6,7 +6,10 @@ import { type BoundConnector, BUILT_IN } from '../registry.ts'
  * The actions of an action that is submitted by its name: itself, and what its parameters make the provider do besides.
  * `bound`: the connector that it would go to; null where there is none.
  */
-export function withImpliedActions(action: Action, bound: BoundConnector | null): readonly Action[] | Refusal {
+export function withImpliedActions(
+  action: Action,
+  bound: BoundConnector | null,
+): readonly Action[] | Refusal {
   const connector = bound?.connector ?? BUILT_IN.find(({ name }) => name === action.connector)
   const config = bound?.config ?? { name: action.connector, domains: [], actions: [] }
   const implied = connector?.impliedActions?.(action, config) ?? []

@@ -89,7 +89,9 @@ function judgeFields(
   rows: readonly CompiledRow[],
   body: BodyView | undefined,
 ): Refusal | null {
-  const hasFields = rows.some(({ row }) => row.bodyIsContent !== true && fieldNames(classifier, row).length > 0)
+  const hasFields = rows.some(
+    ({ row }) => row.bodyIsContent !== true && fieldNames(classifier, row).length > 0,
+  )
   return hasFields ? judgeUnread(classifier, body) : null
 }
 

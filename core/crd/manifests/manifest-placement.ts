@@ -1,6 +1,6 @@
+import type { ResourceKind } from '../schemas.ts'
 import type { ExportNote } from './export-note.ts'
 import type { ManifestName, Names } from './manifest-names.ts'
-import type { ResourceKind } from '../schemas.ts'
 
 /** Where objects of no manifest go. */
 export type Placement = {

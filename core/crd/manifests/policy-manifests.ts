@@ -2,6 +2,7 @@ import { parse } from 'yaml'
 import { DEFAULT_POLICIES } from '../../decision/policies/default-policies.ts'
 import { parsePolicyYaml } from '../../decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../errors.ts'
+import type { PolicySpec } from '../schemas.ts'
 import type { ExportNote } from './export-note.ts'
 import {
   bareName,
@@ -11,7 +12,6 @@ import {
   type PlacementContext,
   referenceTo,
 } from './manifest-placement.ts'
-import type { PolicySpec } from '../schemas.ts'
 
 export type PolicyFacts = {
   readonly name: string

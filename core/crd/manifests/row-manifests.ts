@@ -1,5 +1,7 @@
 import { stringify } from 'yaml'
 import type { RuleDecision } from '../../decision/vocabulary.ts'
+import { API_VERSION, ConnectorSpec, GatewaySpec } from '../schemas.ts'
+import { withoutDefaults } from '../without-defaults.ts'
 import { type ExportNote, noteLine } from './export-note.ts'
 import { createNames, type ManifestName } from './manifest-names.ts'
 import {
@@ -12,8 +14,6 @@ import {
   referenceTo,
 } from './manifest-placement.ts'
 import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
-import { API_VERSION, ConnectorSpec, GatewaySpec } from '../schemas.ts'
-import { withoutDefaults } from '../without-defaults.ts'
 
 /** Rows of the configuration, whatever made them. `namespace/name` of manifests is in `name`. */
 export type ManifestRows = {

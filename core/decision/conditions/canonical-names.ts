@@ -3,7 +3,14 @@ import { isCanonicalPattern } from '../permissions/canonical-pattern.ts'
 import { CANONICAL_FUNCTION } from './cel-environment.ts'
 import { type CelNode, calledName, childrenOf, ShapeError } from './cel-node.ts'
 import { type Edit, replaceLiteral, wrapFact } from './condition-edits.ts'
-import { EQUALITY, kindOf, LOGIC, type NameComparison, nameComparisonOf, type NameScope } from './name-comparison.ts'
+import {
+  EQUALITY,
+  kindOf,
+  LOGIC,
+  type NameComparison,
+  type NameScope,
+  nameComparisonOf,
+} from './name-comparison.ts'
 
 export type NameReading = {
   readonly rules: NameRules

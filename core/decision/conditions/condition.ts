@@ -2,6 +2,8 @@ import { TypeError as CelTypeError, EvaluationError, ParseError } from '@marcbac
 import type { NameRules } from '../../connectors/names.ts'
 import { NAME_RULES, nameRulesOf } from '../../connectors/registry.ts'
 import { ChaperoneError } from '../../errors.ts'
+import { connectorOf, type Facts } from '../facts/facts.ts'
+import { assertDecodedPaths } from '../facts/request-path.ts'
 import { canonicalEdits } from './canonical-names.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import { type CelNode, ShapeError } from './cel-node.ts'
@@ -12,9 +14,7 @@ import { foldEnvironmentLiterals } from './environment-literals.ts'
 import { assertFoldedEnvironments } from './environment-spelling.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
 import { assertFactTypes } from './fact-types.ts'
-import { connectorOf, type Facts } from '../facts/facts.ts'
 import { assertHeaderNames } from './header-literals.ts'
-import { assertDecodedPaths } from '../facts/request-path.ts'
 import { singleValueEdits } from './single-values.ts'
 
 /** One compiled CEL condition. */

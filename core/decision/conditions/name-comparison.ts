@@ -41,7 +41,8 @@ export function nameComparisonOf(root: CelNode, scope: NameScope): NameCompariso
   const comparison = emptyComparison()
   if (!COMPARISON.has(root.op)) collect(root, false, { scope, comparison })
   else
-    for (const operand of operandsOf(root, scope)) collect(operand, EQUALITY.has(root.op), { scope, comparison })
+    for (const operand of operandsOf(root, scope))
+      collect(operand, EQUALITY.has(root.op), { scope, comparison })
   return comparison
 }
 

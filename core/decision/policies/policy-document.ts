@@ -1,17 +1,22 @@
 import { type Document, LineCounter } from 'yaml'
 import * as z from 'zod'
 import { mayMatchBelow, type Pattern, parsePattern } from '../../action/pattern.ts'
-import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../../crd/schemas.ts'
 import { readYamlDocuments } from '../../crd/manifests/yaml-documents.ts'
+import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../../crd/schemas.ts'
 import { ChaperoneError } from '../../errors.ts'
 import { unstorableIn } from '../../storable.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
+import {
+  brokenCondition,
+  type Condition,
+  type ConditionPlace,
+  compileCondition,
+} from '../conditions/condition.ts'
+import { verdictOfRule } from '../vocabulary.ts'
 import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
-import { brokenCondition, type Condition, type ConditionPlace, compileCondition } from '../conditions/condition.ts'
 import { invalidRule } from './invalid-rule.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
-import { verdictOfRule } from '../vocabulary.ts'
 
 /** Fields of the policy's record. The text may repeat them, but not contradict them. */
 const RecordFields = PolicySpec.pick({ enabled: true, priority: true, tags: true, mode: true })

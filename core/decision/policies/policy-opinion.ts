@@ -1,12 +1,12 @@
 import { POLICY_TIERS } from '../../wire/policy-reach.ts'
-import { type CompiledPolicy, type CompiledRule, isInScope, type Reach, reachOf } from './compiled-policy.ts'
 import type { MatchedRule, PolicyTrace } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'
 import type { Facts } from '../facts/facts.ts'
+import { RULE_DECISION, strictness, type Verdict } from '../vocabulary.ts'
+import { type CompiledPolicy, type CompiledRule, isInScope, type Reach, reachOf } from './compiled-policy.ts'
 import type { PolicyIndex } from './policy-index.ts'
 import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
 import { policyLabel } from './rule-label.ts'
-import { RULE_DECISION, strictness, type Verdict } from '../vocabulary.ts'
 
 /** What one policy says: its first rule that matches. */
 export type Opinion = {

@@ -4,15 +4,15 @@ import { actionFromSpec, type KnownAction } from '../../action/spec.ts'
 import type { PolicyTest } from '../../crd/policy-test.ts'
 import type { PolicyDocument } from '../../crd/schemas.ts'
 import { ChaperoneError } from '../../errors.ts'
-import { type CompiledPolicy, isInScope, reachOf } from './compiled-policy.ts'
 import { epochMsOf } from '../conditions/condition.ts'
 import type { RequestFacts } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'
 import { createFacts } from '../facts/facts.ts'
+import { OUTCOME, type Outcome } from '../vocabulary.ts'
+import { type CompiledPolicy, isInScope, reachOf } from './compiled-policy.ts'
 import { compilePolicy } from './policy-document.ts'
 import { opinionOf } from './policy-opinion.ts'
 import { policyTestCost } from './policy-test-cost.ts'
-import { OUTCOME, type Outcome } from '../vocabulary.ts'
 
 export type PolicyTestResult = {
   readonly name: string

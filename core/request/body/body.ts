@@ -1,7 +1,7 @@
 import type { BodyView } from '../../connectors/connector.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from '../canonical.ts'
-import { judgePairs } from '../method-override.ts'
 import { fold, parseStrictJson } from '../json/strict-json.ts'
+import { judgePairs } from '../method-override.ts'
 import { judgePairCount, readPairs } from '../target.ts'
 
 /**

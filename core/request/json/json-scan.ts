@@ -1,5 +1,6 @@
 import type { Sliced } from '../../sliced.ts'
 import type { Refusal } from '../canonical.ts'
+import { isUtf8 } from '../utf8.ts'
 import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, SCAN_BOUNDS } from './json-bounds.ts'
 import { JsonLexer, type Token } from './json-lexer.ts'
 import {
@@ -18,7 +19,6 @@ import {
 import { type FindRules, type FoundMembers, MemberFinder } from './member-finder.ts'
 import { foldsTo, type MemberPaths, memberPaths } from './member-paths.ts'
 import { addKey, type KeySet } from './strict-json.ts'
-import { isUtf8 } from '../utf8.ts'
 
 export type ScanRequest = {
   /**

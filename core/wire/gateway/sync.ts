@@ -11,8 +11,8 @@ import {
   UserRowSpec,
 } from '../../crd/schemas.ts'
 import { ApprovalStatus } from '../internal.ts'
-import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 import { POLICY_REACH } from '../policy-reach.ts'
+import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 
 /**
  * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under

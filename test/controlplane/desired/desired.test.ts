@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ConnectorEntry, GatewaySection, PermissionEntry, PolicyEntry } from '../../../core/wire/gateway/sync.ts'
+import type {
+  ConnectorEntry,
+  GatewaySection,
+  PermissionEntry,
+  PolicyEntry,
+} from '../../../core/wire/gateway/sync.ts'
 import { type Enrolled, person, type Replica, startWorld, type World } from '../sync/harness.ts'
 
 let world: World

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDesired, type Desired } from '../../../controlplane/features/manifests/service.ts'
 import type { Db, Query } from '../../../controlplane/db/query.ts'
+import { createDesired, type Desired } from '../../../controlplane/features/manifests/service.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import type { PushBody } from '../../../core/wire/operator.ts'
 import { startWorld, type World } from '../sync/harness.ts'

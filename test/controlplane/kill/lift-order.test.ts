@@ -1,12 +1,12 @@
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Db } from '../../../controlplane/db/query.ts'
+import { systemActor } from '../../../controlplane/features/audit/store.ts'
 import {
   createKillSwitch,
   type KillChange,
   type KillSwitch,
 } from '../../../controlplane/features/kill-switch/service.ts'
-import { systemActor } from '../../../controlplane/features/audit/store.ts'
-import type { Db } from '../../../controlplane/db/query.ts'
 import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, type Replica, startWorld, type World } from '../sync/harness.ts'

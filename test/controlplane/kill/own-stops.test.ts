@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { systemActor } from '../../../controlplane/features/audit/store.ts'
 import {
   createKillSwitch,
   type KillChange,
   type OwnStop,
 } from '../../../controlplane/features/kill-switch/service.ts'
-import { systemActor } from '../../../controlplane/features/audit/store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, person, type Replica, startWorld, type World } from '../sync/harness.ts'
 

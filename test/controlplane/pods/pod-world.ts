@@ -169,7 +169,12 @@ function createSidecar(
 ): Sidecar {
   const log = createTestLog()
   const clock = createTestClock()
-  const kill = createKillState({ file: join(given.dir, 'kill.json'), live: createLiveExchanges(), clock, log })
+  const kill = createKillState({
+    file: join(given.dir, 'kill.json'),
+    live: createLiveExchanges(),
+    clock,
+    log,
+  })
   const processId = `proc_${randomUUID()}`
   const state = { token: given.token, isClosed: false }
   const control = createControlPlane({

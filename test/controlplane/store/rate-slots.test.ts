@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openDb } from '../../../controlplane/db/open.ts'
 import { migrate } from '../../../controlplane/db/migrate.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { deleteOldSlots, lendSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
 import type { QuotaLeaseBody } from '../../../core/wire/gateway/quota-lease.ts'

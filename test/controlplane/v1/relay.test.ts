@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openDb } from '../../../controlplane/db/open.ts'
 import { migrate } from '../../../controlplane/db/migrate.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/order-relay.ts'
 import { createOrderBook, type Order } from '../../../controlplane/sync/orders.ts'

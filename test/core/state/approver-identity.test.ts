@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { type ApproverIdentity, areDistinctApprovers, isSameApprover } from '../../../core/state/approver-identity.ts'
 import { satisfiedBy } from '../../../core/state/approver-answers.ts'
+import {
+  type ApproverIdentity,
+  areDistinctApprovers,
+  isSameApprover,
+} from '../../../core/state/approver-identity.ts'
 
 /** `way id [address]`; an address in brackets is not verified. */
 function person(text: string): ApproverIdentity {

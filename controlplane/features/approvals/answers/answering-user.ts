@@ -1,7 +1,7 @@
 import type { ApproverIdentity } from '../../../../core/state/approver-identity.ts'
-import type { StoredAnswer } from '../store.ts'
 import type { Query } from '../../../db/query.ts'
 import { findIdentityOf } from '../../oidc/identity-store.ts'
+import type { StoredAnswer } from '../store.ts'
 import type { Answerer } from './service.ts'
 
 /** The person behind an answer; null for a token that names none. */

@@ -1,12 +1,17 @@
 import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
 import { requiredText } from '../../../../core/decision/policies/required-groups.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
-import { type ApproverIdentity, isSameApprover } from '../../../../core/state/approver-identity.ts'
 import { moveApproval } from '../../../../core/state/approval.ts'
+import { type ApproverIdentity, isSameApprover } from '../../../../core/state/approver-identity.ts'
 import type { ApprovalStatus } from '../../../../core/wire/internal.ts'
 import { covers, type Namespaces, type Role } from '../../../../core/wire/rights.ts'
+import type { ClusterUser } from '../../../db/cluster-user.ts'
+import type { Query } from '../../../db/query.ts'
 import { gatewayActor } from '../../../events.ts'
-import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from './store.ts'
+import { type Actor, appendAudit, systemActor } from '../../audit/store.ts'
+import { outdateCard } from '../../chat/message-store.ts'
+import { approvalProgress } from '../progress.ts'
+import type { ApprovalsDeps } from '../service.ts'
 import {
   type ApprovalKind,
   type ApprovalRow,
@@ -14,16 +19,11 @@ import {
   lockApproval,
   type StoredAnswer,
 } from '../store.ts'
-import { type Actor, appendAudit, systemActor } from '../../audit/store.ts'
-import { outdateCard } from '../../chat/message-store.ts'
-import type { ClusterUser } from '../../../db/cluster-user.ts'
-import type { Query } from '../../../db/query.ts'
 import { answerableSets } from './answerable-sets.ts'
 import { answeringPerson, personOf } from './answering-user.ts'
-import { approvalProgress } from '../progress.ts'
-import type { ApprovalsDeps } from '../service.ts'
 import { currentAnswerer } from './current-answerer.ts'
 import { type ConfirmAnswer, voidAnswers } from './earlier-answers.ts'
+import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from './store.ts'
 
 /**
  * Who answers. A `user` has signed in (or bears an approver key, or the install's admin token); `operator` holds the

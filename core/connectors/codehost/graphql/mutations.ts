@@ -5,7 +5,7 @@ import type { ConnectorConfig, Row } from '../../connector.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type ActionParts, namedAction } from '../../named-action.ts'
 import { withReferenceActions } from '../references.ts'
-import { MUTATION_TABLE, type MutationRow, MILD } from './mutation-table.ts'
+import { MILD, MUTATION_TABLE, type MutationRow } from './mutation-table.ts'
 import { argumentsOf, type Variables } from './values.ts'
 
 /** Effect, risk and hints of a row by its name, from the REST tables: one place says how dangerous it is. */

@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../.
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig } from '../../connector.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type GraphqlRequest, MAX_DOCUMENT_CHARS, readOperation } from './document.ts'
-import { MUTATION_TABLE, MILD } from './mutation-table.ts'
+import { MILD, MUTATION_TABLE } from './mutation-table.ts'
 import { type Known, mutationActions } from './mutations.ts'
 import { queryActions } from './reads.ts'
 

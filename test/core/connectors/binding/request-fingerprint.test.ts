@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type FingerprintedRequest, fingerprintText } from '../../../../core/connectors/binding/request-fingerprint.ts'
+import {
+  type FingerprintedRequest,
+  fingerprintText,
+} from '../../../../core/connectors/binding/request-fingerprint.ts'
 
 const REQUEST: FingerprintedRequest['request'] = {
   method: 'POST',

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type GitObject, idOf, insertingDelta, type Move, packOf, pushBody } from '../../../support/git-pack.ts'
+import {
+  type GitObject,
+  idOf,
+  insertingDelta,
+  type Move,
+  packOf,
+  pushBody,
+} from '../../../support/git-pack.ts'
 import { boundOf, nameRequest } from '../golden.ts'
 
 const OLD = '1'.repeat(40)

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { AuthScheme, OutboundEdit } from '../../../../core/connectors/connector.ts'
-import { injectAuth, stripBodyFields, stripCredentials } from '../../../../core/connectors/credentials/credentials.ts'
+import {
+  injectAuth,
+  stripBodyFields,
+  stripCredentials,
+} from '../../../../core/connectors/credentials/credentials.ts'
 import { BUILT_IN, connectorOfType } from '../../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../../core/request/canonical.ts'
 import { canonicalise } from '../../../../core/request/canonicalise.ts'

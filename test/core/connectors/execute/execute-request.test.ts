@@ -3,7 +3,11 @@ import type { Action } from '../../../../core/action/action.ts'
 import { isBeside } from '../../../../core/action/action.ts'
 import type { ExecuteRequest, ExecuteSpec } from '../../../../core/connectors/connector.ts'
 import { requestOfAction } from '../../../../core/connectors/execute/execute-request.ts'
-import { type BoundConnector, connectorOfType, indexConnectors } from '../../../../core/connectors/registry.ts'
+import {
+  type BoundConnector,
+  connectorOfType,
+  indexConnectors,
+} from '../../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../../../core/wire/gateway/sync.ts'
 import { boundOf, nameRequest } from '../golden.ts'

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { assertRepeatedFieldsAgree, parsePolicyYaml } from '../../../../core/decision/policies/policy-document.ts'
+import {
+  assertRepeatedFieldsAgree,
+  parsePolicyYaml,
+} from '../../../../core/decision/policies/policy-document.ts'
 import { runPolicyTests } from '../../../../core/decision/policies/policy-tests.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
 
