@@ -1,14 +1,14 @@
 import type { TrafficRecord } from '../core/record.ts'
-import type { Recent } from './admin/recent-records.ts'
+import type { RecentRecords } from './admin/recent-records.ts'
 import type { UnlistedPorts } from './capture/unlisted-ports.ts'
-import { Roster } from './collections/registry.ts'
+import { Registry } from './collections/registry.ts'
 import type { Metrics } from './metrics.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { EventPort } from './pipeline/ports.ts'
 
 export type EventsDeps = {
   readonly metrics: Metrics
-  readonly recent: Recent
+  readonly recent: RecentRecords
   readonly unlistedPorts: Pick<UnlistedPorts, 'note'>
   readonly log: {
     info(fields: object, message: string): void
@@ -24,7 +24,7 @@ export type Events = EventPort & {
 
 /** One call per business event: it counts, keeps and logs, so that the three never disagree. */
 export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps): Events {
-  const active = new Roster<Exchange>()
+  const active = new Registry<Exchange>()
   function counted(exchange: Exchange, record: TrafficRecord): void {
     const { denyReason, isEchoMasked } = exchange.outcome
     metrics.finished(record, denyReason, isEchoMasked)
@@ -33,8 +33,8 @@ export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps
   return {
     accepted(exchange) {
       metrics.accepted()
-      const seat = active.add(exchange)
-      return () => active.remove(seat)
+      const handle = active.add(exchange)
+      return () => active.remove(handle)
     },
     counted,
     rowFinished(record, json) {

@@ -8,7 +8,7 @@ import { LIMITS } from '../core/wire/limits.ts'
 import { createAgentPorts } from './admin/agent-ports.ts'
 import { createInternalApi } from './admin/internal-api.ts'
 import { createPortKeys } from './admin/port-keys.ts'
-import { createRecent } from './admin/recent-records.ts'
+import { createRecentRecords } from './admin/recent-records.ts'
 import { internalRoutes } from './admin/routes.ts'
 import { challengeRoutes } from './admin/routes-challenge.ts'
 import { loadOrCreateToken, readToken } from './admin/token-file.ts'
@@ -20,11 +20,11 @@ import type { ClientDeps } from './control/client/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { cutInactive } from './control/cut-inactive.ts'
 import { createExecutor } from './control/execute/execute.ts'
-import { createAskOwners, createHandles } from './control/handles.ts'
+import { createFetchHandleOwners, createHandles } from './control/handles.ts'
 import { createKillState } from './control/kill-switch/kill-state.ts'
-import { createLive } from './control/live-exchanges.ts'
-import { createLend } from './control/quota/quota-lease-client.ts'
-import { createRate } from './control/quota/rate-limits.ts'
+import { createLiveExchanges } from './control/live-exchanges.ts'
+import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
+import { createRateLimits } from './control/quota/rate-limits.ts'
 import { createUploader, type Uploader } from './control/records/record-uploader.ts'
 import { createEvents } from './events.ts'
 import { Journal } from './journal/journal.ts'
@@ -44,9 +44,9 @@ import { createIds } from './process/ids.ts'
 import { bodyBudget, memoryLimit } from './process/memory-limit.ts'
 import { once } from './process/once.ts'
 import { createWatchdog } from './process/watchdog.ts'
-import { type Authority, loadAuthority } from './tls/certificate-authority.ts'
+import { type Authority, loadCertificateAuthority } from './tls/certificate-authority.ts'
 import { createLeafCache, type LeafCache, MAX_LEAVES } from './tls/leaf-cache.ts'
-import { createPodAuthority, type PodAuthority } from './tls/pod-ca.ts'
+import { createPodCa, type PodCa } from './tls/pod-ca.ts'
 import { createDialer } from './upstream/dial.ts'
 import { createUpstream } from './upstream/http.ts'
 
@@ -74,13 +74,13 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
   const issuer =
     config.pod === null
       ? null
-      : createPodAuthority({
+      : createPodCa({
           ...{ name: config.pod.agent, own: config.ca, log },
           sign: (request) => signRequest(core.control.client, request),
           onIssued: () => core.renewLeaves(),
           random: Math.random,
         })
-  const authority = issuer?.authority ?? (await loadAuthority(config.ca))
+  const authority = issuer?.authority ?? (await loadCertificateAuthority(config.ca))
   const leaf = createLeafCache(authority, { max: MAX_LEAVES.owned })
   const core = createCore(config, { log, token, leaf, issuer })
   try {
@@ -98,7 +98,7 @@ type Made = {
   readonly token: ClientDeps['token']
   readonly leaf: LeafCache
   /** In a pod: has the authority signed. */
-  readonly issuer: PodAuthority | null
+  readonly issuer: PodCa | null
 }
 
 /** Everything but sockets that agents reach: state, control plane, pipeline. */
@@ -107,9 +107,9 @@ function createCore(config: GatewayConfig, given: Made) {
   const lock = lockDataDir(config.dataDir)
   const clock = systemClock
   const newId = createIds()
-  const live = createLive()
+  const live = createLiveExchanges()
   const metrics = createMetrics()
-  const recent = createRecent()
+  const recent = createRecentRecords()
   const unlistedPorts = createUnlistedPorts()
   const events = createEvents({ metrics, recent, unlistedPorts, log })
   const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
@@ -126,7 +126,10 @@ function createCore(config: GatewayConfig, given: Made) {
     control: () => control,
     deferrals: () => uploader.deferrals,
   })
-  const rate = createRate({ monotonicMs: clock.monotonicMs, lend: createLend(() => control.client) })
+  const rate = createRateLimits({
+    monotonicMs: clock.monotonicMs,
+    acquireLease: createAcquireQuotaLease(() => control.client),
+  })
   const refusals = createRefusals({ journal, events, clock, newId, peers: rate, whole: config.wholeRefusals })
   const control: ControlPlane = createControlPlane({
     ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
@@ -151,7 +154,10 @@ function createCore(config: GatewayConfig, given: Made) {
   const ports: PipelinePorts = {
     ...{ kill, journal, holds: control.holds, live, events, clock, newId, rate, refusals },
     ...{ lookUps: upstream.lookUps, snapshot: control.snapshots.current, lease: { step: control.leaseStep } },
-    handles: createHandles({ ask: createAskOwners(() => control.client), monotonicMs: clock.monotonicMs }),
+    handles: createHandles({
+      ask: createFetchHandleOwners(() => control.client),
+      monotonicMs: clock.monotonicMs,
+    }),
   }
   const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
   const handle = createPipeline(ports, upstream, {
@@ -173,7 +179,7 @@ type Served = {
   readonly log: Logger
   readonly authority: Authority
   /** In a pod: has the authority signed. */
-  readonly issuer: PodAuthority | null
+  readonly issuer: PodCa | null
   readonly leaf: LeafCache
   readonly core: Core
 }
@@ -235,7 +241,7 @@ type InPod = {
   readonly core: Core
   readonly front: Front
   readonly listener: FrontDeps
-  readonly issuer: PodAuthority
+  readonly issuer: PodCa
   readonly log: Logger
   readonly closeAll: (pod: Pod | null) => Promise<void>
 }

@@ -11,7 +11,7 @@ import type { Health } from './admin/routes-state.ts'
 import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './capture/probe.ts'
 import type { PodConfig } from './config.ts'
 import { type ControlClient, jsonOf } from './control/client/client.ts'
-import type { Waits } from './control/snapshot/condition-waits.ts'
+import type { ConditionWaits } from './control/snapshot/condition-waits.ts'
 import { serveApi } from './listener/api.ts'
 import { createOriginalDestination } from './listener/captured/original-destination.ts'
 import { type CapturedKind, createTransparent } from './listener/captured/transparent.ts'
@@ -22,16 +22,16 @@ import { createUnownedNames } from './listener/dns/unowned-names.ts'
 import type { Front } from './listener/front.ts'
 import { Http1Connection } from './listener/http1/connection.ts'
 import { existsOutside, isUnownedHost, ownerOf } from './name-owner.ts'
-import type { PodAuthority } from './tls/pod-ca.ts'
+import type { PodCa } from './tls/pod-ca.ts'
 import { writeTrustFolder } from './tls/trust-folder.ts'
 
 export type PodDeps = {
   readonly config: PodConfig
   readonly front: Front
   readonly listener: FrontDeps
-  readonly issuer: PodAuthority
+  readonly issuer: PodCa
   readonly snapshot: () => Snapshot | null
-  readonly waits: Waits
+  readonly waits: ConditionWaits
   readonly health: () => Health
   readonly scrape: () => string
   readonly monotonicMs: () => number
@@ -209,9 +209,9 @@ async function openRedirected(
     },
   })
   for (const [kind, port] of REDIRECTED) {
-    await front.openPlace({ port, host: '127.0.0.1' }, (arrival) => serve(kind, arrival))
+    await front.openListener({ port, host: '127.0.0.1' }, (arrival) => serve(kind, arrival))
     // Redirected IPv6 lands on ::1. Without IPv6 there is nothing to redirect.
-    if (hasIpv6Loopback()) await front.openPlace({ port, host: '::1' }, (arrival) => serve(kind, arrival))
+    if (hasIpv6Loopback()) await front.openListener({ port, host: '::1' }, (arrival) => serve(kind, arrival))
   }
 }
 
@@ -219,11 +219,11 @@ async function openRedirected(
 async function openAdminSocket({ config, front, listener }: PodDeps): Promise<void> {
   const path = config.adminSocket
   await rm(path, { force: true })
-  await front.openPlace({ path }, ({ socket, lifeline }) => {
+  await front.openListener({ path }, ({ socket, deadline }) => {
     const api: FrontDeps['api'] = (request) => listener.api({ ...request, remoteAddress: '127.0.0.1' })
     new Http1Connection(socket, {
-      site: (incoming) => serveApi({ ...listener, api }, incoming),
-      lifeline,
+      handler: (incoming) => serveApi({ ...listener, api }, incoming),
+      deadline,
       idleTimeoutMs: listener.limits.headTimeoutMs,
       headTimeoutMs: listener.limits.headTimeoutMs,
       onFailure: (error) => listener.log.error({ err: error }, 'internal API failed'),

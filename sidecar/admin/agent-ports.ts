@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { isErrno } from '../journal/segments/errno.ts'
-import type { KeyedPlace } from '../pipeline/exchange.ts'
+import type { KeyedPort } from '../pipeline/exchange.ts'
 
 /** Ports that belong to one agent each. The same name has the same port, also after a restart. */
 export type AgentPorts = {
@@ -17,14 +17,14 @@ export type AgentPorts = {
 
 /** What opens and closes; the listener does. */
 export type PortOpener = {
-  openAgentPort(agent: string, port: number, accepts: KeyedPlace['accepts']): Promise<number>
+  openAgentPort(agent: string, port: number, accepts: KeyedPort['accepts']): Promise<number>
   closeAgentPort(agent: string): Promise<void>
 }
 
 export type AgentPortsDeps = {
   readonly file: string
   readonly front: PortOpener
-  readonly accepts: KeyedPlace['accepts']
+  readonly accepts: KeyedPort['accepts']
   readonly log: { warn(fields: object, message: string): void }
 }
 

@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
-import type { KeyedPlace } from '../pipeline/exchange.ts'
+import type { KeyedPort } from '../pipeline/exchange.ts'
 
 /** Keys of agents for their places on this machine: never the agents' own keys, whose hashes alone are known here. */
 export type PortKeys = {
   /** Returns the agent's key, which changes with the agent and with the agent's own key. */
   keyOf(agent: AgentEntry): string
-  readonly accepts: KeyedPlace['accepts']
+  readonly accepts: KeyedPort['accepts']
 }
 
 /** Derives 32 bytes a key from `secret`, which stays in the gateway's folder. */

@@ -4,11 +4,11 @@ import type { TrafficRecord } from '../../core/record.ts'
  * The newest records of this process, for `/internal/traffic`. Kept as the bytes that the journal has anyway: a
  * thousand objects that die a moment later are what a garbage collector likes least.
  */
-export type Recent = { add(recordJson: Buffer): void; newest(limit: number): TrafficRecord[] }
+export type RecentRecords = { add(recordJson: Buffer): void; newest(limit: number): TrafficRecord[] }
 
 export const MAX_RECENT = 1_000
 
-export function createRecent(max = MAX_RECENT): Recent {
+export function createRecentRecords(max = MAX_RECENT): RecentRecords {
   const ring: Buffer[] = []
   let next = 0
   return {

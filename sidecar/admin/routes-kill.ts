@@ -6,7 +6,7 @@ import type { KillState } from '../control/kill-switch/kill-state.ts'
 import { type ApiAnswer, ok } from './api-http.ts'
 import { type ApiRoute, post } from './api-route.ts'
 
-export type KillRouteDeps = { readonly stops: KillForwarding; readonly kill: KillState }
+export type KillRouteDeps = { readonly forwarding: KillForwarding; readonly kill: KillState }
 
 /**
  * A stop takes effect here before anybody else is asked, and stays when the control plane cannot be reached; it is
@@ -23,9 +23,9 @@ export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
 
 type Stop = { readonly scope: string; readonly reason: string }
 
-async function activate({ stops, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
+async function activate({ forwarding, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
   kill.setLocal(scope, reason)
-  const reply = await stops.stop(scope)
+  const reply = await forwarding.activate(scope)
   if (isAway(reply)) return ok({ ...stateOf(kill, { active: true, scope }), forwarded: false })
   if (reply.status !== 200) {
     kill.clearLocal(scope)
@@ -34,8 +34,8 @@ async function activate({ stops, kill }: KillRouteDeps, { scope, reason }: Stop)
   return ok({ ...stateOf(kill, { active: true, scope }), ...answerOf(reply) })
 }
 
-async function deactivate({ stops, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
-  const reply = await stops.lift(scope, reason)
+async function deactivate({ forwarding, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
+  const reply = await forwarding.lift(scope, reason)
   if (reply.status === 200) return ok({ ...stateOf(kill, { active: false, scope }), ...answerOf(reply) })
   const isOnlyOurs = kill.unforwarded().some(({ entry }) => entry.scope === scope)
   if (!isAway(reply) || !isOnlyOurs) return reply

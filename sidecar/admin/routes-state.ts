@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../listener/deps.ts'
 import { type ApiAnswer, invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'
-import { MAX_RECENT, type Recent } from './recent-records.ts'
+import { MAX_RECENT, type RecentRecords } from './recent-records.ts'
 
 /** Spec 4.2: what `GET /internal/status` and `GET /health` tell. */
 export type Health = {
@@ -16,7 +16,7 @@ export type Health = {
 export type StateRoutesDeps = {
   readonly health: () => Health
   readonly status: () => Readonly<Record<string, unknown>>
-  readonly recent: Recent
+  readonly recent: RecentRecords
   readonly scrape: () => string
   readonly internalMetrics: () => string
 }

@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics.ts'
 import type { AgentPorts } from './agent-ports.ts'
 import type { ApiRoute } from './api-route.ts'
 import type { PortKeys } from './port-keys.ts'
-import type { Recent } from './recent-records.ts'
+import type { RecentRecords } from './recent-records.ts'
 import { agentRoutes } from './routes-agents.ts'
 import { forwardRoutes } from './routes-forward.ts'
 import { killRoutes } from './routes-kill.ts'
@@ -16,7 +16,7 @@ export type InternalRoutesDeps = {
   readonly control: ControlPlane
   readonly view: View
   readonly metrics: Metrics
-  readonly recent: Recent
+  readonly recent: RecentRecords
   readonly events: Events
   readonly kill: KillState
   readonly agentPorts: AgentPorts
@@ -39,7 +39,7 @@ export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
       ...{ commands, version },
       untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),
     }),
-    ...killRoutes({ stops: control.stops, kill }),
+    ...killRoutes({ forwarding: control.killForwarding, kill }),
     ...agentRoutes({
       ...{
         commands,

@@ -2,20 +2,20 @@ import { chmod, rm } from 'node:fs/promises'
 import { isOpaque } from '../../core/capture/host-names.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { identify } from '../identity.ts'
-import { createHandedOver } from '../listener/captured/relayed-connections.ts'
+import { createRelayedConnections } from '../listener/captured/relayed-connections.ts'
 import type { FrontDeps } from '../listener/deps.ts'
 import { createAgentDns } from '../listener/dns/agent-dns.ts'
 import { createUnownedNames } from '../listener/dns/unowned-names.ts'
 import type { Front } from '../listener/front.ts'
 import { existsOutside, isUnownedHost, ownerOf } from '../name-owner.ts'
-import type { KeyedPlace } from '../pipeline/exchange.ts'
+import type { KeyedPort } from '../pipeline/exchange.ts'
 
 export type CaptureSocketDeps = {
   readonly path: string
   readonly front: Front
   readonly listener: FrontDeps
   readonly snapshot: () => Snapshot | null
-  readonly accepts: KeyedPlace['accepts']
+  readonly accepts: KeyedPort['accepts']
   readonly monotonicMs: () => number
 }
 
@@ -32,7 +32,7 @@ export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> 
 
 async function open(deps: CaptureSocketDeps): Promise<void> {
   const { path, front, listener, snapshot, accepts, monotonicMs } = deps
-  const serve = createHandedOver({
+  const serve = createRelayedConnections({
     ...listener,
     accepts,
     isKnown(credentials) {
@@ -60,6 +60,6 @@ async function open(deps: CaptureSocketDeps): Promise<void> {
     }),
   })
   await rm(path, { force: true })
-  await front.openPlace({ path }, serve)
+  await front.openListener({ path }, serve)
   await chmod(path, 0o600)
 }

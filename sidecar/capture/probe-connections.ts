@@ -5,16 +5,16 @@ import { POD_PORTS, PROBE_PORTS } from '../../core/capture/pod-contract.ts'
 import { hasArrived, SOCKET_TABLES } from '../../core/capture/socket-table.ts'
 import type { CapturedKind } from '../listener/captured/transparent.ts'
 
-export type Shot = { readonly address: string; readonly port: number; readonly kind: CapturedKind }
+export type ProbeConnection = { readonly address: string; readonly port: number; readonly kind: CapturedKind }
 
 /**
  * What became of one connection: it landed on our own listener, was refused, has no way out of here, could not be
  * sent because our source ports are taken, or left.
  */
-export type ShotOutcome = 'landed' | 'refused' | 'unreachable' | 'busy' | 'escaped'
+export type ProbeOutcome = 'landed' | 'refused' | 'unreachable' | 'busy' | 'escaped'
 
-export type Shots = {
-  fire(shot: Shot): Promise<ShotOutcome>
+export type ProbeConnections = {
+  fire(shot: ProbeConnection): Promise<ProbeOutcome>
   /** For the listeners: true when the connection is a shot under way. */
   isShot(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
 }
@@ -29,18 +29,18 @@ const SEEN_MS = 500
 const PORTS = PROBE_PORTS.last - PROBE_PORTS.first + 1
 
 /** Connections from the source ports that the rules treat like the agent's. */
-export function createShots(): Shots {
+export function createProbeConnections(): ProbeConnections {
   const expected = new Map<number, { readonly kind: CapturedKind; readonly landed: () => void }>()
   let fired = 0
 
-  function fireOnce({ address, port, kind }: Shot): Promise<ShotOutcome> {
+  function fireOnce({ address, port, kind }: ProbeConnection): Promise<ProbeOutcome> {
     const localPort = PROBE_PORTS.first + (fired++ % PORTS)
     const isSwamped = swampedSince()
     return new Promise((resolve) => {
       const socket = connect({ host: address, port, localPort, allowHalfOpen: true })
       let isConnected = false
       let isOver = false
-      const finish = (outcome: ShotOutcome): void => {
+      const finish = (outcome: ProbeOutcome): void => {
         if (isOver) return
         isOver = true
         expected.delete(localPort)
@@ -69,7 +69,7 @@ export function createShots(): Shots {
   return {
     /** A port of ours that is taken says nothing about the rules: the next one is tried. */
     async fire(shot) {
-      let outcome: ShotOutcome = 'busy'
+      let outcome: ProbeOutcome = 'busy'
       for (let tries = 0; outcome === 'busy' && tries < PORTS; tries++) outcome = await fireOnce(shot)
       return outcome
     },
@@ -89,7 +89,7 @@ export function createShots(): Shots {
 async function whereIs(shot: {
   readonly kind: CapturedKind
   readonly localPort: number
-}): Promise<ShotOutcome> {
+}): Promise<ProbeOutcome> {
   const tables = await Promise.all(SOCKET_TABLES.map((path) => readFile(path, 'latin1').catch(noTable)))
   const isOurs = hasArrived(tables, { from: shot.localPort, acceptedOn: POD_PORTS[shot.kind] })
   return isOurs ? 'landed' : 'escaped'
@@ -99,7 +99,7 @@ async function whereIs(shot: {
 async function whereIsSilent(
   shot: Parameters<typeof whereIs>[0],
   isSwamped: () => Promise<boolean>,
-): Promise<ShotOutcome | null> {
+): Promise<ProbeOutcome | null> {
   const outcome = await whereIs(shot)
   return outcome === 'escaped' && (await isSwamped()) ? null : outcome
 }
@@ -121,7 +121,7 @@ function noTable(): string {
   return ''
 }
 
-function outcomeOf(error: Error): ShotOutcome {
+function outcomeOf(error: Error): ProbeOutcome {
   const code = 'code' in error ? error.code : null
   if (code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL') return 'busy'
   return code === 'ENETUNREACH' || code === 'EHOSTUNREACH' ? 'unreachable' : 'refused'

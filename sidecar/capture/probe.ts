@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { CapturedKind } from '../listener/captured/transparent.ts'
-import { createShots, type ShotOutcome, type Shots } from './probe-connections.ts'
+import { createProbeConnections, type ProbeConnections, type ProbeOutcome } from './probe-connections.ts'
 
 /**
  * `proven`: what an agent would send lands on our own listeners. `bypassed`: something got past them. `unproven`:
@@ -37,7 +37,7 @@ const OUTSIDE = { v4: '192.0.2.1', v6: '100::ffff' } as const
  * has no use for.
  */
 export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): Probe {
-  const shots = createShots()
+  const shots = createProbeConnections()
   let state: CaptureState = 'unproven'
   let timer: NodeJS.Timeout | null = null
   let isClosed = false
@@ -73,7 +73,7 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
 }
 
 /** All at once: what is dropped in silence takes a second to tell. */
-async function lookAtAll(shots: Shots): Promise<CaptureState> {
+async function lookAtAll(shots: ProbeConnections): Promise<CaptureState> {
   const { v4, v6 } = outwardFamilies()
   const outside = [...(v4 ? [OUTSIDE.v4] : []), ...(v6 ? [OUTSIDE.v6] : [])]
   const all = await Promise.all(outside.map((address) => lookAt(shots, address)))
@@ -83,7 +83,7 @@ async function lookAtAll(shots: Shots): Promise<CaptureState> {
 }
 
 /** Null where there is no way out of here: nothing that is sent leaves. */
-async function lookAt(shots: Shots, address: string): Promise<CaptureState | null> {
+async function lookAt(shots: ProbeConnections, address: string): Promise<CaptureState | null> {
   const [web, shell] = await Promise.all([
     shots.fire({ address, port: 443, kind: 'tls' }),
     shots.fire({ address, port: 22, kind: 'other' }),
@@ -91,7 +91,7 @@ async function lookAt(shots: Shots, address: string): Promise<CaptureState | nul
   return web === 'unreachable' ? null : judge(web, shell)
 }
 
-function judge(web: ShotOutcome, shell: ShotOutcome): CaptureState {
+function judge(web: ProbeOutcome, shell: ProbeOutcome): CaptureState {
   if (web === 'escaped' || shell === 'escaped') return 'bypassed'
   const isShut = shell === 'landed' || shell === 'refused'
   return web === 'landed' && isShut ? 'proven' : 'unproven'

@@ -11,16 +11,16 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import { type Clock, isoNow } from '../process/clock.ts'
 import { type Acks, createAcks } from './acks.ts'
 import { type ClientDeps, type ControlClient, createControlClient } from './client/client.ts'
-import { createRepeater } from './client/retry-loop.ts'
+import { createRetryLoop } from './client/retry-loop.ts'
 import { type Commands, createCommands } from './commands.ts'
 import type { Order } from './execute/execute.ts'
 import { createHolds, type Holds } from './holds/holds.ts'
 import { createKillForwarding, type KillForwarding } from './kill-switch/kill-forwarding.ts'
 import type { KillState } from './kill-switch/kill-state.ts'
-import { createWaits, type Waits } from './snapshot/condition-waits.ts'
+import { type ConditionWaits, createConditionWaits } from './snapshot/condition-waits.ts'
 import { createSnapshots, type Snapshots } from './snapshot/snapshots.ts'
 import { createStatusReports } from './status-reports.ts'
-import { type Beats, createBeats } from './stream/heartbeats.ts'
+import { createHeartbeats, type Heartbeats } from './stream/heartbeats.ts'
 import type { Message } from './stream/message-dispatcher.ts'
 import { ControlStream, type StreamTimes } from './stream/stream.ts'
 
@@ -47,12 +47,12 @@ export type ControlPlaneDeps = ClientDeps & {
 /** Everything that the gateway has from its control plane, over one stream down and small calls up. */
 export type ControlPlane = {
   readonly client: ControlClient
-  readonly beats: Beats
+  readonly beats: Heartbeats
   readonly snapshots: Snapshots
-  readonly waits: Waits
+  readonly waits: ConditionWaits
   readonly holds: Holds
   readonly commands: Commands
-  readonly stops: KillForwarding
+  readonly killForwarding: KillForwarding
   /** What is forbidden because the control plane is lost. */
   leaseStep(): LeaseStep
   /** Now rather than with the next regular report. */
@@ -73,12 +73,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const client = createControlClient({ url, token, processId, headers, caFile })
   const send = createAcks(client, log)
   const ack: Acks = (body) => send({ ...body, ...deps.kill.report(), ...snapshots.report() })
-  const beats = createBeats(clock)
-  const waits = createWaits()
+  const beats = createHeartbeats(clock)
+  const waits = createConditionWaits()
   const commands = createCommands(client, url)
-  const stops = createKillForwarding({ kill: deps.kill, commands, random, nowMs: clock.nowMs })
-  /** Gives announced stops back until a replica says that they are settled. */
-  const giveBack = createRepeater({
+  const killForwarding = createKillForwarding({ kill: deps.kill, commands, random, nowMs: clock.nowMs })
+  /** Reports announced kill switch entries until a replica confirms that they are settled. */
+  const announcementRetries = createRetryLoop({
     random,
     isPending: deps.kill.hasAnnounced,
     attempt: () => ack({ applied_at: isoNow(clock) }),
@@ -102,13 +102,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         deps.kill.setGatewayName(gateway.name)
         reports.now()
         holds.reconnected()
-        stops.wake()
-        giveBack.wake()
+        killForwarding.wake()
+        announcementRetries.wake()
       },
       sections: snapshots.offer,
       kill(message, isCurrent) {
         applyKill(message, { ...deps, ack: isCurrent ? (body) => void ack(body) : ignore })
-        giveBack.wakeLater()
+        announcementRetries.wakeLater()
       },
       verdict: ({ verdict }) => holds.verdict(verdict),
       quota: ({ agents }) => deps.onQuota(agents),
@@ -117,7 +117,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   })
 
   return {
-    ...{ client, beats, snapshots, waits, holds, commands, stops },
+    ...{ client, beats, snapshots, waits, holds, commands, killForwarding },
     leaseStep() {
       const lostForMs = beats.lostForMs()
       if (lostForMs === 0) return 'ok'
@@ -126,7 +126,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     reportStatus: reports.now,
     start: () => stream.start(),
     close() {
-      for (const part of [stream, stops, giveBack, snapshots]) part.close()
+      for (const part of [stream, killForwarding, announcementRetries, snapshots]) part.close()
       reports.close()
     },
   }

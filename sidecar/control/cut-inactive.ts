@@ -1,11 +1,14 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
-import type { Live } from './live-exchanges.ts'
+import type { LiveExchanges } from './live-exchanges.ts'
 
 /**
  * Ends the streams and tunnels of agents that may not ask any more, and says so in their records: suspending an agent
  * would else leave it whatever it had opened before. What still waits for its answer is judged before it goes on.
  */
-export function cutInactive(live: Pick<Live, 'all'>, { agentsByName }: Pick<Snapshot, 'agentsByName'>): void {
+export function cutInactive(
+  live: Pick<LiveExchanges, 'all'>,
+  { agentsByName }: Pick<Snapshot, 'agentsByName'>,
+): void {
   for (const { agent, abort, outcome, reply } of live.all()) {
     if (agent === undefined || !reply.isStarted || abort.signal.aborted) continue
     const now = agentsByName.get(agent.name)

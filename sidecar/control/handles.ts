@@ -9,7 +9,7 @@ import { pause } from '../process/back-off.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
 
 /** Asks the control plane whose things are. Rejects when there is no answer within a second. */
-export type AskOwners = (asked: HandlesBody) => Promise<HandlesReply>
+export type FetchHandleOwners = (asked: HandlesBody) => Promise<HandlesReply>
 
 /** Handles that a process remembers. */
 const MAX_GIVEN = 100_000
@@ -19,7 +19,7 @@ const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
 /** A request waits for this. */
 const TIMEOUT_MS = 1_000
 
-type Deps = { readonly ask: AskOwners; readonly monotonicMs: () => number }
+type Deps = { readonly ask: FetchHandleOwners; readonly monotonicMs: () => number }
 
 /**
  * Remembers which agent was given what by a provider through this process, and asks the control plane about everything
@@ -74,7 +74,7 @@ export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
   }
 }
 
-export function createAskOwners(client: () => ControlClient): AskOwners {
+export function createFetchHandleOwners(client: () => ControlClient): FetchHandleOwners {
   return async (asked) => {
     const asking = client().post(SYNC_PATHS.handles, asked, TIMEOUT_MS)
     // The wait for a connection has another limit.

@@ -1,10 +1,10 @@
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
-import { Roster } from '../collections/registry.ts'
+import { Registry } from '../collections/registry.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { LivePort } from '../pipeline/ports.ts'
+import type { LiveExchangePort } from '../pipeline/ports.ts'
 
 /** Every exchange under way: requests, streams, tunnels, holds. */
-export type Live = LivePort & {
+export type LiveExchanges = LiveExchangePort & {
   readonly size: number
   all(): Iterable<Exchange>
   /** Aborts what `match` names an entry for; returns how many. */
@@ -16,12 +16,12 @@ export type Live = LivePort & {
 /** The reason that an exchange's signal carries when the kill switch cut it. */
 export type KillAbort = { readonly kind: 'kill'; readonly entry: KillEntry }
 
-export function createLive(): Live {
-  const exchanges = new Roster<Exchange>()
+export function createLiveExchanges(): LiveExchanges {
+  const exchanges = new Registry<Exchange>()
   return {
     add(exchange) {
-      const seat = exchanges.add(exchange)
-      return () => exchanges.remove(seat)
+      const handle = exchanges.add(exchange)
+      return () => exchanges.remove(handle)
     },
     get size() {
       return exchanges.size

@@ -9,14 +9,14 @@ import { GroupCommit } from './group-commit.ts'
 import type { JournalBatch, JournalDeps, JournalState } from './journal-deps.ts'
 import { type JournalSize, journalSize, TIDY_BYTES } from './journal-size.ts'
 import { line } from './line.ts'
-import { Lines } from './line-buffer.ts'
+import { LineBuffer } from './line-buffer.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost-ranges.ts'
 import { type IntentGroup, OpenIntents } from './open-intents.ts'
 import { OpenRows } from './open-rows.ts'
 import { Outage } from './outage.ts'
 import { PendingResults } from './pending-results.ts'
 import { recoverSegments } from './recovery/recover.ts'
-import { type Adopted, adoptedLines, logAdopted } from './recovery/recovered-records.ts'
+import { logRecovered, type RecoveredRecords, recoveredLines } from './recovery/recovered-records.ts'
 import { lostLine } from './recovery/sequence-recovery.ts'
 import { SYSTEM_FILES } from './segments/files.ts'
 import { Segments } from './segments/segments.ts'
@@ -48,10 +48,10 @@ export class Journal implements JournalPort {
   readonly #rows = new OpenRows()
   readonly #segments: Segments
   /** Records of requests whose process died, until they are on disk as results. */
-  #recovery: Adopted | null
+  #recovery: RecoveredRecords | null
   #isClosed = false
   /** Lines of this turn of the event loop, written together at its end: one system call for all requests in it. */
-  readonly #lines = new Lines()
+  readonly #lines = new LineBuffer()
   #isScheduled = false
 
   constructor(deps: JournalDeps) {
@@ -70,7 +70,7 @@ export class Journal implements JournalPort {
     this.#segments = new Segments({
       ...{ dir: deps.dir, processId: deps.processId, log: deps.log, files, backlog: this.#backlog },
       carried: () => this.#carried(),
-      onBegun: () => this.#open.forgetRejected(),
+      onBegun: () => this.#open.clearRejected(),
       onUnsynced: (error) => this.#outage.begin('sync', error),
     })
     this.#outage = new Outage(deps, {
@@ -127,7 +127,7 @@ export class Journal implements JournalPort {
 
   drop({ id, seq }: Pick<TrafficRecord, 'id' | 'seq'>, intent: OpenIntent): void {
     this.#open.remove(intent)
-    this.#sequence.giveBack(seq)
+    this.#sequence.release(seq)
     this.#lines.addText(line('dropped', JSON.stringify({ id })))
     this.#schedule()
   }
@@ -210,14 +210,14 @@ export class Journal implements JournalPort {
   #adopt(): void {
     if (this.#recovery === null) return
     const { unknown, lost } = this.#recovery
-    const { entries, lines } = adoptedLines(this.#recovery)
+    const { entries, lines } = recoveredLines(this.#recovery)
     if (!this.#outage.attempt('write', () => this.#segments.append(lines))) return
     if (!this.#outage.attempt(lines.length === 0 ? 'write' : 'sync', () => this.#segments.sync())) return
     for (const { id, json } of entries) this.#backlog.add(id, Buffer.from(json))
     this.#lost.recovered(lost)
     this.#recovery = null
     this.#backlog.allowTrimming()
-    logAdopted(this.#deps.log, { unknown, lost })
+    logRecovered(this.#deps.log, { unknown, lost })
   }
 
   #buffer(phase: 'intent' | 'result', json: string | Buffer): void {

@@ -11,7 +11,7 @@ const FIRST_BYTES = 64 * 1024
  * Lines that wait to be written, as bytes in one space that is used again: as text they would be put together, made
  * one piece, and encoded, each time anew.
  */
-export class Lines {
+export class LineBuffer {
   #space = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #used = 0
 

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import type { ChaperoneError } from '../../core/errors.ts'
-import { Roster, type Seat } from '../collections/registry.ts'
+import { Registry, type RegistryHandle } from '../collections/registry.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
 /** The intents of one turn of the event loop: one write and one answer for all of them. */
 export type IntentGroup = {
-  readonly seats: Seat<string>[]
+  readonly handles: RegistryHandle<string>[]
   readonly written: PromiseWithResolvers<undefined>
 }
 
@@ -14,7 +14,7 @@ const Identified = z.object({ id: z.string(), seq: z.number() })
 
 /** Intents without a result: carried into the next segment, so that old ones can go. */
 export class OpenIntents {
-  readonly #open = new Roster<string>()
+  readonly #open = new Registry<string>()
   #group: IntentGroup | null = null
   /** Ids of intents that were written and not flushed: their requests were refused. */
   #rejected: string[] = []
@@ -25,14 +25,14 @@ export class OpenIntents {
 
   /** Joins the group of this turn. */
   add(json: string): OpenIntent {
-    const seat = this.#open.add(json)
-    this.#group ??= { seats: [], written: Promise.withResolvers() }
-    this.#group.seats.push(seat)
-    return { seat, written: this.#group.written.promise }
+    const handle = this.#open.add(json)
+    this.#group ??= { handles: [], written: Promise.withResolvers() }
+    this.#group.handles.push(handle)
+    return { handle, written: this.#group.written.promise }
   }
 
-  remove({ seat }: OpenIntent): void {
-    this.#open.remove(seat)
+  remove({ handle }: OpenIntent): void {
+    this.#open.remove(handle)
   }
 
   /** Ends the group of this turn and returns it; null when it has no intents. */
@@ -43,11 +43,11 @@ export class OpenIntents {
   }
 
   /** Returns the sequence numbers of which the disk may have no line. */
-  reject({ seats, written }: IntentGroup, error: ChaperoneError): readonly number[] {
-    const unwritten = seats.flatMap((seat) => {
-      if (seat.item === null) return []
-      const { id, seq } = Identified.parse(JSON.parse(seat.item))
-      this.#open.remove(seat)
+  reject({ handles, written }: IntentGroup, error: ChaperoneError): readonly number[] {
+    const unwritten = handles.flatMap((handle) => {
+      if (handle.item === null) return []
+      const { id, seq } = Identified.parse(JSON.parse(handle.item))
+      this.#open.remove(handle)
       this.#rejected.push(id)
       return [seq]
     })
@@ -62,7 +62,7 @@ export class OpenIntents {
   }
 
   /** The lines that `carried` returned are in the segment in use. */
-  forgetRejected(): void {
+  clearRejected(): void {
     this.#rejected = []
   }
 }

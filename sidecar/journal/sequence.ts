@@ -33,7 +33,7 @@ export class Sequence {
   }
 
   /** The record was dropped. */
-  giveBack(seq: number): void {
+  release(seq: number): void {
     this.#free.push(seq)
     this.unwritten(seq)
   }

@@ -9,7 +9,7 @@ const JSON_TYPE: RawHeaders = ['Content-Type', 'application/json']
 /** A request to the gateway's own API. Its body is read when the API asks for it, after the token. */
 export async function serveApi(deps: FrontDeps, { head, body, reply, connection }: Incoming): Promise<void> {
   const question = head.target.indexOf('?')
-  const { slot, socket } = connection.lifeline
+  const { slot, socket } = connection.deadline
   const answer = await deps.api({
     method: head.method,
     path: question === -1 ? head.target : head.target.slice(0, question),
@@ -41,7 +41,7 @@ async function readWithin(body: Incoming['body'], ms: number): Promise<Buffer> {
 
 /** Origin-form on an agent's port: somebody opened the address in a browser, or forgot to configure the proxy. */
 export function explainPort({ reply, connection }: Incoming): Promise<void> {
-  const address = `http://NAME:KEY@127.0.0.1:${connection.lifeline.socket.localPort ?? 0}`
+  const address = `http://NAME:KEY@127.0.0.1:${connection.deadline.socket.localPort ?? 0}`
   const message =
     'this port is a proxy, not a server: start the program with "chaperone run", or set HTTPS_PROXY and HTTP_PROXY to ' +
     `${address} (proxy_url of "chaperone status --json")`

@@ -8,7 +8,7 @@ export const LINGER_MS = 5_000
  * One accepted connection, whichever protocol speaks on it now: its deadline, and how to end it in good order.
  * Deadlines are looked at by a sweep, so setting one costs an assignment; they fire up to one sweep late.
  */
-export class Lifeline {
+export class ConnectionDeadline {
   readonly socket: Socket
   /** What the connection counts for. */
   readonly slot: Slot
@@ -26,40 +26,40 @@ export class Lifeline {
     this.slot = quotas.open(this)
   }
 
-  /** Calls `expire` when `ms` pass without another call of `arm` or `rest`. */
+  /** Calls `expire` when `ms` pass without another call of `arm` or `disarm`. */
   arm(ms: number, expire: () => void): void {
     this.#deadline = this.#clock.nowMs + ms
     this.#expire = expire
   }
 
   /** No deadline: somebody else's timers hold now. */
-  rest(): void {
+  disarm(): void {
     this.#deadline = Number.POSITIVE_INFINITY
   }
 
   check(nowMs: number): void {
     if (nowMs < this.#deadline) return
-    this.rest()
+    this.disarm()
     this.#expire()
   }
 }
 
-export type Lifelines = {
+export type ConnectionDeadlines = {
   /** Takes a fresh socket in; it leaves by itself when it closes. */
-  add(socket: Socket): Lifeline
+  add(socket: Socket): ConnectionDeadline
   readonly size: number
   /** Drains all, and cuts after `graceMs` what is still open. Resolves when none is left. */
   close(graceMs: number): Promise<void>
 }
 
 /** All connections of a front, and the one timer that enforces their deadlines. */
-export function createLifelines(sweepMs: number, quotas: Quotas): Lifelines {
-  const all = new Set<Lifeline>()
+export function createConnectionDeadlines(sweepMs: number, quotas: Quotas): ConnectionDeadlines {
+  const all = new Set<ConnectionDeadline>()
   const clock = { nowMs: performance.now() }
   let onEmpty: (() => void) | null = null
   const timer = setInterval(() => {
     clock.nowMs = performance.now()
-    for (const lifeline of all) lifeline.check(clock.nowMs)
+    for (const deadline of all) deadline.check(clock.nowMs)
     quotas.sweep(clock.nowMs)
   }, sweepMs)
   timer.unref()
@@ -69,18 +69,18 @@ export function createLifelines(sweepMs: number, quotas: Quotas): Lifelines {
       return all.size
     },
     add(socket) {
-      const lifeline = new Lifeline(socket, clock, quotas)
-      all.add(lifeline)
+      const deadline = new ConnectionDeadline(socket, clock, quotas)
+      all.add(deadline)
       socket.once('close', () => {
-        all.delete(lifeline)
+        all.delete(deadline)
         if (all.size === 0) onEmpty?.()
       })
-      return lifeline
+      return deadline
     },
     async close(graceMs) {
-      for (const lifeline of all) lifeline.drain()
+      for (const deadline of all) deadline.drain()
       const cut = setTimeout(() => {
-        for (const lifeline of all) lifeline.socket.destroy()
+        for (const deadline of all) deadline.socket.destroy()
       }, graceMs)
       if (all.size > 0) await new Promise<void>((resolve) => (onEmpty = resolve))
       clearTimeout(cut)

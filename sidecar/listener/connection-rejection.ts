@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import type { Credentials, Reply } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
 import { EMPTY_BODY } from './body-intake.ts'
-import { LINGER_MS, type Lifeline } from './connection-deadline.ts'
+import { type ConnectionDeadline, LINGER_MS } from './connection-deadline.ts'
 import type { FrontDeps } from './deps.ts'
 import { fieldLines, statusLine } from './http1/reply-head.ts'
 import { newExchange } from './new-exchange.ts'
 
-export type TurnedAway = {
+export type RejectedConnection = {
   readonly socket: Socket
-  readonly lifeline: Lifeline
+  readonly deadline: ConnectionDeadline
   /** What the port says of who asks: nothing was read. */
   readonly credentials: Credentials
   /** The limit that is reached. */
@@ -21,7 +21,10 @@ export type TurnedAway = {
  * it leaves the one record of an exchange. Nothing is read of it and nothing waits, so that each costs a record and no
  * more; what a full journal cannot take is counted as lost, as with any other refusal.
  */
-export function turnAway(deps: FrontDeps, { socket, lifeline, credentials, detail }: TurnedAway): void {
+export function rejectConnection(
+  deps: FrontDeps,
+  { socket, deadline, credentials, detail }: RejectedConnection,
+): void {
   const reply = createLastReply(socket)
   const exchange = newExchange({
     id: deps.newRequestId(),
@@ -37,7 +40,7 @@ export function turnAway(deps: FrontDeps, { socket, lifeline, credentials, detai
     problem: { code: 'not_ready', detail },
   })
   socket.resume()
-  lifeline.arm(LINGER_MS, () => socket.destroy())
+  deadline.arm(LINGER_MS, () => socket.destroy())
   deps
     .handle(exchange)
     .catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
@@ -47,7 +50,7 @@ export function turnAway(deps: FrontDeps, { socket, lifeline, credentials, detai
 }
 
 function isOfPort(credentials: Credentials): boolean {
-  return credentials.kind === 'port' || credentials.place !== undefined
+  return credentials.kind === 'port' || credentials.keyedPort !== undefined
 }
 
 /** One answer in HTTP/1.1, and the end of the connection behind it. */

@@ -1,7 +1,7 @@
 import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
 
 /** The reply of an exchange whose client can no longer be reached: what is said is counted as said and goes nowhere. */
-export function createDeadReply(): Reply {
+export function createDiscardingReply(): Reply {
   const state = { isStarted: false }
   const sink: ReplyStream = {
     write: () => true,

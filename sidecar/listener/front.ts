@@ -1,12 +1,12 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Credentials, KeyedPlace } from '../pipeline/exchange.ts'
+import type { Credentials, KeyedPort } from '../pipeline/exchange.ts'
 import { explainPort, serveApi } from './api.ts'
-import { createLifelines, type Lifeline } from './connection-deadline.ts'
+import { type ConnectionDeadline, createConnectionDeadlines } from './connection-deadline.ts'
 import { createQuotas } from './connection-quotas.ts'
-import { turnAway } from './connection-rejection.ts'
+import { rejectConnection } from './connection-rejection.ts'
 import type { FrontDeps } from './deps.ts'
 import { Http1Connection } from './http1/connection.ts'
-import type { Incoming, Site } from './http1/incoming.ts'
+import type { Incoming, RequestHandler } from './http1/incoming.ts'
 import { type PortOwner, serveAbsolute, serveConnect, unreadCredentials } from './proxy.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { terminateTls } from './terminate-tls.ts'
@@ -19,21 +19,21 @@ export type Front = {
    * Opens an agent's own proxy port on loopback, which takes the keys that `accepts` knows and the agent's own; without
    * `accepts` the port alone identifies the agent (a pod). Resolves with the port; rejects when the wanted one is taken.
    */
-  openAgentPort(agent: string, port?: number, accepts?: KeyedPlace['accepts']): Promise<number>
+  openAgentPort(agent: string, port?: number, accepts?: KeyedPort['accepts']): Promise<number>
   closeAgentPort(agent: string): Promise<void>
-  /** Opens one more place and leaves what arrives there to `arrive`: redirected traffic, a socket of its own. */
-  openPlace(place: Place, arrive: (arrival: Arrived) => void): Promise<void>
+  /** Listens on one more address and passes accepted connections to `arrive`: redirected traffic, a socket of its own. */
+  openListener(address: ListenAddress, arrive: (arrival: AcceptedConnection) => void): Promise<void>
   /** Stops accepting, ends idle connections, lets the others finish for `graceMs`, then cuts. */
   close(graceMs: number): Promise<void>
   readonly connections: number
 }
 
 /** A port of one address, or the path of a Unix socket. */
-export type Place = { readonly port: number; readonly host: string } | { readonly path: string }
-export type Arrived = { readonly socket: Socket; readonly lifeline: Lifeline }
+export type ListenAddress = { readonly port: number; readonly host: string } | { readonly path: string }
+export type AcceptedConnection = { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 
 /** What happens to a connection that was taken, and who is known to ask on this port when it is not. */
-type Reception = { readonly credentials: Credentials; readonly arrive: (arrival: Arrived) => void }
+type Reception = { readonly credentials: Credentials; readonly arrive: (arrival: AcceptedConnection) => void }
 
 const NOBODY: Credentials = { kind: 'none' }
 const LOOPBACK = '127.0.0.1'
@@ -43,36 +43,36 @@ export function createFront(deps: FrontDeps): Front {
   const { limits } = deps
   const quotas = createQuotas(limits, deps.onQuota)
   const shortestMs = Math.min(limits.headTimeoutMs, limits.idleTimeoutMs, limits.unauthenticatedTimeoutMs)
-  const lifelines = createLifelines(Math.max(10, Math.min(1_000, shortestMs / 4)), quotas)
+  const deadlines = createConnectionDeadlines(Math.max(10, Math.min(1_000, shortestMs / 4)), quotas)
   const shared = new Set<Server>()
   const agents = new Map<string, AgentPort>()
 
   function accept(socket: Socket, { credentials, arrive }: Reception): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
-    const lifeline = lifelines.add(socket)
+    const deadline = deadlines.add(socket)
     // Elsewhere the first request says whose connection it is.
-    const detail = credentials.kind === 'port' ? lifeline.slot.claim(credentials.agent) : null
-    if (detail === null) arrive({ socket, lifeline })
-    else turnAway(deps, { socket, lifeline, credentials, detail })
+    const detail = credentials.kind === 'port' ? deadline.slot.claim(credentials.agent) : null
+    if (detail === null) arrive({ socket, deadline })
+    else rejectConnection(deps, { socket, deadline, credentials, detail })
   }
 
   function asProxy(owner: PortOwner): Reception {
     return {
       credentials: unreadCredentials(owner),
-      arrive({ socket, lifeline }) {
-        if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.lifelines, lifeline)
-        sniff(socket, lifeline, limits, (what) => serve(deps, { socket, lifeline, owner }, what))
+      arrive({ socket, deadline }) {
+        if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.deadlines, deadline)
+        sniff(socket, deadline, limits, (what) => serve(deps, { socket, deadline, owner }, what))
       },
     }
   }
 
-  async function open(place: Place, reception: Reception): Promise<Server> {
+  async function open(address: ListenAddress, reception: Reception): Promise<Server> {
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
       accept(socket, reception),
     )
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen({ ...place, backlog: 1024 }, resolve)
+      server.listen({ ...address, backlog: 1024 }, resolve)
     })
     server.on('error', (error) => deps.log.error({ err: error }, 'listener failed'))
     return server
@@ -93,54 +93,54 @@ export function createFront(deps: FrontDeps): Front {
         { port, host: LOOPBACK },
         asProxy(accepts === undefined ? { agent } : { agent, accepts }),
       )
-      agents.set(agent, { server, lifelines: new Set() })
+      agents.set(agent, { server, deadlines: new Set() })
       return portOf(server)
     },
     async closeAgentPort(agent) {
       const port = agents.get(agent)
       agents.delete(agent)
       port?.server.close()
-      for (const lifeline of port?.lifelines ?? []) lifeline.drain()
+      for (const deadline of port?.deadlines ?? []) deadline.drain()
     },
-    async openPlace(place, arrive) {
-      shared.add(await open(place, { credentials: NOBODY, arrive }))
+    async openListener(address, arrive) {
+      shared.add(await open(address, { credentials: NOBODY, arrive }))
     },
     async close(graceMs) {
       for (const server of shared) server.close()
       for (const { server } of agents.values()) server.close()
-      await lifelines.close(graceMs)
+      await deadlines.close(graceMs)
     },
   }
 }
 
-type AgentPort = { readonly server: Server; readonly lifelines: Set<Lifeline> }
+type AgentPort = { readonly server: Server; readonly deadlines: Set<ConnectionDeadline> }
 
-function keepWhileOpen(open: Set<Lifeline> | undefined, lifeline: Lifeline): void {
-  open?.add(lifeline)
-  lifeline.socket.once('close', () => open?.delete(lifeline))
+function keepWhileOpen(open: Set<ConnectionDeadline> | undefined, deadline: ConnectionDeadline): void {
+  open?.add(deadline)
+  deadline.socket.once('close', () => open?.delete(deadline))
 }
 
-type Arrival = { readonly socket: Socket; readonly lifeline: Lifeline; readonly owner: PortOwner }
+type Arrival = { readonly socket: Socket; readonly deadline: ConnectionDeadline; readonly owner: PortOwner }
 
-function serve(deps: FrontDeps, { socket, lifeline, owner }: Arrival, what: Sniffed): void {
+function serve(deps: FrontDeps, { socket, deadline, owner }: Arrival, what: Sniffed): void {
   if (what.protocol === 'none') socket.destroySoon()
-  else if (what.protocol !== 'tls') http1(deps, socket, lifeline, owner).start(what.bytes)
+  else if (what.protocol !== 'tls') http1(deps, socket, deadline, owner).start(what.bytes)
   // TLS to a port that takes a key is TLS to the proxy: inside it the key can be given.
-  else if (owner === null || owner.accepts !== undefined) secureProxy(deps, { socket, lifeline, owner }, what)
-  else enterTunnel(deps, directTls(socket, lifeline, owner, what.serverName), what)
+  else if (owner === null || owner.accepts !== undefined) secureProxy(deps, { socket, deadline, owner }, what)
+  else enterTunnel(deps, directTls(socket, deadline, owner, what.serverName), what)
 }
 
 /** TLS straight on the port of a pod's agent, as a redirected or hosts-file client sends it: the server name says where to. */
 function directTls(
   socket: Socket,
-  lifeline: Lifeline,
+  deadline: ConnectionDeadline,
   owner: { readonly agent: string },
   name: string | null,
 ) {
   const credentials = { kind: 'port', agent: owner.agent } as const
   return {
     socket,
-    lifeline,
+    deadline,
     credentials,
     sources: {},
     host: name ?? socket.localAddress ?? LOOPBACK,
@@ -151,7 +151,7 @@ function directTls(
 /** An `https://` proxy: the way to the proxy itself is encrypted, inside it is the same port. */
 function secureProxy(
   deps: FrontDeps,
-  { socket, lifeline, owner }: Arrival,
+  { socket, deadline, owner }: Arrival,
   hello: Sniffed & { protocol: 'tls' },
 ): void {
   const name = hello.serverName ?? socket.localAddress?.replace(/^::ffff:/, '') ?? LOOPBACK
@@ -164,26 +164,31 @@ function secureProxy(
   const options = {
     context,
     protocols: ['http/1.1'],
-    lifeline,
+    deadline,
     timeoutMs: deps.limits.headTimeoutMs,
   }
   terminateTls(socket, hello.bytes, options, (result) => {
-    if (result.kind === 'secure') http1(deps, result.socket, lifeline, owner).start(null)
+    if (result.kind === 'secure') http1(deps, result.socket, deadline, owner).start(null)
     else deps.log.debug({ detail: result.detail }, 'TLS with a client failed')
   })
 }
 
-function http1(deps: FrontDeps, socket: Socket, lifeline: Lifeline, owner: PortOwner): Http1Connection {
+function http1(
+  deps: FrontDeps,
+  socket: Socket,
+  deadline: ConnectionDeadline,
+  owner: PortOwner,
+): Http1Connection {
   return new Http1Connection(socket, {
-    site: owner === null ? sharedSite(deps) : agentSite(deps, owner),
-    lifeline,
+    handler: owner === null ? sharedPortHandler(deps) : agentPortHandler(deps, owner),
+    deadline,
     idleTimeoutMs: deps.limits.idleTimeoutMs,
     headTimeoutMs: deps.limits.headTimeoutMs,
     onFailure: (error) => deps.log.error({ err: error }, 'exchange failed'),
   })
 }
 
-function sharedSite(deps: FrontDeps): Site {
+function sharedPortHandler(deps: FrontDeps): RequestHandler {
   return (incoming) => {
     const { method } = incoming.head
     if (method === 'CONNECT') return serveConnect(deps, incoming, null)
@@ -191,7 +196,7 @@ function sharedSite(deps: FrontDeps): Site {
   }
 }
 
-function agentSite(deps: FrontDeps, owner: { readonly agent: string }): Site {
+function agentPortHandler(deps: FrontDeps, owner: { readonly agent: string }): RequestHandler {
   return (incoming) => {
     const { method } = incoming.head
     if (method === 'CONNECT') return serveConnect(deps, incoming, owner)

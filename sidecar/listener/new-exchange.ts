@@ -47,7 +47,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     snapshot: undefined,
     agent: undefined,
     connector: undefined,
-    naming: undefined,
+    provisional: undefined,
     actions: undefined,
     named: undefined,
     bodyBytes: undefined,

@@ -1,16 +1,16 @@
 import { parseAuthority } from '../../core/request/authority.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import type { Credentials, ExchangeKind, KeyedPlace, Reply, Transport } from '../pipeline/exchange.ts'
+import type { Credentials, ExchangeKind, KeyedPort, Reply, Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
 import type { Incoming } from './http1/incoming.ts'
 import { newExchange } from './new-exchange.ts'
 import { openTunnel } from './tunnel.ts'
-import { tellRefusal } from './tunnel-refusal.ts'
+import { refusingDeps } from './tunnel-refusal.ts'
 
 /** The agent of a port: none on the shared port; with `accepts` the port takes a key, without it the port identifies its agent. */
-export type PortOwner = ({ readonly agent: string } & Partial<KeyedPlace>) | null
+export type PortOwner = ({ readonly agent: string } & Partial<KeyedPort>) | null
 
 type Authority = { readonly host: string; readonly port: number }
 
@@ -29,12 +29,12 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
   if (target !== null && admitted === 'refuse') return refuseInside(deps, incoming, { owner, target })
   if (target === null || admitted === 'pipeline') {
     const passed = pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem })
-    return passed.finally(incoming.connection.lifeline.slot.endTunnel)
+    return passed.finally(incoming.connection.deadline.slot.endTunnel)
   }
   incoming.reply.upgrade(ESTABLISHED)
-  const { socket, lifeline } = incoming.connection
+  const { socket, deadline } = incoming.connection
   const sources = { connectAuthority: head.target }
-  openTunnel(deps, { socket, lifeline, credentials, sources, host: target.host, isPort: owner !== null })
+  openTunnel(deps, { socket, deadline, credentials, sources, host: target.host, isPort: owner !== null })
   return Promise.resolve()
 }
 
@@ -45,7 +45,7 @@ function refuseInside(
   { owner, target }: { readonly owner: PortOwner; readonly target: Authority },
 ): Promise<void> {
   const { head, reply, connection } = incoming
-  const { socket, lifeline } = connection
+  const { socket, deadline } = connection
   const credentials = credentialsOf(incoming, owner)
   const sources = { connectAuthority: head.target }
   const inside: Reply = {
@@ -57,8 +57,8 @@ function refuseInside(
     },
     send(status, headers, body) {
       reply.upgrade(ESTABLISHED)
-      const tunnel = { socket, lifeline, credentials, sources, host: target.host, isPort: true }
-      openTunnel(tellRefusal(deps, { status, headers, body }), tunnel)
+      const tunnel = { socket, deadline, credentials, sources, host: target.host, isPort: true }
+      openTunnel(refusingDeps(deps, { status, headers, body }), tunnel)
     },
     stream: (status, headers, hasBody) => reply.stream(status, headers, hasBody),
     interim: (status, headers) => reply.interim(status, headers),
@@ -81,7 +81,7 @@ function overQuota(
   { head, connection }: Incoming,
   credentials: Credentials,
 ): Problem | null {
-  const { slot } = connection.lifeline
+  const { slot } = connection.deadline
   const agent = deps.agentOf(credentials)
   if (agent === null) return null
   const detail = slot.claim(agent) ?? (head.method === 'CONNECT' ? slot.tunnel() : null)
@@ -161,7 +161,7 @@ function credentialsOf({ head: { rawHeaders } }: Incoming, owner: PortOwner): Cr
 export function unreadCredentials(owner: PortOwner): Exclude<Credentials, { kind: 'basic' }> {
   if (owner === null) return { kind: 'none' }
   const { agent, accepts } = owner
-  return accepts === undefined ? { kind: 'port', agent } : { kind: 'none', place: { agent, accepts } }
+  return accepts === undefined ? { kind: 'port', agent } : { kind: 'none', keyedPort: { agent, accepts } }
 }
 
 /** `host:port` or `[v6]:port`, read as the pipeline does: lower case, without brackets and without a dot at the end. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { readClientHello } from '../tls/client-hello.ts'
-import type { Lifeline } from './connection-deadline.ts'
+import type { ConnectionDeadline } from './connection-deadline.ts'
 
 /** What speaks on a fresh byte stream, and the bytes that were read to find out. */
 export type Sniffed =
@@ -21,7 +21,7 @@ const TLS_HANDSHAKE = 22
  */
 export function sniff(
   socket: Socket,
-  lifeline: Lifeline,
+  deadline: ConnectionDeadline,
   limits: Timeouts,
   found: (what: Sniffed) => void,
 ): void {
@@ -33,7 +33,7 @@ export function sniff(
     bytes = isFirst ? chunk : Buffer.concat([bytes, chunk])
     const what = recognise(bytes)
     if (what !== null) finish(what)
-    else if (isFirst) lifeline.arm(limits.headTimeoutMs, tooSlow)
+    else if (isFirst) deadline.arm(limits.headTimeoutMs, tooSlow)
   }
   const onEnd = (): void => finish({ protocol: 'none', bytes, detail: 'the client closed the connection' })
 
@@ -42,14 +42,14 @@ export function sniff(
     socket.removeListener('end', onEnd)
     socket.removeListener('close', onEnd)
     socket.pause()
-    lifeline.rest()
+    deadline.disarm()
     found(what)
   }
 
   socket.on('data', onData)
   socket.on('end', onEnd)
   socket.on('close', onEnd)
-  lifeline.arm(limits.idleTimeoutMs, tooSlow)
+  deadline.arm(limits.idleTimeoutMs, tooSlow)
   socket.resume()
 }
 

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
-import type { Lifeline } from './connection-deadline.ts'
+import type { ConnectionDeadline } from './connection-deadline.ts'
 
 export type TlsOptions = {
   readonly context: SecureContext
   readonly protocols: readonly string[]
-  readonly lifeline: Lifeline
+  readonly deadline: ConnectionDeadline
   readonly timeoutMs: number
 }
 
@@ -38,7 +38,7 @@ export function terminateTls(
   function finish(result: TlsResult): void {
     if (isDone) return
     isDone = true
-    options.lifeline.rest()
+    options.deadline.disarm()
     done(result)
   }
 
@@ -63,7 +63,7 @@ export function terminateTls(
       serverName: serverNameOf(socket),
     })
   })
-  options.lifeline.arm(options.timeoutMs, () => {
+  options.deadline.arm(options.timeoutMs, () => {
     failure = `it took longer than ${options.timeoutMs} ms`
     socket.destroy()
     stream.destroy()

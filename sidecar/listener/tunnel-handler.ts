@@ -2,11 +2,11 @@ import type { RequestSources } from '../../core/request/canonical.ts'
 import type { Credentials, Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
-import type { Incoming, Site } from './http1/incoming.ts'
+import type { Incoming, RequestHandler } from './http1/incoming.ts'
 import { newExchange } from './new-exchange.ts'
 
 /** What is the same for every request on one decrypted (or plain) tunnel. */
-export type Inside = {
+export type TunnelContext = {
   readonly scheme: 'http' | 'https'
   readonly credentials: Credentials
   readonly sources: RequestSources
@@ -15,8 +15,8 @@ export type Inside = {
 }
 
 /** Requests inside a tunnel: each becomes an exchange of its own. */
-export function insideSite(deps: FrontDeps, inside: Inside): Site {
-  const transport: Transport = inside.isPort ? 'port-h1' : 'connect-h1'
+export function createTunnelHandler(deps: FrontDeps, context: TunnelContext): RequestHandler {
+  const transport: Transport = context.isPort ? 'port-h1' : 'connect-h1'
   return (incoming) => {
     const { head, body, reply, abort, acceptedAt, timeMs } = incoming
     return deps.handle(
@@ -31,10 +31,10 @@ export function insideSite(deps: FrontDeps, inside: Inside): Site {
           target: head.target,
           rawHeaders: head.rawHeaders,
           httpVersion: head.httpVersion,
-          scheme: inside.scheme,
-          sources: inside.sources,
+          scheme: context.scheme,
+          sources: context.sources,
         },
-        credentials: inside.credentials,
+        credentials: context.credentials,
         body,
         reply,
         abort,

@@ -15,7 +15,7 @@ const SILENCE_MS = 5_000
  * Dependencies of a tunnel in which every request is answered with the refusal: no request reaches the pipeline, and the
  * connection has its one record already.
  */
-export function tellRefusal(deps: FrontDeps, { status, headers, body }: Refusal): FrontDeps {
+export function refusingDeps(deps: FrontDeps, { status, headers, body }: Refusal): FrontDeps {
   const { limits } = deps
   return {
     ...deps,

@@ -2,20 +2,20 @@ import type { Socket } from 'node:net'
 import type { RequestSources } from '../../core/request/canonical.ts'
 import type { Credentials } from '../pipeline/exchange.ts'
 import { EMPTY_BODY } from './body-intake.ts'
-import type { Lifeline } from './connection-deadline.ts'
+import type { ConnectionDeadline } from './connection-deadline.ts'
 import type { FrontDeps } from './deps.ts'
-import { createDeadReply } from './discarding-reply.ts'
+import { createDiscardingReply } from './discarding-reply.ts'
 import { Http1Connection } from './http1/connection.ts'
 import { serveHttp2 } from './http2/session.ts'
 import { newExchange } from './new-exchange.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { type TlsResult, terminateTls } from './terminate-tls.ts'
-import { type Inside, insideSite } from './tunnel-handler.ts'
+import { createTunnelHandler, type TunnelContext } from './tunnel-handler.ts'
 
 /** A stream inside which requests are expected: behind a CONNECT, or straight on an agent's port. */
 export type Tunnel = {
   readonly socket: Socket
-  readonly lifeline: Lifeline
+  readonly deadline: ConnectionDeadline
   readonly credentials: Credentials
   readonly sources: RequestSources
   /** Whose certificate is shown to a client that names no server. */
@@ -27,8 +27,8 @@ type Secured = TlsResult & { readonly kind: 'secure' }
 
 /** Finds out what speaks inside the tunnel and serves it. */
 export function openTunnel(deps: FrontDeps, tunnel: Tunnel): void {
-  const { socket, lifeline } = tunnel
-  sniff(socket, lifeline, deps.limits, (what) => enterTunnel(deps, tunnel, what))
+  const { socket, deadline } = tunnel
+  sniff(socket, deadline, deps.limits, (what) => enterTunnel(deps, tunnel, what))
 }
 
 /** The same for a stream whose first bytes were already looked at. */
@@ -39,10 +39,12 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
       return
     case 'h2':
       tunnel.socket.unshift(what.bytes)
-      serveHttp2(deps, insideOf(tunnel, 'http', null), tunnel.socket, tunnel.lifeline)
+      serveHttp2(deps, tunnelContextOf(tunnel, 'http', null), tunnel.socket, tunnel.deadline)
       return
     case 'http1':
-      serveHttp1(deps, insideOf(tunnel, 'http', null), tunnel.socket, tunnel.lifeline).start(what.bytes)
+      serveHttp1(deps, tunnelContextOf(tunnel, 'http', null), tunnel.socket, tunnel.deadline).start(
+        what.bytes,
+      )
       return
     case 'none':
       // A tunnel that was opened and never used is no request; half a greeting is a failed one.
@@ -56,13 +58,13 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
 /** Speaks HTTP/1.1 on the stream; call `start` on the result. */
 export function serveHttp1(
   deps: FrontDeps,
-  inside: Inside,
+  context: TunnelContext,
   socket: Socket,
-  lifeline: Lifeline,
+  deadline: ConnectionDeadline,
 ): Http1Connection {
   return new Http1Connection(socket, {
-    site: insideSite(deps, inside),
-    lifeline,
+    handler: createTunnelHandler(deps, context),
+    deadline,
     idleTimeoutMs: deps.limits.idleTimeoutMs,
     headTimeoutMs: deps.limits.headTimeoutMs,
     onFailure: (error) => deps.log.error({ err: error }, 'exchange failed'),
@@ -70,7 +72,7 @@ export function serveHttp1(
 }
 
 function decrypt(deps: FrontDeps, tunnel: Tunnel, hello: Buffer, serverName: string | null): void {
-  const { socket, lifeline } = tunnel
+  const { socket, deadline } = tunnel
   const context = contextFor(deps, serverName ?? tunnel.host)
   if (typeof context === 'string') {
     reportTlsFailure(deps, tunnel, context, serverName)
@@ -78,7 +80,7 @@ function decrypt(deps: FrontDeps, tunnel: Tunnel, hello: Buffer, serverName: str
     return
   }
   const protocols = deps.prefersHttp1(serverName ?? tunnel.host) ? ['http/1.1', 'h2'] : ['h2', 'http/1.1']
-  const options = { context, protocols, lifeline, timeoutMs: deps.limits.headTimeoutMs }
+  const options = { context, protocols, deadline, timeoutMs: deps.limits.headTimeoutMs }
   terminateTls(socket, hello, options, (result) => {
     if (result.kind === 'failed') reportTlsFailure(deps, tunnel, result.detail, serverName)
     else serveDecrypted(deps, tunnel, result)
@@ -96,9 +98,9 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
     const why = 'the client left after it saw the certificate, without a request: does it trust the CA?'
     if (!use.isUsed) reportTlsFailure(deps, tunnel, why, serverName)
   })
-  const inside = insideOf(tunnel, 'https', serverName)
-  if (isHttp2) serveHttp2({ ...deps, handle }, inside, socket, tunnel.lifeline)
-  else serveHttp1({ ...deps, handle }, inside, socket, tunnel.lifeline).start(null)
+  const context = tunnelContextOf(tunnel, 'https', serverName)
+  if (isHttp2) serveHttp2({ ...deps, handle }, context, socket, tunnel.deadline)
+  else serveHttp1({ ...deps, handle }, context, socket, tunnel.deadline).start(null)
 }
 
 /** The identity for a host, or why there is none: the name comes from the client. */
@@ -113,17 +115,17 @@ export function contextFor(
   }
 }
 
-function insideOf(
+function tunnelContextOf(
   { credentials, sources, isPort }: Tunnel,
   scheme: 'http' | 'https',
   sni: string | null,
-): Inside {
+): TunnelContext {
   return { scheme, credentials, isPort, sources: sni === null ? sources : { ...sources, sni } }
 }
 
 /** Nobody can be answered any more, but the attempt leaves its one record. */
 function reportTlsFailure(deps: FrontDeps, tunnel: Tunnel, why: string, sni: string | null): void {
-  const { sources, credentials } = insideOf(tunnel, 'https', sni)
+  const { sources, credentials } = tunnelContextOf(tunnel, 'https', sni)
   const exchange = newExchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
@@ -140,7 +142,7 @@ function reportTlsFailure(deps: FrontDeps, tunnel: Tunnel, why: string, sni: str
     },
     credentials,
     body: EMPTY_BODY,
-    reply: createDeadReply(),
+    reply: createDiscardingReply(),
     abort: new AbortController(),
     problem: { code: 'malformed_request', detail: `TLS handshake with the client failed: ${why}` },
   })

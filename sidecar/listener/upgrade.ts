@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
  * too far are put back, and the next `data` listener starts the flow, as on a fresh socket. The former owner has
  * removed its listeners.
  */
-export function handOver(socket: Socket, unread: Buffer | null): Socket {
+export function detachSocket(socket: Socket, unread: Buffer | null): Socket {
   // pause() would have to be undone by everyone who listens; this stops the flow only until somebody does.
   socket.on('readable', nothing)
   socket.removeListener('readable', nothing)

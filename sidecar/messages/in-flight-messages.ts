@@ -11,7 +11,7 @@ type Flight = {
 }
 
 /** Messages that were sent and whose answers have not ended, oldest first. */
-export class Flights {
+export class InFlightMessages {
   readonly #monotonicMs: () => number
   readonly #flights: Flight[] = []
   /** Answers that were complete. */

@@ -6,7 +6,7 @@ import { encodeFrame, OPCODE } from '../../core/websocket/frame.ts'
 import type { Exchange, InnerExchanges, MessageChannel } from '../pipeline/exchange.ts'
 import { abortReason } from '../upstream/abort-reason.ts'
 import { closeFrame } from './client-frames.ts'
-import { Flights } from './in-flight-messages.ts'
+import { InFlightMessages } from './in-flight-messages.ts'
 import { type MessageReply, messageExchange, messageReply } from './message-exchange.ts'
 import { type IncomingMessage, MessageIntake } from './message-intake.ts'
 import { connectionLost, connectorChanged, isSameUpstream } from './same-upstream.ts'
@@ -35,7 +35,7 @@ export class MessageSocket {
   readonly #parts: MessageSocketParts
   readonly #up: MessageIntake
   readonly #down: ServerFrames
-  readonly #flights: Flights
+  readonly #flights: InFlightMessages
   /** Messages of ours that wait for the end of a message of the server. */
   readonly #events: Uint8Array[] = []
   readonly #running = new Map<Exchange, Promise<void>>()
@@ -49,7 +49,7 @@ export class MessageSocket {
 
   constructor(parts: MessageSocketParts) {
     this.#parts = parts
-    this.#flights = new Flights(parts.inner.clock.monotonicMs)
+    this.#flights = new InFlightMessages(parts.inner.clock.monotonicMs)
     const { opening, inner, protocol } = parts
     this.#up = new MessageIntake({
       ...{ opening, inner, protocol },

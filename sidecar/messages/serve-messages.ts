@@ -41,13 +41,13 @@ export function createServeMessages(idle: IdleWatch): ServeMessages {
       },
       cut: () => cut('closed'),
     })
-    const seat = idle.add(watched)
+    const handle = idle.add(watched)
     const { signal } = opening.abort
     const onAbort = () => cut('aborted')
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort, { once: true })
     await Promise.all([serveClient(client, upstream, socket), serveUpstream(upstream, client, socket)])
-    idle.remove(seat)
+    idle.remove(handle)
     signal.removeEventListener('abort', onAbort)
     return how
   }

@@ -38,7 +38,7 @@ function isRefusedOnWebPort(snapshot: Snapshot, host: string, port: number): boo
 
 /** Only `chaperone run` uses the keys of places, and it makes its command trust the certificates. */
 function isStartedByRun(credentials: Credentials): boolean {
-  return credentials.kind === 'basic' && credentials.place !== undefined
+  return credentials.kind === 'basic' && credentials.keyedPort !== undefined
 }
 
 /** Other ports belong to databases, SSH and the like, whose clients understand a refused CONNECT alone. */

@@ -2,7 +2,7 @@ import { stripRequest } from '../../core/connectors/credentials/query-credential
 import { findConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { Exchange } from './exchange.ts'
-import { ownPasses } from './outgoing.ts'
+import { passesAgentCredential } from './outgoing.ts'
 
 /**
  * Finds who owns the host in the exchange's snapshot; nobody leaves it without a connector. Credentials in the query are
@@ -13,7 +13,7 @@ export function bindConnector(exchange: Exchange, request: CanonicalRequest): vo
   const bound = snapshot === undefined ? null : findConnector(snapshot.hosts, request.host, request.port)
   if (bound === null) return
   exchange.connector = bound
-  if (exchange.kind === 'tunnel' || ownPasses(exchange, bound)) return
+  if (exchange.kind === 'tunnel' || passesAgentCredential(exchange, bound)) return
   const stripped = stripRequest(request, bound)
   exchange.request = stripped.request
   if (stripped.losesOther) exchange.losesParameter = true

@@ -15,7 +15,7 @@ import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { MessageRoom } from './body/body-budget.ts'
 import type { BodyScan } from './body/body-scan.ts'
 import type { OrderedAction } from './classification/ordered-action.ts'
-import type { Naming } from './classification/provisional-classification.ts'
+import type { ProvisionalClassification } from './classification/provisional-classification.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
 import type { OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
@@ -41,21 +41,21 @@ export type Transport =
  */
 export type ExchangeKind = 'http' | 'upgrade' | 'tunnel'
 
-/** A place that belongs to one agent and takes its key: a local port, or the socket of captured commands. */
-export type KeyedPlace = {
+/** A port that belongs to one agent and takes its key: a local port, or the socket of captured commands. */
+export type KeyedPort = {
   readonly agent: string
-  /** Whether a key is the one of this place. The agent's own key is checked apart from it. */
+  /** Whether a key is the one of this port. The agent's own key is checked apart from it. */
   readonly accepts: (agent: AgentEntry, key: string) => boolean
 }
 
 /**
- * How the agent is identified: `port`, by the place alone (a pod, an order of the control plane); `basic`, by
- * `Proxy-Authorization: Basic name:key`, which must name the agent of `place` where there is one; or not at all.
+ * How the agent is identified: `port`, by the port alone (a pod, an order of the control plane); `basic`, by
+ * `Proxy-Authorization: Basic name:key`, which must name the agent of `keyedPort` where there is one; or not at all.
  */
 export type Credentials =
   | { readonly kind: 'port'; readonly agent: string }
-  | { readonly kind: 'basic'; readonly header: string; readonly place?: KeyedPlace }
-  | { readonly kind: 'none'; readonly place?: KeyedPlace }
+  | { readonly kind: 'basic'; readonly header: string; readonly keyedPort?: KeyedPort }
+  | { readonly kind: 'none'; readonly keyedPort?: KeyedPort }
 
 /** The request body as the listener offers it. Never read twice: what `buffer` read is replayed by `forward`. */
 export type RequestBody = {
@@ -187,7 +187,7 @@ export type Exchange = {
   agent?: AgentEntry | undefined
   connector?: BoundConnector | undefined
   /** What the request line alone says; undefined once the body was asked. */
-  naming?: Naming | undefined
+  provisional?: ProvisionalClassification | undefined
   /** Every action that the request does or may do; those of `named`. */
   actions?: readonly Action[] | undefined
   /** How it was named. Candidates stay candidates while nothing has told which of them happens. */

@@ -1,8 +1,8 @@
-import type { Asking } from '../upstream/look-ups.ts'
+import type { LookUpContext } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
 
 /** The exchange as the cause of a look-up. Throws before the request was identified and routed. */
-export function askingOf({ snapshot, connector, request, agent }: Exchange): Asking {
+export function lookUpContextOf({ snapshot, connector, request, agent }: Exchange): LookUpContext {
   if (snapshot === undefined || connector === undefined || request === undefined || agent === undefined) {
     throw new Error('looked up before the request was routed')
   }

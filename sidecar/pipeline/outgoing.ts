@@ -10,25 +10,25 @@ export type Outgoing = {
   readonly edit: OutboundEdit
   readonly injected: { readonly secret: string; readonly scheme: AuthScheme } | null
   /** True when the agent's own credential passes: nothing is looked for in the body either. */
-  readonly ownPasses: boolean
+  readonly passesAgentCredential: boolean
 }
 
 /** The header fields and the target as they leave, without the agent's own credentials. Approvals are bound to them. */
 export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: CanonicalRequest): Outgoing {
   const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
   const { secret } = bound.entry
-  const scheme = ownScheme(bound)
-  if (ownPasses(exchange, bound)) return { edit, injected: null, ownPasses: true }
+  const scheme = connectorScheme(bound)
+  if (passesAgentCredential(exchange, bound)) return { edit, injected: null, passesAgentCredential: true }
   stripCredentials(edit, bound.connector, bound.entry.keepQuery)
   if (secret === null || scheme.type === 'none' || needsNone(bound, request))
-    return { edit, injected: null, ownPasses: false }
+    return { edit, injected: null, passesAgentCredential: false }
   edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
-  return { edit, injected: { secret, scheme }, ownPasses: false }
+  return { edit, injected: { secret, scheme }, passesAgentCredential: false }
 }
 
 /** At the level `monitor` the agent's own credential passes where there is no other. */
-export function ownPasses({ snapshot }: Exchange, bound: BoundConnector): boolean {
-  const isMissing = bound.entry.secret === null && ownScheme(bound).type !== 'none'
+export function passesAgentCredential({ snapshot }: Exchange, bound: BoundConnector): boolean {
+  const isMissing = bound.entry.secret === null && connectorScheme(bound).type !== 'none'
   return snapshot?.gateway.level === 'monitor' && isMissing
 }
 
@@ -37,7 +37,7 @@ function needsNone({ connector, config }: BoundConnector, request: CanonicalRequ
 }
 
 /** How the credential of the connector travels: as its entry says, completed by the default of its type. */
-export function ownScheme({ entry, connector }: BoundConnector): AuthScheme {
+export function connectorScheme({ entry, connector }: BoundConnector): AuthScheme {
   const { type, header, username } = entry.auth
   if (type === 'header') {
     const fallback = connector.defaultAuth.type === 'header' ? connector.defaultAuth.header : 'Authorization'

@@ -51,15 +51,15 @@ export function createPipeline(
   const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
   const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
-  const naming = [
+  const classification = [
     createClassify({ ports, pacer, budget, inflateBudget }),
     createLookUp(ports),
     createDecide(ports),
   ] as const
-  const again = [createRefresh(ports), killGuard, route, ...naming] as const
+  const again = [createRefresh(ports), killGuard, route, ...classification] as const
   const cleared = [
     createOverride(ports, budget),
-    createHold(ports, { budget, pacer }, { name: naming, recheck: again }),
+    createHold(ports, { budget, pacer }, { name: classification, recheck: again }),
     createCredential(budget),
   ] as const
   const stages: readonly Stage[] = [
@@ -69,7 +69,7 @@ export function createPipeline(
     // Before the guards: refusals of hosts that no connector owns take nothing of the agent's limit.
     route,
     createGuards(ports, concurrency),
-    ...naming,
+    ...classification,
     createHandles(ports),
     ...cleared,
     createRenew(ports, [...again, ...cleared]),

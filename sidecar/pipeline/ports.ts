@@ -8,7 +8,7 @@ import type { Taken } from '../../core/state/sliding-window.ts'
 import type { HoldBody } from '../../core/wire/gateway/hold.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
-import type { Seat } from '../collections/registry.ts'
+import type { RegistryHandle } from '../collections/registry.ts'
 import type { LookUpPort } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
@@ -23,7 +23,7 @@ export type PipelinePorts = {
   readonly journal: JournalPort
   readonly holds: HoldPort
   readonly lookUps: LookUpPort
-  readonly live: LivePort
+  readonly live: LiveExchangePort
   readonly events: EventPort
   readonly refusals: RefusalPort
   readonly handles: HandlePort
@@ -45,7 +45,7 @@ export type KillPort = {
 /** An intent without a result. */
 export type OpenIntent = {
   /** Its record, as long as it is open. */
-  readonly seat: Seat<string>
+  readonly handle: RegistryHandle<string>
   /** Resolves once it is in the journal, with `audit: sync` on the disk; rejects with `journal_unavailable`. */
   readonly written: Promise<undefined>
 }
@@ -119,7 +119,7 @@ export type HandlePort = {
   ): readonly HandleOwner[] | Promise<readonly HandleOwner[]>
 }
 
-export type LivePort = {
+export type LiveExchangePort = {
   /** Registers something that the kill switch can cut; returns the function that unregisters it. */
   add(exchange: Exchange): () => void
 }

@@ -2,9 +2,9 @@
 const GROWTH = 1.5
 
 /** Grows from 100 ms to 5 s; each wait is drawn from the upper half, so that a thousand gateways do not come back at once. */
-export type Backoff = { next(): number; reset(): void }
+export type BackOff = { next(): number; reset(): void }
 
-export function createBackoff(random: () => number, fromMs = 100, toMs = 5_000): Backoff {
+export function createBackOff(random: () => number, fromMs = 100, toMs = 5_000): BackOff {
   let current = fromMs
   return {
     next() {

@@ -38,7 +38,7 @@ export type Authority = {
   mint(host: string): Leaf
 }
 
-export type AuthorityFiles = {
+export type CertificateAuthorityFiles = {
   readonly certFile: string
   readonly keyFile: string
   readonly bundleFile: string
@@ -48,8 +48,8 @@ export type AuthorityFiles = {
  * Reads the certificate authority, or makes a P-256 root when there is none (key 0600), and writes the bundle of
  * the public roots and ours. Throws an Error that says which file is wrong and what to do.
  */
-export async function loadAuthority(
-  files: AuthorityFiles,
+export async function loadCertificateAuthority(
+  files: CertificateAuthorityFiles,
   nowMs: () => number = Date.now,
   name = 'Chaperone CA',
 ): Promise<Authority> {
@@ -57,13 +57,13 @@ export async function loadAuthority(
   const chain = await loadChain(files, key, { name, nowMs: nowMs() })
   const anchor = chain.at(-1) ?? chain[0]
   await writeAtomically(files.bundleFile, [...rootCertificates, anchor.toString()].join('\n'), 0o644)
-  return createAuthority(key, chain, nowMs)
+  return createCertificateAuthority(key, chain, nowMs)
 }
 
 /** The certificate that signs, and those above it, the root last. */
 export type Chain = readonly [X509Certificate, ...X509Certificate[]]
 
-export function createAuthority(key: KeyObject, chain: Chain, nowMs: () => number): Authority {
+export function createCertificateAuthority(key: KeyObject, chain: Chain, nowMs: () => number): Authority {
   const [issuer, ...above] = chain
   const isRoot = above.length === 0
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -99,7 +99,7 @@ function read<T>(parse: () => T, problem: string, files: readonly string[]): T {
   }
 }
 
-async function loadKey({ certFile, keyFile }: AuthorityFiles): Promise<KeyObject> {
+async function loadKey({ certFile, keyFile }: CertificateAuthorityFiles): Promise<KeyObject> {
   const stored = await readIfPresent(keyFile)
   if (stored !== null)
     return read(() => createPrivateKey(stored), `${keyFile} holds no private key`, [certFile, keyFile])
@@ -116,7 +116,7 @@ async function loadKey({ certFile, keyFile }: AuthorityFiles): Promise<KeyObject
 type NewRoot = { readonly name: string; readonly nowMs: number }
 
 async function loadChain(
-  { certFile, keyFile }: AuthorityFiles,
+  { certFile, keyFile }: CertificateAuthorityFiles,
   key: KeyObject,
   root: NewRoot,
 ): Promise<Chain> {

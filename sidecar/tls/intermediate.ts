@@ -1,5 +1,5 @@
 import { type PermittedNames, permittedNames } from '../../core/x509/name-constraints.ts'
-import { type Issued, issueAuthority, type Sign } from './issued-ca.ts'
+import { type Issued, issueCa, type Sign } from './issued-ca.ts'
 
 /** The intermediate of a pod: renewed at two thirds of its life, reissued when the terminated hosts change. */
 export type Intermediate = {
@@ -35,7 +35,7 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
   const reissue = createReissue(deps, () => current?.permitted ?? null, issue)
 
   async function issue(): Promise<void> {
-    const issued = await issueAuthority(name, sign)
+    const issued = await issueCa(name, sign)
     if (isClosed) return
     current = issued
     const until = new Date(issued.notAfterMs).toISOString()

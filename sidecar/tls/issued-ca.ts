@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from 'node
 import { certificateRequest } from '../../core/x509/certificate-request.ts'
 import { pem } from '../../core/x509/der.ts'
 import { namesPermittedBy, type PermittedNames } from '../../core/x509/name-constraints.ts'
-import { type Authority, type Chain, createAuthority } from './certificate-authority.ts'
+import { type Authority, type Chain, createCertificateAuthority } from './certificate-authority.ts'
 
 /** Has a PKCS#10 request (PEM) signed: the certificate, then what is above it, PEM. */
 export type Sign = (request: string) => Promise<string>
@@ -18,7 +18,7 @@ export type Issued = {
  * An authority whose key is made here and never leaves this process; somebody else says that it may sign. Rejects
  * when they do not, or when what they say is about another key.
  */
-export async function issueAuthority(
+export async function issueCa(
   name: string,
   signRequest: Sign,
   nowMs: () => number = Date.now,
@@ -28,7 +28,7 @@ export async function issueAuthority(
   const request = certificateRequest(spki, name, (body) => sign('sha256', body, privateKey))
   const chain = chainOf(await signRequest(pem('CERTIFICATE REQUEST', request)), privateKey)
   return {
-    authority: createAuthority(privateKey, chain, nowMs),
+    authority: createCertificateAuthority(privateKey, chain, nowMs),
     notAfterMs: Date.parse(chain[0].validTo),
     permitted: namesPermittedBy(chain[0].raw),
   }

@@ -1,8 +1,12 @@
 import { isPermitted } from '../../core/x509/name-constraints.ts'
-import { type Authority, type AuthorityFiles, loadAuthority } from './certificate-authority.ts'
+import {
+  type Authority,
+  type CertificateAuthorityFiles,
+  loadCertificateAuthority,
+} from './certificate-authority.ts'
 import { createIntermediate, type IntermediateDeps } from './intermediate.ts'
 
-export type PodAuthority = {
+export type PodCa = {
   /** Stays the same object while the certificate behind it is renewed. */
   readonly authority: Authority
   readonly isReady: boolean
@@ -16,9 +20,9 @@ export type PodAuthority = {
   close(): void
 }
 
-export type PodAuthorityDeps = IntermediateDeps & {
+export type PodCaDeps = IntermediateDeps & {
   /** The pod's own root. In files, so that the agent still trusts it after a restart of this process. */
-  readonly own: AuthorityFiles
+  readonly own: CertificateAuthorityFiles
   readonly nowMs?: () => number
 }
 
@@ -28,7 +32,7 @@ export type PodAuthorityDeps = IntermediateDeps & {
  * the refusal has to arrive inside TLS; a host that was added a moment ago is the only other use. This pod's agent
  * alone trusts that root: its key is worth nothing elsewhere, and a refusal needs no control plane.
  */
-export function createPodAuthority(deps: PodAuthorityDeps): PodAuthority {
+export function createPodCa(deps: PodCaDeps): PodCa {
   const { nowMs = Date.now } = deps
   const intermediate = createIntermediate(deps)
   let root: Authority | null = null
@@ -60,7 +64,7 @@ export function createPodAuthority(deps: PodAuthorityDeps): PodAuthority {
       return root !== null
     },
     async ready(patienceMs) {
-      const own = await loadAuthority(deps.own, Date.now, 'Chaperone pod CA')
+      const own = await loadCertificateAuthority(deps.own, Date.now, 'Chaperone pod CA')
       root = own
       if (await intermediate.first(patienceMs)) return [shown().caPem, own.caPem]
       deps.log.warn({}, 'no control plane to sign for this sidecar: the agent trusts a root of its own')

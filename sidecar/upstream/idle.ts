@@ -1,4 +1,4 @@
-import { Roster, type Seat } from '../collections/registry.ts'
+import { Registry, type RegistryHandle } from '../collections/registry.ts'
 
 /** Something that must move now and then: whoever moves it sets `quiet` to 0, a plain store for every chunk. */
 export type Watched = { quiet: number; onIdle(): void }
@@ -8,15 +8,15 @@ export type Watched = { quiet: number; onIdle(): void }
  * exchange ends after the limit and at most a twelfth more without a byte in either direction.
  */
 export type IdleWatch = {
-  add(entry: Watched): Seat<Watched>
-  remove(seat: Seat<Watched>): void
+  add(entry: Watched): RegistryHandle<Watched>
+  remove(handle: RegistryHandle<Watched>): void
   stop(): void
 }
 
 const TICKS = 12
 
 export function createIdleWatch(limitMs: number): IdleWatch {
-  const watched = new Roster<Watched>()
+  const watched = new Registry<Watched>()
   let timer: NodeJS.Timeout | undefined
 
   function tick(): void {
@@ -40,7 +40,7 @@ export function createIdleWatch(limitMs: number): IdleWatch {
       timer ??= setInterval(tick, limitMs / TICKS).unref()
       return watched.add(entry)
     },
-    remove: (seat) => watched.remove(seat),
+    remove: (handle) => watched.remove(handle),
     stop,
   }
 }

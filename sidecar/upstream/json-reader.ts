@@ -2,7 +2,7 @@ import type { LookUp } from '../../core/connectors/binding/look-up.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'
-import { ownScheme } from '../pipeline/outgoing.ts'
+import { connectorScheme } from '../pipeline/outgoing.ts'
 import type { Dialer } from './dial.ts'
 import { outboundHeaders } from './headers.ts'
 import type { ResponseHandler, UpstreamConnection, WireRequest } from './http1/connection.ts'
@@ -84,7 +84,7 @@ function requestFor(
 /** Throws for a connector that has no credential. */
 function withCredential(bound: BoundConnector, request: CanonicalRequest): RawHeaders {
   const { secret } = bound.entry
-  const scheme = ownScheme(bound)
+  const scheme = connectorScheme(bound)
   const edit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
   if (scheme.type === 'none') return edit.rawHeaders
   if (secret === null) throw new Error('the connector has no credential')

@@ -7,11 +7,11 @@ import type { JsonReader } from './json-reader.ts'
 
 export type LookUpPort = {
   /** Asks the provider in the course of a request. Never rejects: null where there is no answer. */
-  ask(asking: Asking, lookUp: LookUp): Promise<LookUpValues>
+  ask(asking: LookUpContext, lookUp: LookUp): Promise<LookUpValues>
 }
 
 /** The request for which the gateway asks. */
-export type Asking = {
+export type LookUpContext = {
   readonly snapshot: Snapshot
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
@@ -46,7 +46,7 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
   const shared = new Map<string, Promise<LookUpValues>>()
   let inFlight = 0
 
-  function ask(asking: Asking, lookUp: LookUp): Promise<LookUpValues> {
+  function ask(asking: LookUpContext, lookUp: LookUp): Promise<LookUpValues> {
     const { bound } = asking
     const count = (outcome: LookUpOutcome) => onAsked(bound.connector.name, lookUp.name, outcome)
     const key = keyOf(asking, lookUp)
@@ -72,7 +72,7 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
   }
 
   /** What a card shows is counted apart: an agent cannot use it up by other requests. */
-  function mayAsk({ agent, bound }: Asking, { keepMs }: LookUp): boolean {
+  function mayAsk({ agent, bound }: LookUpContext, { keepMs }: LookUp): boolean {
     const key = JSON.stringify([agent, bound.entry.id, keepMs > 0])
     const known = counters.get(key)
     const isOver = known === undefined || known.until <= monotonicMs()
@@ -82,7 +82,7 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
     return counter.count <= LOOK_UPS_PER_MINUTE
   }
 
-  async function read({ bound, request }: Asking, lookUp: LookUp): Promise<LookUpValues> {
+  async function read({ bound, request }: LookUpContext, lookUp: LookUp): Promise<LookUpValues> {
     inFlight += 1
     try {
       const answer = await reader.read({ bound, request, question: lookUp })
@@ -97,13 +97,13 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
   return { ask }
 }
 
-function keyOf({ bound, request }: Asking, { method, host, target, body = '' }: LookUp): string {
+function keyOf({ bound, request }: LookUpContext, { method, host, target, body = '' }: LookUp): string {
   const { id, upstream } = bound.entry
   return JSON.stringify([id, upstream.url, request.scheme, host, request.port, method, target, body])
 }
 
 /** The credential leaves for hosts of its connector alone. */
-function isOwn({ snapshot, bound, request }: Asking, { host }: LookUp): boolean {
+function isOwn({ snapshot, bound, request }: LookUpContext, { host }: LookUp): boolean {
   return findConnector(snapshot.hosts, host, request.port)?.entry.id === bound.entry.id
 }
 

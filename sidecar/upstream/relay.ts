@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { Seat } from '../collections/registry.ts'
+import type { RegistryHandle } from '../collections/registry.ts'
 import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
 import { abortReason } from './abort-reason.ts'
 import { editedStream, editingSink } from './answer-edit.ts'
@@ -39,7 +39,7 @@ export class Relay implements ResponseHandler, Watched {
   readonly #exchange: Exchange
   readonly #outbound: Outbound
   readonly #deps: RelayDeps
-  readonly #seat: Seat<Watched>
+  readonly #handle: RegistryHandle<Watched>
   readonly #settled = Promise.withResolvers<undefined>()
   #carrier: Carrier | null = null
   #stream: ReplyStream | null = null
@@ -50,7 +50,7 @@ export class Relay implements ResponseHandler, Watched {
     this.#outbound = outbound
     this.#deps = deps
     exchange.abort.signal.addEventListener('abort', this.#onAbort)
-    this.#seat = deps.idle.add(this)
+    this.#handle = deps.idle.add(this)
   }
 
   get done(): Promise<undefined> {
@@ -195,7 +195,7 @@ export class Relay implements ResponseHandler, Watched {
 
   #over(): void {
     this.#isOver = true
-    this.#deps.idle.remove(this.#seat)
+    this.#deps.idle.remove(this.#handle)
     this.#exchange.abort.signal.removeEventListener('abort', this.#onAbort)
   }
 

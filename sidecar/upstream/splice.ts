@@ -39,12 +39,12 @@ export function splice(options: SpliceOptions): Promise<SpliceEnd> {
       upstream.destroy()
     }
     const watched: Watched = { quiet: 0, onIdle: () => cut('idle') }
-    const seat = idle.add(watched)
+    const handle = idle.add(watched)
     const onAbort = () => cut('aborted')
     const onClosed = () => {
       open -= 1
       if (open > 0) return
-      idle.remove(seat)
+      idle.remove(handle)
       signal.removeEventListener('abort', onAbort)
       resolve(how)
     }

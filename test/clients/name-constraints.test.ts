@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createGatewayCa } from '../../controlplane/crypto/gateway-ca.ts'
 import { createKeyring } from '../../controlplane/crypto/keyring.ts'
-import { issueAuthority } from '../../sidecar/tls/issued-ca.ts'
+import { issueCa } from '../../sidecar/tls/issued-ca.ts'
 import { hasCommand } from '../support/has-command.ts'
 
 /** Unmodified TLS clients against leaves below intermediates with Name Constraints. */
@@ -92,7 +92,7 @@ beforeAll(async () => {
   for (const { hosts, ok, refused } of SETS) {
     const sign = async (request: string): Promise<string> =>
       authority.issue(request, { subject: 'team/bot', hosts, nowMs: Date.now() }).chain
-    const { authority: intermediate } = await issueAuthority('team/bot', sign)
+    const { authority: intermediate } = await issueCa('team/bot', sign)
     for (const [isOk, list] of [
       [true, ok],
       [false, refused],

@@ -1,7 +1,7 @@
-import { type Backoff, createBackoff, pause } from '../../process/back-off.ts'
+import { type BackOff, createBackOff, pause } from '../../process/back-off.ts'
 
 /** Repeats an attempt, further and further apart, for as long as something is pending. */
-export type Repeater = {
+export type RetryLoop = {
   /** The next attempt is made now. */
   wake(): void
   /** An attempt was made by other means: the next one follows after the first pause. */
@@ -9,7 +9,7 @@ export type Repeater = {
   close(): void
 }
 
-export type RepeaterDeps = {
+export type RetryLoopDeps = {
   readonly isPending: () => boolean
   /** Never rejects. */
   readonly attempt: () => Promise<void>
@@ -19,8 +19,8 @@ export type RepeaterDeps = {
 const FIRST_MS = 1_000
 const LONGEST_MS = 30_000
 
-export function createRepeater({ isPending, attempt, random }: RepeaterDeps): Repeater {
-  const backoff: Backoff = createBackoff(random, FIRST_MS, LONGEST_MS)
+export function createRetryLoop({ isPending, attempt, random }: RetryLoopDeps): RetryLoop {
+  const backoff: BackOff = createBackOff(random, FIRST_MS, LONGEST_MS)
   const closed = new AbortController()
   let sleep = new AbortController()
   let isRunning = false

@@ -4,8 +4,8 @@ import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import type { Exchange, Reply } from '../../pipeline/exchange.ts'
 
 /** The answer to an order, kept in memory. */
-export type Capture = { readonly reply: Reply; read(): Captured }
-export type Captured = {
+export type ReplyCapture = { readonly reply: Reply; read(): CapturedReply }
+export type CapturedReply = {
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
@@ -15,7 +15,7 @@ export type Captured = {
 
 const MAX_BYTES = 1024 * 1024
 
-export function createCapture(): Capture {
+export function createReplyCapture(): ReplyCapture {
   const chunks: Buffer[] = []
   let status = 0
   let contentType = ''
@@ -81,7 +81,7 @@ export function createCapture(): Capture {
 /** What the control plane is told. `ok`: the upstream answered, whatever it said short of failing itself. */
 export function answerOf(
   { outcome }: Exchange,
-  capture: Capture,
+  capture: ReplyCapture,
 ): Omit<ResultBody, 'order_id' | 'action_request_id'> {
   const captured = capture.read()
   const { status } = captured
@@ -95,7 +95,7 @@ export function answerOf(
 }
 
 /** The gateway's own words, as an agent would have got them. */
-function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: Captured): string {
+function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: CapturedReply): string {
   const parsed = jsonOf(body)
   const error = typeof parsed === 'object' && parsed !== null && 'error' in parsed ? parsed.error : null
   const text = typeof error === 'string' ? error : ERRORS[errorCode ?? 'internal'].error
@@ -103,7 +103,7 @@ function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: Captu
 }
 
 /** JSON as JSON, text as text; null for what is neither, was cut, or is longer than is kept. */
-function resultOf({ contentType, body, isWhole }: Captured): unknown {
+function resultOf({ contentType, body, isWhole }: CapturedReply): unknown {
   if (!isWhole || body.length === 0) return null
   if (/[/+]json\b/i.test(contentType)) return jsonOf(body) ?? null
   return /^text\//i.test(contentType) ? body.toString('utf8') : null

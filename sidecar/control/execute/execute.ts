@@ -9,7 +9,7 @@ import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts
 import type { Exchange } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
 import { orderExchange } from './execute-exchange.ts'
-import { answerOf, createCapture } from './execute-reply.ts'
+import { answerOf, createReplyCapture } from './execute-reply.ts'
 
 export type Order = Extract<DownMessage, { type: 'execute' }>
 
@@ -35,7 +35,7 @@ export function createExecutor({ ports, handle }: ExecutorDeps): (order: Order) 
     await agentIsKnown(order.agent, ports)
     const request = requestOf(order, ports.snapshot())
     if (typeof request === 'string') return failed(order, request)
-    const capture = createCapture()
+    const capture = createReplyCapture()
     const exchange = orderExchange(order, { ...request, ports, reply: capture.reply })
     await handle(exchange)
     return { ...answerOf(exchange, capture), ...numbers(order) }

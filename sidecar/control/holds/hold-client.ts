@@ -4,7 +4,7 @@ import { type HoldBody, HoldReply, SpendReply } from '../../../core/wire/gateway
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { type ControlClient, type ControlReply, jsonOf } from '../client/client.ts'
 
-export type HoldCalls = {
+export type HoldClient = {
   /**
    * Creates, joins, or finds an approval that waits to be used. Rejects with `too_many_holds` when the agent has too
    * many, with `kill_switch` under a stop, with `not_ready` when the control plane is not there or does not open it.
@@ -19,7 +19,7 @@ export type HoldCalls = {
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }
 
-export function createHoldCalls(client: ControlClient): HoldCalls {
+export function createHoldClient(client: ControlClient): HoldClient {
   return {
     async ask(hold) {
       const reply = await client.post(SYNC_PATHS.holds, hold).catch(unreachable)

@@ -3,8 +3,8 @@ import type { HoldBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
 import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
 import type { HoldOutcome } from '../../pipeline/ports.ts'
-import { createBackoff, pause } from '../../process/back-off.ts'
-import type { HoldCalls } from './hold-client.ts'
+import { createBackOff, pause } from '../../process/back-off.ts'
+import type { HoldClient } from './hold-client.ts'
 
 /** One request that waits. Exactly one of the two is called, once. */
 export type Waiter = { settle(outcome: HoldOutcome): void; fail(error: unknown): void }
@@ -20,7 +20,7 @@ type Signal =
   | { readonly kind: 'look' | 'deadline' | 'empty' }
 
 export type HoldGroupDeps = {
-  readonly calls: HoldCalls
+  readonly calls: HoldClient
   readonly random: () => number
   /** A verdict for this approval that came before the answer that names it. */
   readonly earlyVerdict: (approvalId: string) => VerdictMessage | null
@@ -108,7 +108,7 @@ export class HoldGroup {
   /** Without it the approval counts against the limit of the agent until it expires. Never rejects. */
   async #reportLeave(): Promise<void> {
     const { binding, asker = '' } = this.#hold
-    const backoff = createBackoff(this.#deps.random, 250, 2_000)
+    const backoff = createBackOff(this.#deps.random, 250, 2_000)
     for (let waited = 0; waited < RETRY_MS; ) {
       if (await this.#deps.calls.leave(this.#approval?.id ?? '', { binding, asker })) return
       const ms = backoff.next()
@@ -137,7 +137,7 @@ export class HoldGroup {
 
   /** The yes went to one request; the rest needs one of its own. */
   async #askAgain(): Promise<void> {
-    const backoff = createBackoff(this.#deps.random, 250, 2_000)
+    const backoff = createBackOff(this.#deps.random, 250, 2_000)
     for (let waited = 0; ; ) {
       try {
         this.#opened(await this.#deps.calls.ask(this.#hold))
@@ -151,7 +151,7 @@ export class HoldGroup {
     }
   }
 
-  #opened({ outcome, approval }: Awaited<ReturnType<HoldCalls['ask']>>): void {
+  #opened({ outcome, approval }: Awaited<ReturnType<HoldClient['ask']>>): void {
     this.#approval = approval
     this.#isOpen = outcome === 'created' || outcome === 'joined'
     if (outcome === 'deferred') {

@@ -2,7 +2,7 @@ import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
 import type { HoldOutcome, HoldPort } from '../../pipeline/ports.ts'
 import type { ControlClient } from '../client/client.ts'
-import { createHoldCalls } from './hold-client.ts'
+import { createHoldClient } from './hold-client.ts'
 import { HoldGroup, type HoldGroupDeps, type Waiter } from './hold-group.ts'
 
 export type Holds = HoldPort & {
@@ -31,7 +31,7 @@ export function createHolds(deps: HoldsDeps): Holds {
   const groups = new Map<string, HoldGroup>()
   const early = new Map<string, VerdictMessage>()
   const groupDeps: HoldGroupDeps = {
-    calls: createHoldCalls(deps.client),
+    calls: createHoldClient(deps.client),
     random: deps.random,
     earlyVerdict: (id) => early.get(id) ?? null,
     log: deps.log,

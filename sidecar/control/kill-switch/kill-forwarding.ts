@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import type { CommandReply } from '../../../core/wire/commands.ts'
 import { StateOrder } from '../../../core/wire/gateway/kill.ts'
-import { createRepeater } from '../client/retry-loop.ts'
+import { createRetryLoop } from '../client/retry-loop.ts'
 import type { Commands } from '../commands.ts'
-import type { KillState, LocalStop } from './kill-state.ts'
+import type { KillState, LocalKillSwitch } from './kill-state.ts'
 
 /** Passes the stops that are set on this gateway to the control plane, each until it is stored there. */
 export type KillForwarding = {
   /** Forwards the stop that was set for this scope; after a lift of the scope that has no answer yet. */
-  stop(scope: string): Promise<CommandReply>
+  activate(scope: string): Promise<CommandReply>
   /** Lifts what this gateway had set for the scope when it was called. */
   lift(scope: string, reason: string): Promise<CommandReply>
   /** There is a control plane again. */
@@ -29,7 +29,7 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
   const unforwarded = (scope: string) => kill.unforwarded().find((stop) => stop.entry.scope === scope)
 
   /** `isRetry`: the control plane may have it already, and it may have been lifted there. */
-  async function send({ id, entry }: LocalStop, isRetry: boolean): Promise<CommandReply> {
+  async function send({ id, entry }: LocalKillSwitch, isRetry: boolean): Promise<CommandReply> {
     const { scope, reason, since } = entry
     const ageMs = Math.max(0, Math.round(nowMs() - Date.parse(since)))
     const stop = isRetry ? { id, retried_after_ms: ageMs } : { id }
@@ -38,7 +38,7 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
     return reply
   }
 
-  const repeater = createRepeater({
+  const repeater = createRetryLoop({
     random,
     isPending: () => kill.unforwarded().length > 0,
     attempt: async () => {
@@ -47,7 +47,7 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
   })
 
   return {
-    async stop(scope) {
+    async activate(scope) {
       await lifts.get(scope)
       const stop = unforwarded(scope)
       // Another call has lifted it meanwhile.
@@ -57,7 +57,7 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
       return reply
     },
     async lift(scope, reason) {
-      const stop = kill.localStop(scope)
+      const stop = kill.localKillSwitch(scope)
       const input = { active: false, scope, ...(reason === '' ? {} : { reason }) }
       const lifted = commands({
         ...{ command: 'kill-switch', input },

@@ -15,7 +15,7 @@ import type { AckBody } from '../../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 import type { KillPort } from '../../pipeline/ports.ts'
 import { type Clock, isoNow } from '../../process/clock.ts'
-import type { Live } from '../live-exchanges.ts'
+import type { LiveExchanges } from '../live-exchanges.ts'
 import { emptyKillFile, type KillFile, readKillFile, writeKillFile } from './kill-file.ts'
 
 /**
@@ -42,9 +42,9 @@ export type KillState = KillPort & {
   /** Undoes a local stop that the control plane has not taken over. */
   clearLocal(scope: string): void
   /** The local stop for this scope. */
-  localStop(scope: string): LocalStop | undefined
+  localKillSwitch(scope: string): LocalKillSwitch | undefined
   /** Local stops that the control plane is not known to have. */
-  unforwarded(): readonly LocalStop[]
+  unforwarded(): readonly LocalKillSwitch[]
   /**
    * The control plane has stored this local stop: it counts here until a state comes that has the stop or its lift, which
    * is `from` or later. Without `from` it is the next state after the one that is known.
@@ -57,11 +57,11 @@ export type KillState = KillPort & {
 }
 
 /** A stop that was set here. */
-export type LocalStop = { readonly id: string; readonly entry: KillEntry }
+export type LocalKillSwitch = { readonly id: string; readonly entry: KillEntry }
 
 export type KillStateDeps = {
   readonly file: string
-  readonly live: Live
+  readonly live: LiveExchanges
   readonly clock: Clock
   readonly log: {
     warn(fields: object, message: string): void
@@ -94,7 +94,7 @@ export function createKillState(deps: KillStateDeps): KillState {
   })
   const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
   const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
-  const stopOf = (local: Local): LocalStop => ({ id: local.id, entry: entryOf(local) })
+  const stopOf = (local: Local): LocalKillSwitch => ({ id: local.id, entry: entryOf(local) })
 
   function unite(): void {
     const announced = state.announced.map(({ entry }) => entry)
@@ -137,7 +137,7 @@ export function createKillState(deps: KillStateDeps): KillState {
     clearLocal(scope) {
       change({ local: without(scope) })
     },
-    localStop: (scope) => state.local.filter((entry) => entry.scope === scope).map(stopOf)[0],
+    localKillSwitch: (scope) => state.local.filter((entry) => entry.scope === scope).map(stopOf)[0],
     unforwarded: () => state.local.filter(({ forwardedAt }) => forwardedAt === undefined).map(stopOf),
     setForwarded(id, from) {
       const forwardedAt = from === undefined ? state.order : { ...from, revision: from.revision - 1 }

@@ -1,6 +1,6 @@
 import type { SlidingWindow, Taken } from '../../../core/state/sliding-window.ts'
 import { QUOTA_LEASE_MS, type QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
-import type { Lend } from './quota-lease-client.ts'
+import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /** Lent at once, at most. A limit of 120 a minute is a dozen blocks; of a small one, nobody takes it all. */
 const BLOCK = 10
@@ -13,12 +13,12 @@ const ASK_AGAIN_MS = 1_000
 const ALONE_MS = 1_000
 const WINDOW_MS = 60_000
 
-export type SharedBudgetDeps = {
+export type LeasedQuotaDeps = {
   readonly agent: string
   readonly perMinute: number
   /** What this process admitted, shared or not. */
   readonly window: SlidingWindow
-  readonly lend: Lend
+  readonly acquireLease: AcquireQuotaLease
   readonly monotonicMs: () => number
 }
 
@@ -27,8 +27,8 @@ export type SharedBudgetDeps = {
  * cannot be asked the process counts for itself: a limit spares providers, it is no permission, and what a lost control
  * plane forbids is said elsewhere.
  */
-export class SharedBudget {
-  readonly #deps: SharedBudgetDeps
+export class LeasedQuota {
+  readonly #deps: LeasedQuotaDeps
   readonly #block: number
   #slots = 0
   #expiresAt = 0
@@ -40,7 +40,7 @@ export class SharedBudget {
   #emptyUntil = 0
   #aloneUntil = 0
 
-  constructor(deps: SharedBudgetDeps) {
+  constructor(deps: LeasedQuotaDeps) {
     this.#deps = deps
     this.#block = Math.min(BLOCK, Math.max(1, Math.ceil(deps.perMinute / BLOCKS)))
     this.#untold = [...deps.window.recent(deps.monotonicMs())]
@@ -51,7 +51,7 @@ export class SharedBudget {
   }
 
   /** What is not used and what is not told yet. Never rejects. */
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#asking
     if (this.#slots === 0 && this.#untold.length === 0) return
@@ -92,12 +92,12 @@ export class SharedBudget {
   }
 
   #ask(want: number): Promise<void> {
-    const { agent, perMinute, lend, monotonicMs } = this.#deps
+    const { agent, perMinute, acquireLease, monotonicMs } = this.#deps
     const askedAt = monotonicMs()
     const told = this.#untold
     this.#untold = []
     const used = told.filter(isWithin(askedAt)).map((at) => askedAt - at)
-    this.#asking = lend({ agent, per_minute: perMinute, want, used })
+    this.#asking = acquireLease({ agent, per_minute: perMinute, want, used })
       .then(
         (reply) => this.#lent(reply, want, askedAt),
         () => {
@@ -120,7 +120,7 @@ export class SharedBudget {
     this.#freeAt = now + retry_after_ms
     this.#emptyUntil = isEmpty ? Math.min(this.#freeAt, now + ASK_AGAIN_MS) : 0
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.giveBack(), QUOTA_LEASE_MS).unref()
+    this.#timer = setTimeout(() => void this.release(), QUOTA_LEASE_MS).unref()
   }
 }
 

@@ -4,12 +4,12 @@ import { pause } from '../../process/back-off.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
 /** Borrows from the budget that several processes share. Rejects when there is no answer within a second. */
-export type Lend = (asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
+export type AcquireQuotaLease = (asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
 
 /** A request waits for this. */
 const TIMEOUT_MS = 1_000
 
-export function createLend(client: () => ControlClient): Lend {
+export function createAcquireQuotaLease(client: () => ControlClient): AcquireQuotaLease {
   return async (asked) => {
     const asking = client().post(SYNC_PATHS.slots, asked, TIMEOUT_MS)
     // The wait for a connection has another limit; whatever comes of it later counts at the control plane.

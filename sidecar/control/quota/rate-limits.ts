@@ -1,7 +1,7 @@
 import { createSlidingWindow, type SlidingWindow, type Taken } from '../../../core/state/sliding-window.ts'
 import type { Message } from '../stream/message-dispatcher.ts'
-import { SharedBudget } from './leased-quota.ts'
-import type { Lend } from './quota-lease-client.ts'
+import { LeasedQuota } from './leased-quota.ts'
+import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /** More agents than this are never active within one window; beyond it the longest idle ones are forgotten. */
 const MAX_AGENTS = 10_000
@@ -9,7 +9,7 @@ const WINDOW_MS = 60_000
 /** A larger limit is not lent in blocks of ten: each process gets its part of it. */
 const MAX_LENT = 6_000
 
-export type Rate = {
+export type RateLimits = {
   /** A promise only where the control plane has to be asked, because others serve this agent too. */
   take(agent: string, perMinute: number): Taken | Promise<Taken>
   /** Which agents (`*`: all) so many processes serve, this one among them. */
@@ -20,9 +20,9 @@ export type Rate = {
   close(): Promise<void>
 }
 
-export type RateDeps = {
+export type RateLimitsDeps = {
   readonly monotonicMs: () => number
-  readonly lend: Lend
+  readonly acquireLease: AcquireQuotaLease
   readonly maxAgents?: number
 }
 
@@ -30,31 +30,35 @@ type Budget = {
   readonly window: SlidingWindow
   readonly perMinute: number
   lastUsed: number
-  shared: SharedBudget | null
+  shared: LeasedQuota | null
 }
 
 /** Until when: what processes that have left admitted counts for a minute more. */
-type Crowd = { readonly processes: number; readonly untilMs: number }
+type ServingProcesses = { readonly processes: number; readonly untilMs: number }
 
 /**
  * One exact sliding window per agent, counted here as long as no other process serves the agent, and over all of them
  * otherwise. A changed limit starts a new window.
  */
-export function createRate({ monotonicMs, lend, maxAgents = MAX_AGENTS }: RateDeps): Rate {
+export function createRateLimits({
+  monotonicMs,
+  acquireLease,
+  maxAgents = MAX_AGENTS,
+}: RateLimitsDeps): RateLimits {
   const budgets = new Map<string, Budget>()
-  const crowds = new Map<string, Crowd>()
+  const servingByAgent = new Map<string, ServingProcesses>()
 
   function budgetOf(agent: string, perMinute: number, now: number): Budget {
     const known = budgets.get(agent)
     if (known?.perMinute === perMinute) return known
     const budget = { window: createSlidingWindow(perMinute), perMinute, lastUsed: now, shared: null }
     budgets.set(agent, budget)
-    if (budgets.size > maxAgents) forgetIdle(now)
+    if (budgets.size > maxAgents) evictIdle(now)
     return budget
   }
 
   /** An agent whose window is empty loses nothing; if all are busy, the map's oldest goes. */
-  function forgetIdle(now: number): void {
+  function evictIdle(now: number): void {
     for (const [agent, budget] of budgets) {
       if (now - budget.lastUsed >= WINDOW_MS) budgets.delete(agent)
     }
@@ -63,35 +67,41 @@ export function createRate({ monotonicMs, lend, maxAgents = MAX_AGENTS }: RateDe
   }
 
   function processesOf(agent: string, now: number): number {
-    const crowd = crowds.get(agent) ?? crowds.get('*')
-    return crowd === undefined || crowd.untilMs <= now ? 1 : crowd.processes
+    const serving = servingByAgent.get(agent) ?? servingByAgent.get('*')
+    return serving === undefined || serving.untilMs <= now ? 1 : serving.processes
   }
 
   return {
     take(agent, perMinute) {
       const now = monotonicMs()
-      const processes = crowds.size === 0 ? 1 : processesOf(agent, now)
+      const processes = servingByAgent.size === 0 ? 1 : processesOf(agent, now)
       const isLent = processes > 1 && perMinute <= MAX_LENT
       const own = isLent ? perMinute : Math.max(1, Math.floor(perMinute / processes))
       const budget = budgetOf(agent, own, now)
       budget.lastUsed = now
       if (!isLent) return budget.window.take(now)
-      budget.shared ??= new SharedBudget({ agent, perMinute, window: budget.window, lend, monotonicMs })
+      budget.shared ??= new LeasedQuota({
+        agent,
+        perMinute,
+        window: budget.window,
+        acquireLease,
+        monotonicMs,
+      })
       return budget.shared.take(now)
     },
-    processesOf: (agent) => (crowds.size === 0 ? 1 : processesOf(agent, monotonicMs())),
+    processesOf: (agent) => (servingByAgent.size === 0 ? 1 : processesOf(agent, monotonicMs())),
     share(agents) {
       const untilMs = monotonicMs() + WINDOW_MS
-      for (const [agent, crowd] of crowds) {
-        if (crowd.untilMs === Number.POSITIVE_INFINITY) crowds.set(agent, { ...crowd, untilMs })
-        else if (crowd.untilMs <= untilMs - WINDOW_MS) crowds.delete(agent)
+      for (const [agent, serving] of servingByAgent) {
+        if (serving.untilMs === Number.POSITIVE_INFINITY) servingByAgent.set(agent, { ...serving, untilMs })
+        else if (serving.untilMs <= untilMs - WINDOW_MS) servingByAgent.delete(agent)
       }
       for (const { agent, processes } of agents) {
-        crowds.set(agent, { processes, untilMs: Number.POSITIVE_INFINITY })
+        servingByAgent.set(agent, { processes, untilMs: Number.POSITIVE_INFINITY })
       }
     },
     async close() {
-      await Promise.all([...budgets.values()].map(({ shared }) => shared?.giveBack()))
+      await Promise.all([...budgets.values()].map(({ shared }) => shared?.release()))
     },
   }
 }

@@ -17,14 +17,14 @@ export type RecordSink = {
   abandon(ids: readonly string[], lost: readonly LostRange[]): void
 }
 
-export type RecordUploadDeps = {
+export type BatchUploadDeps = {
   readonly client: ControlClient
   readonly journal: RecordSink
   readonly log: { error(fields: object, message: string): void }
 }
 
 /** Uploads a batch and acknowledges what was stored. Rejects when nothing was, with `Deferred` over the ingest quota. */
-export function createRecordUpload(deps: RecordUploadDeps): (batch: Batch) => Promise<void> {
+export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Promise<void> {
   const { client, journal, log } = deps
   const write = createBatchWriter()
 

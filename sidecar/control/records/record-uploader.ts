@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { createBackoff, pause } from '../../process/back-off.ts'
+import { createBackOff, pause } from '../../process/back-off.ts'
 import type { ControlClient } from '../client/client.ts'
-import { type Batch, createRecordUpload, Deferred, type RecordSink } from './batch-upload.ts'
+import { type Batch, createBatchUpload, Deferred, type RecordSink } from './batch-upload.ts'
 
 /** The journal as the uploader sees it. */
 export type RecordSource = RecordSink & { nextBatch(max: number): Promise<Batch> }
@@ -31,8 +31,8 @@ export type UploaderDeps = {
 export function createUploader(deps: UploaderDeps): Uploader {
   const { journal, log } = deps
   const stopped = new AbortController()
-  const upload = createRecordUpload(deps)
-  const backoff = createBackoff(deps.random)
+  const upload = createBatchUpload(deps)
+  const backoff = createBackOff(deps.random)
   let nap = new AbortController()
   let isAway = false
   let deferredMs: number | null = null

@@ -1,12 +1,12 @@
 /** Lets a caller wait for a condition that a new snapshot, or another step of the start, may fulfil. */
-export type Waits = {
+export type ConditionWaits = {
   /** A snapshot was applied, or something else that conditions look at. */
   changed(): void
   /** Resolves once `isMet`, looked at with every change, or after `ms`. Never rejects. */
   until(isMet: () => boolean, ms: number): Promise<void>
 }
 
-export function createWaits(): Waits {
+export function createConditionWaits(): ConditionWaits {
   const checks = new Set<() => void>()
   return {
     changed() {

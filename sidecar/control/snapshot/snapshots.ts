@@ -3,7 +3,7 @@ import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { AckBody, DownMessage } from '../../../core/wire/gateway/sync.ts'
-import { createBackoff, pause } from '../../process/back-off.ts'
+import { createBackOff, pause } from '../../process/back-off.ts'
 import { type Clock, isoNow } from '../../process/clock.ts'
 import type { ControlClient } from '../client/client.ts'
 import { fetchChanged, SectionIndexRefused, SectionReplaced } from './section-fetch.ts'
@@ -54,7 +54,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
 
   /** Until it is applied, refused, or a newer one is wanted. */
   async function settle(manifest: SectionIndex, signal: AbortSignal): Promise<void> {
-    const backoff = createBackoff(deps.random)
+    const backoff = createBackOff(deps.random)
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await apply(manifest)

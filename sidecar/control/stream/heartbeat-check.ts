@@ -2,7 +2,7 @@ import type { Clock } from '../../process/clock.ts'
 import { LATE_MS } from './heartbeats.ts'
 
 /** Tells the beats of one stream that prove that the control plane is there now from those that do not. */
-export type BeatCheck = {
+export type HeartbeatCheck = {
   /** `until`: the wall time up to which the beat speaks (ISO 8601, the control plane's clock). */
   counts(until: string): boolean
 }
@@ -13,7 +13,7 @@ export type BeatCheck = {
  * this machine: the wall clock may be set back, and the monotonic one stands still while the machine is suspended.
  * `at`: the control plane's wall time at the greeting.
  */
-export function createBeatCheck({ nowMs, monotonicMs }: Clock, at: string): BeatCheck {
+export function createHeartbeatCheck({ nowMs, monotonicMs }: Clock, at: string): HeartbeatCheck {
   const theirs = Date.parse(at)
   const aheadMs = Number.isFinite(theirs) ? nowMs() - theirs : 0
   const startedAt = { wall: nowMs(), monotonic: monotonicMs() }

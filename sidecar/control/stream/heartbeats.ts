@@ -7,17 +7,17 @@ export const LATE_MS = 15_000
  * Since when the control plane's word is missing. Only signed beats count as its word: a replica that cannot read the
  * database sends manifests, and no beats.
  */
-export type Beats = {
+export type Heartbeats = {
   connected(): void
   disconnected(): void
-  /** A beat came that counts; see `BeatCheck`. */
-  heard(): void
+  /** A beat came that counts; see `HeartbeatCheck`. */
+  received(): void
   readonly isConnected: boolean
   /** Milliseconds since the control plane was lost; 0 while it is there. */
   lostForMs(): number
 }
 
-export function createBeats(clock: Pick<Clock, 'monotonicMs'>): Beats {
+export function createHeartbeats(clock: Pick<Clock, 'monotonicMs'>): Heartbeats {
   let isConnected = false
   let lastHeard = clock.monotonicMs()
   let lostAt: number | null = lastHeard
@@ -31,7 +31,7 @@ export function createBeats(clock: Pick<Clock, 'monotonicMs'>): Beats {
       // A stream that was silent is lost since its last beat, not since it ended.
       lostAt ??= now - lastHeard > LATE_MS ? lastHeard : now
     },
-    heard() {
+    received() {
       lastHeard = clock.monotonicMs()
       lostAt = null
     },

@@ -2,12 +2,12 @@ import { DownMessage, PROTOCOL } from '../../../core/wire/gateway/sync.ts'
 import type { MacCheck } from './message-mac.ts'
 
 export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>
-export type Genuine = Message<'sections' | 'beat'>
+export type SignedMessage = Message<'sections' | 'beat'>
 
 /** What the stream tells the rest of the gateway, in the order of arrival; kills of one chunk first. */
 export type StreamHandlers = {
   hello(message: Message<'hello'>): void
-  /** Genuine, as beats are. */
+  /** Signed, as heartbeats are. */
   sections(message: Message<'sections'>): void
   beat(message: Message<'beat'>): void
   kill(message: Message<'kill'>): void
@@ -18,7 +18,7 @@ export type StreamHandlers = {
   goaway(message: Message<'goaway'>): void
 }
 
-export type InboxDeps = {
+export type MessageDispatcherDeps = {
   readonly handlers: StreamHandlers
   readonly checkMac: MacCheck
   readonly log: {
@@ -28,7 +28,11 @@ export type InboxDeps = {
 }
 
 /** Lines of the stream -> handlers. What is not understood is said and skipped; what is not signed by our enroller is ignored. */
-export function createInbox({ handlers, checkMac, log }: InboxDeps): (lines: readonly string[]) => void {
+export function createMessageDispatcher({
+  handlers,
+  checkMac,
+  log,
+}: MessageDispatcherDeps): (lines: readonly string[]) => void {
   function parse(text: string): DownMessage | null {
     const parsed = DownMessage.safeParse(jsonOrNull(text))
     if (parsed.success) return parsed.data
@@ -37,7 +41,7 @@ export function createInbox({ handlers, checkMac, log }: InboxDeps): (lines: rea
     return null
   }
 
-  function isGenuine(message: Genuine): boolean {
+  function isSigned(message: SignedMessage): boolean {
     if (checkMac(message)) return true
     const { type, version } = message
     log.error(
@@ -54,11 +58,11 @@ export function createInbox({ handlers, checkMac, log }: InboxDeps): (lines: rea
   }
 
   function sections(message: Message<'sections'>): void {
-    if (isGenuine(message)) handlers.sections(message)
+    if (isSigned(message)) handlers.sections(message)
   }
 
   function beat(message: Message<'beat'>): void {
-    if (isGenuine(message)) handlers.beat(message)
+    if (isSigned(message)) handlers.beat(message)
   }
 
   const on: { readonly [T in DownMessage['type']]: (message: Message<T>) => void } = {

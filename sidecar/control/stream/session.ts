@@ -1,7 +1,11 @@
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import type { ControlClient } from '../client/client.ts'
 import { createLineSplitter } from './line-splitter.ts'
-import { createInbox, type InboxDeps, type StreamHandlers } from './message-dispatcher.ts'
+import {
+  createMessageDispatcher,
+  type MessageDispatcherDeps,
+  type StreamHandlers,
+} from './message-dispatcher.ts'
 import { createMacCheck } from './message-mac.ts'
 
 /** One stream from one replica of the control plane. */
@@ -17,10 +21,10 @@ export type Session = {
 
 export type SessionDeps = {
   readonly client: Pick<ControlClient, 'open'>
-  readonly log: InboxDeps['log']
+  readonly log: MessageDispatcherDeps['log']
 }
 
-/** Opens a stream at once. Beats and manifests count only with the signature that belongs to the token of this stream. */
+/** Opens a stream at once. Heartbeats and manifests count only with the signature that belongs to the token of this stream. */
 export function openSession({ client, log }: SessionDeps, handlers: StreamHandlers): Session {
   const closed = new AbortController()
   let isOpen = false
@@ -29,7 +33,7 @@ export function openSession({ client, log }: SessionDeps, handlers: StreamHandle
   async function read(): Promise<never> {
     const { status, body, bearer } = await client.open(SYNC_PATHS.stream, closed.signal)
     if (status !== 200) throw refusal(status)
-    const receive = createInbox({
+    const receive = createMessageDispatcher({
       ...{ log, checkMac: createMacCheck(bearer) },
       handlers: {
         ...handlers,

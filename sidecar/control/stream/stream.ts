@@ -1,20 +1,20 @@
-import { type Backoff, createBackoff, pause } from '../../process/back-off.ts'
+import { type BackOff, createBackOff, pause } from '../../process/back-off.ts'
 import type { Clock } from '../../process/clock.ts'
 import type { ControlClient } from '../client/client.ts'
 import { createDeferredHandlers, type GatewayHandlers } from './deferred-handlers.ts'
-import { type BeatCheck, createBeatCheck } from './heartbeat-check.ts'
-import { type Beats, LATE_MS } from './heartbeats.ts'
-import type { InboxDeps, Message } from './message-dispatcher.ts'
+import { createHeartbeatCheck, type HeartbeatCheck } from './heartbeat-check.ts'
+import { type Heartbeats, LATE_MS } from './heartbeats.ts'
+import type { Message, MessageDispatcherDeps } from './message-dispatcher.ts'
 import { openSession, type Session } from './session.ts'
 
 export type StreamDeps = {
   readonly client: Pick<ControlClient, 'open' | 'renew'>
   readonly controlPlaneUrl: string
   readonly handlers: GatewayHandlers
-  readonly beats: Beats
+  readonly beats: Heartbeats
   readonly clock: Clock
   readonly random: () => number
-  readonly log: InboxDeps['log'] & { info(fields: object, message: string): void }
+  readonly log: MessageDispatcherDeps['log'] & { info(fields: object, message: string): void }
   readonly times?: Partial<StreamTimes>
 }
 
@@ -50,9 +50,9 @@ export class ControlStream {
   readonly #deps: StreamDeps
   readonly #times: StreamTimes
   readonly #stopped = new AbortController()
-  readonly #backoff: Backoff
+  readonly #backoff: BackOff
   /** Of all gateways at once, when the whole database is away: each looks less and less often. */
-  readonly #searches: Backoff
+  readonly #searches: BackOff
   #search = new AbortController()
   #current: Stream | null = null
   #candidate: Stream | null = null
@@ -62,8 +62,8 @@ export class ControlStream {
   constructor(deps: StreamDeps) {
     this.#deps = deps
     this.#times = { ...TIMES, ...deps.times }
-    this.#backoff = createBackoff(deps.random)
-    this.#searches = createBackoff(deps.random, this.#times.firstSearchMs, this.#times.searchMs)
+    this.#backoff = createBackOff(deps.random)
+    this.#searches = createBackOff(deps.random, this.#times.firstSearchMs, this.#times.searchMs)
   }
 
   start(): void {
@@ -106,7 +106,7 @@ export class ControlStream {
 
   #open(): Stream {
     let hello: Message<'hello'> | null = null
-    let check: BeatCheck | null = null
+    let check: HeartbeatCheck | null = null
     let isLeaving = false
     let killSeq = Number.NEGATIVE_INFINITY
     const handlers = createDeferredHandlers(this.#deps.handlers)
@@ -114,7 +114,7 @@ export class ControlStream {
       ...handlers,
       hello: (message) => {
         hello = message
-        check = createBeatCheck(this.#deps.clock, message.at)
+        check = createHeartbeatCheck(this.#deps.clock, message.at)
         if (stream === this.#current) this.#connected(message)
         handlers.hello(message)
       },
@@ -154,7 +154,7 @@ export class ControlStream {
     this.#restartSilence()
     this.#search.abort()
     this.#searches.reset()
-    this.#deps.beats.heard()
+    this.#deps.beats.received()
   }
 
   #connected({ gateway }: Message<'hello'>): void {

@@ -3,20 +3,23 @@ import { line } from '../line.ts'
 import type { Recovery } from './recover.ts'
 import { lostLine } from './sequence-recovery.ts'
 
-export type Adopted = Pick<Recovery, 'unknown' | 'lost'>
+export type RecoveredRecords = Pick<Recovery, 'unknown' | 'lost'>
 
 type Entry = { readonly id: string; readonly json: string }
 
 /** Returns the lines by which this process takes over records and lost ranges of earlier processes. */
-export function adoptedLines({ unknown, lost }: Adopted): { entries: readonly Entry[]; lines: Buffer } {
+export function recoveredLines({ unknown, lost }: RecoveredRecords): {
+  entries: readonly Entry[]
+  lines: Buffer
+} {
   const entries = unknown.map((record) => ({ id: record.id, json: recordJson(record) }))
   const results = entries.map(({ json }) => line('result', json))
   return { entries, lines: Buffer.from([...results, ...lost.map(lostLine)].join('')) }
 }
 
-export function logAdopted(
+export function logRecovered(
   log: { warn(fields: object, message: string): void },
-  { unknown, lost }: Adopted,
+  { unknown, lost }: RecoveredRecords,
 ): void {
   if (unknown.length > 0) log.warn({ unknown: unknown.length }, 'requests without a known outcome')
   if (lost.length > 0) log.warn({ lost }, 'sequence numbers without a record: lost, or reserved and not used')

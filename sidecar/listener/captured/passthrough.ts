@@ -3,17 +3,17 @@ import type { Duplex } from 'node:stream'
 import { portsOfHost } from '../../../core/capture/host-names.ts'
 import type { Credentials, Exchange, Reply } from '../../pipeline/exchange.ts'
 import { EMPTY_BODY } from '../body-intake.ts'
-import type { Lifeline } from '../connection-deadline.ts'
+import type { ConnectionDeadline } from '../connection-deadline.ts'
 import type { FrontDeps } from '../deps.ts'
 import { newExchange } from '../new-exchange.ts'
 import { enterTunnel } from '../tunnel.ts'
-import { type Refusal, tellRefusal } from '../tunnel-refusal.ts'
-import { handOver } from '../upgrade.ts'
+import { type Refusal, refusingDeps } from '../tunnel-refusal.ts'
+import { detachSocket } from '../upgrade.ts'
 
 /** A connection that is to be joined to its destination as it is, if the pipeline lets it. */
-export type Passage = {
+export type Passthrough = {
   readonly socket: Socket
-  readonly lifeline: Lifeline
+  readonly deadline: ConnectionDeadline
   readonly credentials: Credentials
   /** What a CONNECT would have asked for. */
   readonly authority: { readonly host: string; readonly port: number }
@@ -24,17 +24,18 @@ export type Passage = {
 }
 
 /** A redirected connection that is not decrypted is the CONNECT that its client never sent: one exchange, one record. */
-export function openPassage(deps: FrontDeps, passage: Passage): void {
-  const { socket, authority } = passage
+export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void {
+  const { socket, authority } = passthrough
   const target = authority.host.includes(':')
     ? `[${authority.host}]:${authority.port}`
     : `${authority.host}:${authority.port}`
   const abort = new AbortController()
   const onClose = (): void => abort.abort(new Error('the client closed the connection'))
   socket.once('close', onClose)
-  const reply = createPassageReply(passage, (refusal) => {
-    if (passage.isTls && (deps.canRefuseInside || isOwned(exchange))) refuseInside(deps, passage, refusal)
-    else closeRefused(passage)
+  const reply = createPassthroughReply(passthrough, (refusal) => {
+    if (passthrough.isTls && (deps.canRefuseInside || isOwned(exchange)))
+      refuseInside(deps, passthrough, refusal)
+    else closeRefused(passthrough)
   })
   const exchange = newExchange({
     id: deps.newRequestId(),
@@ -50,7 +51,7 @@ export function openPassage(deps: FrontDeps, passage: Passage): void {
       scheme: 'https',
       sources: { connectAuthority: target },
     },
-    credentials: passage.credentials,
+    credentials: passthrough.credentials,
     body: EMPTY_BODY,
     reply,
     abort,
@@ -72,8 +73,8 @@ function isOwned({ outcome, snapshot, request }: Exchange): boolean {
 }
 
 /** The client asked nothing, so an approval is silence: the stream itself. */
-function createPassageReply(
-  { socket, lifeline, first }: Passage,
+function createPassthroughReply(
+  { socket, deadline, first }: Passthrough,
   refused: (refusal: Refusal) => void,
 ): Reply {
   const state = { isStarted: false }
@@ -87,22 +88,22 @@ function createPassageReply(
       refused({ status, headers, body })
     },
     stream() {
-      throw new Error('a passage carries bytes, not answers')
+      throw new Error('a passthrough carries bytes, not answers')
     },
     interim() {},
     upgrade(): Duplex {
       state.isStarted = true
-      lifeline.drain = () => socket.destroy()
-      return handOver(socket, first.length === 0 ? null : first)
+      deadline.drain = () => socket.destroy()
+      return detachSocket(socket, first.length === 0 ? null : first)
     },
   }
 }
 
 /** Sends the refusal inside TLS: clients retry connections that are closed, and show no reason. */
-function refuseInside(deps: FrontDeps, passage: Passage, refusal: Refusal): void {
-  const { socket, lifeline, authority, first, credentials } = passage
-  const tunnel = { socket, lifeline, credentials, sources: {}, host: authority.host, isPort: true }
-  enterTunnel(tellRefusal(deps, refusal), tunnel, {
+function refuseInside(deps: FrontDeps, passthrough: Passthrough, refusal: Refusal): void {
+  const { socket, deadline, authority, first, credentials } = passthrough
+  const tunnel = { socket, deadline, credentials, sources: {}, host: authority.host, isPort: true }
+  enterTunnel(refusingDeps(deps, refusal), tunnel, {
     ...{ protocol: 'tls', bytes: first, serverName: authority.host },
   })
 }
@@ -110,7 +111,7 @@ function refuseInside(deps: FrontDeps, passage: Passage, refusal: Refusal): void
 /** Fatal `access_denied` (RFC 8446, section 6.2). */
 const ACCESS_DENIED = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x31])
 
-function closeRefused({ socket, isTls }: Passage): void {
+function closeRefused({ socket, isTls }: Passthrough): void {
   if (isTls) socket.write(ACCESS_DENIED)
   socket.destroySoon()
 }

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 import { ConnectionPreamble, MAX_PREAMBLE_BYTES } from '../../../core/capture/connection-preamble.ts'
-import type { Credentials, KeyedPlace } from '../../pipeline/exchange.ts'
+import type { Credentials, KeyedPort } from '../../pipeline/exchange.ts'
 import type { FrontDeps } from '../deps.ts'
 import type { AgentDns } from '../dns/agent-dns.ts'
-import { type Captured, createTransparent, type TransparentDeps } from './transparent.ts'
+import { type CapturedConnection, createTransparent, type TransparentDeps } from './transparent.ts'
 
-export type HandedOverDeps = FrontDeps & {
+export type RelayedConnectionsDeps = FrontDeps & {
   readonly isOpaque: TransparentDeps['isOpaque']
   readonly isUnowned: TransparentDeps['isUnowned']
   /** Called with agents whose key was shown. */
   readonly dnsOf: (agent: string) => AgentDns
-  readonly accepts: KeyedPlace['accepts']
+  readonly accepts: KeyedPort['accepts']
   /** Whether the credentials are those of an agent. */
   readonly isKnown: (credentials: Credentials) => boolean
 }
@@ -19,7 +19,9 @@ export type HandedOverDeps = FrontDeps & {
  * Serves connections that were redirected in another network namespace and handed over on a Unix socket
  * (`core/capture/connection-preamble.ts`). The first line has the agent's key: a client of the socket acts for that agent alone.
  */
-export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => void {
+export function createRelayedConnections(
+  deps: RelayedConnectionsDeps,
+): (captured: CapturedConnection) => void {
   return (captured) => {
     readFirstLine(captured, deps.limits.headTimeoutMs, (line) => {
       const what = line === null ? null : parse(line)
@@ -32,11 +34,15 @@ export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => 
   }
 }
 
-function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: ConnectionPreamble): void {
+function serveDns(
+  deps: RelayedConnectionsDeps,
+  { socket, deadline }: CapturedConnection,
+  what: ConnectionPreamble,
+): void {
   const credentials = credentialsOf(deps, what)
   // DNS has no answer that could say why not.
   const isKnown = deps.isKnown(credentials)
-  const refusal = isKnown ? lifeline.slot.claim(what.agent) : 'The key is not the one of the agent.'
+  const refusal = isKnown ? deadline.slot.claim(what.agent) : 'The key is not the one of the agent.'
   if (refusal === null) deps.dnsOf(what.agent).serve(socket, credentials)
   else {
     deps.log.warn({ agent: what.agent, refusal }, 'DNS that was handed over is not served')
@@ -45,14 +51,14 @@ function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: Co
 }
 
 /** The same as on the agent's port, so that a wrong key leaves the same record. */
-function credentialsOf({ accepts }: HandedOverDeps, { agent, key }: ConnectionPreamble): Credentials {
+function credentialsOf({ accepts }: RelayedConnectionsDeps, { agent, key }: ConnectionPreamble): Credentials {
   const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`
-  return { kind: 'basic', header, place: { agent, accepts } }
+  return { kind: 'basic', header, keyedPort: { agent, accepts } }
 }
 
 function serve(
-  deps: HandedOverDeps,
-  captured: Captured,
+  deps: RelayedConnectionsDeps,
+  captured: CapturedConnection,
   { kind, destination, ...whose }: ConnectionPreamble & { readonly kind: 'tls' | 'http' | 'other' },
 ): void {
   const credentials = credentialsOf(deps, { kind, destination, ...whose })
@@ -69,7 +75,7 @@ function serve(
 
 /** Calls `done` once, with the socket paused and the rest of the bytes put back; null for a line that is none. */
 function readFirstLine(
-  { socket, lifeline }: Captured,
+  { socket, deadline }: CapturedConnection,
   timeoutMs: number,
   done: (line: string | null) => void,
 ): void {
@@ -78,7 +84,7 @@ function readFirstLine(
     socket.removeListener('data', onData)
     socket.removeListener('close', onClose)
     socket.pause()
-    lifeline.rest()
+    deadline.disarm()
     done(line)
   }
   const onClose = (): void => finish(null)
@@ -94,7 +100,7 @@ function readFirstLine(
   }
   socket.on('data', onData)
   socket.on('close', onClose)
-  lifeline.arm(timeoutMs, () => finish(null))
+  deadline.arm(timeoutMs, () => finish(null))
   socket.resume()
 }
 

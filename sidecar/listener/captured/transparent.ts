@@ -3,14 +3,14 @@ import { normaliseHost, parseAuthority } from '../../../core/request/authority.t
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Credentials, Exchange } from '../../pipeline/exchange.ts'
 import { EMPTY_BODY } from '../body-intake.ts'
-import type { Lifeline } from '../connection-deadline.ts'
-import { turnAway } from '../connection-rejection.ts'
+import type { ConnectionDeadline } from '../connection-deadline.ts'
+import { rejectConnection } from '../connection-rejection.ts'
 import type { FrontDeps } from '../deps.ts'
-import { createDeadReply } from '../discarding-reply.ts'
+import { createDiscardingReply } from '../discarding-reply.ts'
 import { newExchange } from '../new-exchange.ts'
 import { type Sniffed, sniff } from '../sniff.ts'
 import { enterTunnel } from '../tunnel.ts'
-import { openPassage } from './passthrough.ts'
+import { openPassthrough } from './passthrough.ts'
 
 /** The listeners that redirected packets land on: TCP 443, TCP 80, and all other TCP ports. */
 export type CapturedKind = 'tls' | 'http' | 'other'
@@ -34,9 +34,9 @@ export type TransparentDeps = FrontDeps & {
   readonly isProbe: (kind: CapturedKind, socket: Socket) => boolean
 }
 
-export type Captured = { readonly socket: Socket; readonly lifeline: Lifeline }
+export type CapturedConnection = { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 
-type Arrival = Captured & {
+type Arrival = CapturedConnection & {
   readonly credentials: Credentials
   /** The name that our own DNS gave this address to; null when it was not asked. */
   readonly host: string | null
@@ -53,15 +53,17 @@ const SILENCE_MS = 10_000
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70])
 
 /** Serves connections that the rules of the pod sent here. The address that the client chose counts for nothing. */
-export function createTransparent(deps: TransparentDeps): (kind: CapturedKind, captured: Captured) => void {
+export function createTransparent(
+  deps: TransparentDeps,
+): (kind: CapturedKind, captured: CapturedConnection) => void {
   const { credentials } = deps
-  return (kind, { socket, lifeline }) => {
+  return (kind, { socket, deadline }) => {
     if (deps.isProbe(kind, socket)) {
       socket.resetAndDestroy()
       return
     }
-    if (isTurnedAway(deps, { socket, lifeline })) return
-    const arrival = { socket, lifeline, credentials, host: null, address: null }
+    if (isRejected(deps, { socket, deadline })) return
+    const arrival = { socket, deadline, credentials, host: null, address: null }
     if (kind !== 'other') listen(deps, { ...arrival, port: kind === 'tls' ? 443 : 80 }, deps.limits)
     else
       serveOther(deps, arrival).catch((error: unknown) => deps.log.error({ err: error }, 'listener failed'))
@@ -69,11 +71,11 @@ export function createTransparent(deps: TransparentDeps): (kind: CapturedKind, c
 }
 
 /** True when the agent has no room for another connection. */
-function isTurnedAway(deps: TransparentDeps, { socket, lifeline }: Captured): boolean {
+function isRejected(deps: TransparentDeps, { socket, deadline }: CapturedConnection): boolean {
   const { credentials } = deps
   const agent = deps.agentOf(credentials)
-  const detail = agent === null ? null : lifeline.slot.claim(agent)
-  if (detail !== null) turnAway(deps, { socket, lifeline, credentials, detail })
+  const detail = agent === null ? null : deadline.slot.claim(agent)
+  if (detail !== null) rejectConnection(deps, { socket, deadline, credentials, detail })
   return detail !== null
 }
 
@@ -83,15 +85,15 @@ async function serveOther(deps: TransparentDeps, given: Omit<Arrival, 'port'>): 
   const { host = null, address = null, port = null } = destination ?? {}
   const arrival = { ...given, host, address, port }
   if (host !== null && port !== null && deps.isOpaque(host, port)) {
-    openPassage(deps, { ...arrival, authority: { host, port }, first: Buffer.alloc(0), isTls: false })
+    openPassthrough(deps, { ...arrival, authority: { host, port }, first: Buffer.alloc(0), isTls: false })
     return
   }
   listen(deps, arrival, { ...deps.limits, idleTimeoutMs: SILENCE_MS })
 }
 
 function listen(deps: TransparentDeps, arrival: Arrival, limits: FrontDeps['limits']): void {
-  const { socket, lifeline } = arrival
-  sniff(socket, lifeline, limits, (what) => {
+  const { socket, deadline } = arrival
+  sniff(socket, deadline, limits, (what) => {
     if (what.protocol === 'tls') serveTls(deps, arrival, what)
     else if (what.protocol === 'none') serveSilence(deps, arrival, what)
     else serveHttp(deps, arrival, what)
@@ -100,7 +102,7 @@ function listen(deps: TransparentDeps, arrival: Arrival, limits: FrontDeps['limi
 
 /** The server name says where to; without one there is no name to show a certificate for. */
 function serveTls(deps: TransparentDeps, arrival: Arrival, hello: Hello): void {
-  const { socket, lifeline, credentials, port } = arrival
+  const { socket, deadline, credentials, port } = arrival
   if (port === 80) {
     unsupported(deps, arrival, 'TLS on port 80')
     return
@@ -112,23 +114,23 @@ function serveTls(deps: TransparentDeps, arrival: Arrival, hello: Hello): void {
     return
   }
   if (port !== null && deps.admit({ host, port }, credentials) !== 'intercept') {
-    openPassage(deps, { ...arrival, authority: { host, port }, first: hello.bytes, isTls: true })
+    openPassthrough(deps, { ...arrival, authority: { host, port }, first: hello.bytes, isTls: true })
     return
   }
   const sources = port === null ? {} : { connectAuthority: `${host}:${port}` }
-  enterTunnel(deps, { socket, lifeline, credentials, sources, host, isPort: true }, hello)
+  enterTunnel(deps, { socket, deadline, credentials, sources, host, isPort: true }, hello)
 }
 
 type Plain = Exclude<Sniffed, { protocol: 'tls' | 'none' }>
 
 function serveHttp(deps: TransparentDeps, arrival: Arrival, what: Plain): void {
-  const { socket, lifeline, credentials, port } = arrival
+  const { socket, deadline, credentials, port } = arrival
   if (what.protocol === 'http1' && !looksLikeHttp(what.bytes)) {
     unsupported(deps, arrival, `a protocol that begins with ${printable(what.bytes)}`)
     return
   }
   const handle = (exchange: Exchange): Promise<void> => deps.handle(onPort(exchange, port))
-  const tunnel = { socket, lifeline, credentials, sources: {}, host: '', isPort: true }
+  const tunnel = { socket, deadline, credentials, sources: {}, host: '', isPort: true }
   enterTunnel({ ...deps, handle }, tunnel, what)
 }
 
@@ -195,7 +197,7 @@ async function recordUnsupported(deps: TransparentDeps, arrival: Arrival, what: 
     },
     credentials,
     body: EMPTY_BODY,
-    reply: createDeadReply(),
+    reply: createDiscardingReply(),
     abort: new AbortController(),
     problem: { code: 'malformed_request', detail, ...(isUnowned ? { reason: 'unknown_host' } : {}) },
   })

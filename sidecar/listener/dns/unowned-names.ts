@@ -3,7 +3,7 @@ import { createLru } from '../../collections/lru.ts'
 import type { Credentials } from '../../pipeline/exchange.ts'
 import { EMPTY_BODY } from '../body-intake.ts'
 import type { FrontDeps } from '../deps.ts'
-import { createDeadReply } from '../discarding-reply.ts'
+import { createDiscardingReply } from '../discarding-reply.ts'
 import { newExchange } from '../new-exchange.ts'
 
 export type UnownedNamesDeps = Pick<FrontDeps, 'handle' | 'newRequestId' | 'log'> & {
@@ -47,7 +47,7 @@ export function createUnownedNames(deps: UnownedNamesDeps): (name: string, crede
 }
 
 function agentOf(credentials: Credentials): string | null {
-  return credentials.kind === 'port' ? credentials.agent : (credentials.place?.agent ?? null)
+  return credentials.kind === 'port' ? credentials.agent : (credentials.keyedPort?.agent ?? null)
 }
 
 /** The CONNECT that would follow the look-up. Labels may hold any byte, and PostgreSQL stores no NUL. */
@@ -69,7 +69,7 @@ function lookupOf(name: string, credentials: Credentials, id: string) {
     },
     credentials,
     body: EMPTY_BODY,
-    reply: createDeadReply(),
+    reply: createDiscardingReply(),
     abort: new AbortController(),
     problem: null,
   })

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { EMPTY_BODY } from '../body-intake.ts'
-import { LINGER_MS, type Lifeline } from '../connection-deadline.ts'
-import { handOver } from '../upgrade.ts'
+import { type ConnectionDeadline, LINGER_MS } from '../connection-deadline.ts'
+import { detachSocket } from '../upgrade.ts'
 import type { Problem } from './framing.ts'
 import { malformedHead, type RequestHead, readHead } from './head.ts'
 import type { Http1Options, Incoming } from './incoming.ts'
@@ -20,7 +20,7 @@ const CLIENT_LEFT = 'the client closed the connection'
 /** Serves one socket, plain or TLS: one request after the other, pipelined ones in order. */
 export class Http1Connection implements ReplyLine {
   readonly socket: Socket
-  readonly lifeline: Lifeline
+  readonly deadline: ConnectionDeadline
   readonly output: Output
   readonly #options: Http1Options
   readonly #body = new RequestBodyReader(this)
@@ -35,14 +35,14 @@ export class Http1Connection implements ReplyLine {
 
   constructor(socket: Socket, options: Http1Options) {
     this.socket = socket
-    this.lifeline = options.lifeline
+    this.deadline = options.deadline
     this.output = new Output(socket)
     this.#options = options
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
     socket.once('close', () => this.#gone(CLIENT_LEFT))
-    this.lifeline.drain = () => this.#drainConnection()
+    this.deadline.drain = () => this.#drainConnection()
     this.#armIdle()
   }
 
@@ -64,7 +64,7 @@ export class Http1Connection implements ReplyLine {
 
   hold(): void {
     if (this.#state === 'detached') return
-    this.lifeline.rest()
+    this.deadline.disarm()
     this.socket.pause()
   }
 
@@ -84,7 +84,7 @@ export class Http1Connection implements ReplyLine {
   replyEnded(): void {
     if (this.#state !== 'exchange') return
     this.#current = null
-    this.lifeline.rest()
+    this.deadline.disarm()
     if (this.#isLast) this.#linger()
     else if (this.#body.isDone) this.#next()
     else this.#drainBody()
@@ -92,20 +92,20 @@ export class Http1Connection implements ReplyLine {
 
   hijack(): Socket {
     this.#state = 'detached'
-    this.lifeline.rest()
-    this.lifeline.drain = () => this.socket.destroy()
+    this.deadline.disarm()
+    this.deadline.drain = () => this.socket.destroy()
     this.socket.removeListener('data', this.#onData)
     this.socket.removeListener('end', this.#onEnd)
     this.socket.removeListener('drain', this.#onDrain)
     const unread = this.#pending
     this.#pending = null
-    return handOver(this.socket, unread)
+    return detachSocket(this.socket, unread)
   }
 
   cut(isReset: boolean): void {
     this.#current = null
     this.#body.fail(new Error('the connection was cut'))
-    if (isReset) this.lifeline.socket.resetAndDestroy()
+    if (isReset) this.deadline.socket.resetAndDestroy()
     this.socket.destroy()
   }
 
@@ -131,7 +131,7 @@ export class Http1Connection implements ReplyLine {
 
   #begin(head: RequestHead, rest: Buffer | null): void {
     this.#state = 'exchange'
-    this.lifeline.rest()
+    this.deadline.disarm()
     this.#body.open(head.framing)
     this.#pending = rest === null ? null : this.#body.feed(rest)
     const { problem } = this.#body
@@ -157,7 +157,7 @@ export class Http1Connection implements ReplyLine {
   }
 
   #bodyDone(rest: Buffer | null): void {
-    this.lifeline.rest()
+    this.deadline.disarm()
     this.#pending = rest
     if (this.#state === 'drain') this.#next()
     else this.#serveDeferred()
@@ -199,7 +199,7 @@ export class Http1Connection implements ReplyLine {
     this.#state = 'exchange'
     this.#isLast = true
     this.#body.close()
-    this.lifeline.rest()
+    this.deadline.disarm()
     this.#current = newIncoming(this, head, EMPTY_BODY, problem)
     this.#serve(this.#current)
   }
@@ -223,7 +223,7 @@ export class Http1Connection implements ReplyLine {
     this.#state = 'drain'
     this.#drainedFrom = this.#body.bytesIn
     this.#body.discard()
-    this.lifeline.arm(this.#options.headTimeoutMs, () => this.#linger())
+    this.deadline.arm(this.#options.headTimeoutMs, () => this.#linger())
   }
 
   /**
@@ -238,7 +238,7 @@ export class Http1Connection implements ReplyLine {
     this.output.flush()
     this.socket.end()
     this.socket.resume()
-    this.lifeline.arm(LINGER_MS, () => this.lifeline.socket.destroy())
+    this.deadline.arm(LINGER_MS, () => this.deadline.socket.destroy())
   }
 
   #drainConnection(): void {
@@ -272,28 +272,28 @@ export class Http1Connection implements ReplyLine {
   }
 
   readonly #onDrain = (): void => {
-    this.lifeline.rest()
+    this.deadline.disarm()
     this.#current?.reply.drained()
   }
 
   #armIdle(): void {
-    this.lifeline.arm(this.#options.idleTimeoutMs, () => this.#linger())
+    this.deadline.arm(this.#options.idleTimeoutMs, () => this.#linger())
   }
 
   #armHead(): void {
     const { headTimeoutMs } = this.#options
     const detail = `the request head was not complete after ${headTimeoutMs} ms`
-    this.lifeline.arm(headTimeoutMs, () => this.#refuseUnfinished(detail))
+    this.deadline.arm(headTimeoutMs, () => this.#refuseUnfinished(detail))
   }
 
   /** From here the client owes us bytes, or owes it to us to read ours. */
   #armStalled(): void {
     if (this.#state !== 'exchange') return
-    this.lifeline.arm(this.#options.idleTimeoutMs, () => this.#stalled())
+    this.deadline.arm(this.#options.idleTimeoutMs, () => this.#stalled())
   }
 
   #stalled(): void {
     this.#gone('the client neither sent nor read anything for too long')
-    this.lifeline.socket.destroy()
+    this.deadline.socket.destroy()
   }
 }

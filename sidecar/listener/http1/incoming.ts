@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { RequestBody } from '../../pipeline/exchange.ts'
 import type { ExchangeAbort } from '../../pipeline/exchange-abort.ts'
-import type { Lifeline } from '../connection-deadline.ts'
+import type { ConnectionDeadline } from '../connection-deadline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
 import type { Http1Reply } from './reply.ts'
@@ -18,15 +18,15 @@ export type Incoming = {
   readonly acceptedAt: number
   /** Epoch ms. */
   readonly timeMs: number
-  readonly connection: { readonly socket: Socket; readonly lifeline: Lifeline }
+  readonly connection: { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 }
 
 /** What answers requests. It is called for the next one when the reply has ended; a rejection is answered with 500. */
-export type Site = (incoming: Incoming) => Promise<void>
+export type RequestHandler = (incoming: Incoming) => Promise<void>
 
 export type Http1Options = {
-  readonly site: Site
-  readonly lifeline: Lifeline
+  readonly handler: RequestHandler
+  readonly deadline: ConnectionDeadline
   readonly idleTimeoutMs: number
   readonly headTimeoutMs: number
   readonly onFailure: (error: unknown) => void

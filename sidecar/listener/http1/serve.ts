@@ -1,6 +1,6 @@
 import type { RequestBody } from '../../pipeline/exchange.ts'
 import { createExchangeAbort } from '../../pipeline/exchange-abort.ts'
-import type { Lifeline } from '../connection-deadline.ts'
+import type { ConnectionDeadline } from '../connection-deadline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
 import type { Http1Options, Incoming } from './incoming.ts'
@@ -10,7 +10,7 @@ const INTERNAL_ERROR = '{"error":"Internal error","message":"Internal error"}'
 
 export type Line = ReplyLine & {
   readonly socket: Incoming['connection']['socket']
-  readonly lifeline: Lifeline
+  readonly deadline: ConnectionDeadline
 }
 
 export function newIncoming(
@@ -31,7 +31,7 @@ export function newIncoming(
   }
 }
 
-/** Calls the site. Whatever happens there, the client gets an answer; `beforeFailure` may still change how it goes out. */
+/** Calls the handler. Whatever happens there, the client gets an answer; `beforeFailure` may still change how it goes out. */
 export function serve(incoming: Incoming, options: Http1Options, beforeFailure: () => void): void {
   const settle = (): void => {
     if (incoming.reply.isStarted) return
@@ -42,9 +42,9 @@ export function serve(incoming: Incoming, options: Http1Options, beforeFailure: 
     options.onFailure(error)
     settle()
   }
-  // A site that throws before its first await must not take the process down.
+  // A handler that throws before its first await must not take the process down.
   try {
-    options.site(incoming).then(settle, failed)
+    options.handler(incoming).then(settle, failed)
   } catch (error) {
     failed(error)
   }

@@ -12,12 +12,12 @@ import { Http2FieldCounter } from '../../../core/request/http2-fields.ts'
 import type { Exchange, Reply } from '../../pipeline/exchange.ts'
 import { killedBy } from '../../pipeline/kill-switch.ts'
 import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
-import { LINGER_MS, type Lifeline } from '../connection-deadline.ts'
+import { type ConnectionDeadline, LINGER_MS } from '../connection-deadline.ts'
 import type { FrontDeps } from '../deps.ts'
-import { createDeadReply } from '../discarding-reply.ts'
+import { createDiscardingReply } from '../discarding-reply.ts'
 import { newExchange } from '../new-exchange.ts'
-import type { Inside } from '../tunnel-handler.ts'
-import { createUnbornWatch } from './rejected-streams.ts'
+import type { TunnelContext } from '../tunnel-handler.ts'
+import { createRejectedStreams } from './rejected-streams.ts'
 import { Http2Reply } from './reply.ts'
 import { type Http2Head, readHttp2Head } from './request.ts'
 import { TappedSocket } from './tapped-socket.ts'
@@ -45,44 +45,49 @@ const OPTIONS = {
 } as const
 
 /** Serves one HTTP/2 connection, on TLS or with prior knowledge: every stream is an exchange. */
-export function serveHttp2(deps: FrontDeps, inside: Inside, socket: Socket, lifeline: Lifeline): void {
+export function serveHttp2(
+  deps: FrontDeps,
+  context: TunnelContext,
+  socket: Socket,
+  deadline: ConnectionDeadline,
+): void {
   const sent = new Http2FieldCounter()
   const session = performServerHandshake(new TappedSocket(socket, (chunk) => sent.read(chunk)), OPTIONS)
   const { idleTimeoutMs } = deps.limits
   const state = { open: 0 }
 
-  const armIdle = (): void => lifeline.arm(idleTimeoutMs, () => session.close())
-  lifeline.drain = () => session.close()
-  const unborn = createUnbornWatch(session, (detail) => reportUnborn(deps, inside, detail))
+  const armIdle = (): void => deadline.arm(idleTimeoutMs, () => session.close())
+  deadline.drain = () => session.close()
+  const rejected = createRejectedStreams(session, (detail) => reportRejected(deps, context, detail))
   // Half of an HTTP/2 connection is none; without a server object nobody else watches the socket.
   socket.once('end', () => {
-    unborn.look()
+    rejected.check()
     session.destroy()
   })
   // Before everybody else who listens, the library first: afterwards the session knows nothing any more.
-  socket.prependOnceListener('close', () => unborn.look())
+  socket.prependOnceListener('close', () => rejected.check())
   socket.once('close', () => session.destroy())
   // The library destroys the socket with what went wrong, and tells the session's listeners only when that has closed.
-  socket.on('error', (error) => unborn.failed(error))
+  socket.on('error', (error) => rejected.failed(error))
   session.on('error', (error) => {
-    unborn.failed(error)
+    rejected.failed(error)
     deps.log.debug({ err: error }, 'http2 session failed')
   })
   session.on('close', () => {
-    lifeline.arm(LINGER_MS, () => lifeline.socket.destroy())
-    lifeline.socket.destroySoon()
+    deadline.arm(LINGER_MS, () => deadline.socket.destroy())
+    deadline.socket.destroySoon()
   })
   session.on('stream', (stream, _headers, flags, raw) => {
     state.open++
-    lifeline.rest()
-    unborn.born(stream.id ?? 0)
-    stream.on('error', (error) => unborn.streamFailed(error))
+    deadline.disarm()
+    rejected.accepted(stream.id ?? 0)
+    stream.on('error', (error) => rejected.streamFailed(error))
     stream.on('close', () => {
       state.open--
       if (state.open === 0) armIdle()
     })
     const hasBody = (flags & END_STREAM) === 0
-    serveStream(deps, inside, { session, stream, raw, sentFields: sent.take(stream.id ?? 0), hasBody })
+    serveStream(deps, context, { session, stream, raw, sentFields: sent.take(stream.id ?? 0), hasBody })
   })
   armIdle()
 }
@@ -95,9 +100,13 @@ type Opened = {
   readonly hasBody: boolean
 }
 
-function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, sentFields, hasBody }: Opened): void {
+function serveStream(
+  deps: FrontDeps,
+  context: TunnelContext,
+  { stream, raw, sentFields, hasBody }: Opened,
+): void {
   stream.on('error', (error) => deps.log.debug({ err: error }, 'http2 stream failed'))
-  const head = readHttp2Head(raw, inside.scheme, sentFields)
+  const head = readHttp2Head(raw, context.scheme, sentFields)
   const abort = new AbortController()
   const intake = hasBody && head.problem === null ? receiveBody(stream, head) : null
   const isCall = isGrpc(head.rawHeaders)
@@ -118,16 +127,16 @@ function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, sentFields,
     acceptedAt: performance.now(),
     timeMs: Date.now(),
     kind: 'http',
-    transport: inside.isPort ? 'port-h2' : 'connect-h2',
+    transport: context.isPort ? 'port-h2' : 'connect-h2',
     raw: {
       method: head.method,
       target: head.target,
       rawHeaders: head.rawHeaders,
       httpVersion: '2',
-      scheme: inside.scheme,
-      sources: sourcesOf(inside, head.authority),
+      scheme: context.scheme,
+      sources: sourcesOf(context, head.authority),
     },
-    credentials: inside.credentials,
+    credentials: context.credentials,
     body: intake ?? EMPTY_BODY,
     reply,
     abort,
@@ -137,24 +146,24 @@ function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, sentFields,
 }
 
 /** Nobody waits for an answer to a stream that is gone, but the attempt leaves its record. */
-function reportUnborn(deps: FrontDeps, inside: Inside, detail: string): void {
-  const reply = createDeadReply()
+function reportRejected(deps: FrontDeps, context: TunnelContext, detail: string): void {
+  const reply = createDiscardingReply()
   const exchange = newExchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
     timeMs: Date.now(),
     kind: 'http',
-    transport: inside.isPort ? 'port-h2' : 'connect-h2',
+    transport: context.isPort ? 'port-h2' : 'connect-h2',
     // What every HTTP/2 connection begins with: of the request itself nothing is known.
     raw: {
       method: 'PRI',
       target: '*',
       rawHeaders: [],
       httpVersion: '2',
-      scheme: inside.scheme,
-      sources: inside.sources,
+      scheme: context.scheme,
+      sources: context.sources,
     },
-    credentials: inside.credentials,
+    credentials: context.credentials,
     body: EMPTY_BODY,
     reply,
     abort: new AbortController(),
@@ -175,7 +184,7 @@ function runExchange(deps: FrontDeps, exchange: Exchange, reply: Reply): void {
   }
 }
 
-function sourcesOf({ sources }: Inside, authority: string | null): RequestSources {
+function sourcesOf({ sources }: TunnelContext, authority: string | null): RequestSources {
   return authority === null ? sources : { ...sources, authority }
 }
 

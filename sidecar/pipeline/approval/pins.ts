@@ -1,7 +1,7 @@
 import { MAX_PINS, type Pin } from '../../../core/connectors/binding/pin.ts'
 import type { PinView } from '../../../core/wire/internal.ts'
 import type { Exchange } from '../exchange.ts'
-import { askingOf } from '../look-up-context.ts'
+import { lookUpContextOf } from '../look-up-context.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /** A pin with the state that was read; null: it could not be read, or the request gives it. */
@@ -34,7 +34,7 @@ async function readState(
   lookUps: PipelinePorts['lookUps'],
 ): Promise<string | null> {
   for (const read of reads) {
-    const [value] = (await lookUps.ask(askingOf(exchange), read)) ?? []
+    const [value] = (await lookUps.ask(lookUpContextOf(exchange), read)) ?? []
     if (typeof value === 'string' && value !== '') return value
   }
   return null

@@ -1,7 +1,7 @@
 import { ruleLabel } from '../../../core/decision/policies/rule-label.ts'
 import { isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
-import { rulingOn } from '../classification/exchange-decision.ts'
-import { nameByLine } from '../classification/provisional-classification.ts'
+import { cachedDecisionsFor } from '../classification/exchange-decision.ts'
+import { classifyByRequestLine } from '../classification/provisional-classification.ts'
 import type { Exchange } from '../exchange.ts'
 import { askingPolicies } from './body-facts.ts'
 
@@ -21,7 +21,7 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
   const detail =
     who !== null
       ? `${who} at the body of this request, which may have at most ${size}.`
-      : exchange.naming === undefined
+      : exchange.provisional === undefined
         ? `The class of this request depends on its body, which may have at most ${size}.`
         : `The body of a model request is read to its end and may have at most ${size}.`
   return refusal('body_too_large', detail)
@@ -45,9 +45,9 @@ export function tooLongToHold({ decision }: Exchange, limit: number): Refusal {
 function policiesThatLook(exchange: Exchange): string | null {
   const { connector, request, body } = exchange
   if (connector === undefined || request === undefined) return null
-  const naming = nameByLine(connector, request, body.isEmpty)
-  if (isRefusal(naming)) return null
-  const names = askingPolicies(rulingOn(naming, exchange).questions, exchange)
+  const provisional = classifyByRequestLine(connector, request, body.isEmpty)
+  if (isRefusal(provisional)) return null
+  const names = askingPolicies(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (names.length === 0) return null
   const quoted = names.slice(0, MOST_NAMES).map((name) => `"${name}"`)
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''

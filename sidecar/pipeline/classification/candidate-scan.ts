@@ -3,9 +3,9 @@ import { nameSeen } from '../../../core/connectors/classify.ts'
 import { createKeyScan, isPlainJson, type KeyScan } from '../../../core/request/body/body.ts'
 import type { BodyWatch } from '../../upstream/outbound.ts'
 import type { Exchange } from '../exchange.ts'
-import { isSettledByBody, type Naming } from './provisional-classification.ts'
+import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
-/** Enough for every body whose class is worth naming; a scan of a large upload would cost more than forwarding it. */
+/** Enough for every body whose class is worth a name; a scan of a large upload would cost more than forwarding it. */
 const MAX_SCANNED = 256 * 1024
 
 /**
@@ -13,16 +13,16 @@ const MAX_SCANNED = 256 * 1024
  * set of candidates, named by the strictest, unless the whole body was read and the key stands in it at most once.
  */
 export function scanCandidates(exchange: Exchange): BodyWatch | null {
-  const { naming, named, request } = exchange
+  const { provisional, named, request } = exchange
   // A body in another format, charset or encoding is not what a scan for JSON keys reads.
   const isReadable = request !== undefined && isPlainJson(request.body)
   const isOpen = named !== undefined && isSettledByBody(named)
-  return isOpen && naming !== undefined && isReadable ? new CandidateScan(exchange, naming) : null
+  return isOpen && provisional !== undefined && isReadable ? new CandidateScan(exchange, provisional) : null
 }
 
 class CandidateScan implements BodyWatch {
   readonly #exchange: Exchange
-  readonly #naming: Naming
+  readonly #provisional: ProvisionalClassification
   readonly #patterns: Patterns
   /** Made when a key is in sight: most bodies never need it. */
   #scan: KeyScan | null = null
@@ -34,10 +34,10 @@ class CandidateScan implements BodyWatch {
   /** The last bytes of what was searched: a name may be cut between two chunks. */
   #tail = ''
 
-  constructor(exchange: Exchange, naming: Naming) {
+  constructor(exchange: Exchange, provisional: ProvisionalClassification) {
     this.#exchange = exchange
-    this.#naming = naming
-    this.#patterns = patternsOf(naming.keys)
+    this.#provisional = provisional
+    this.#patterns = patternsOf(provisional.keys)
   }
 
   push(chunk: Buffer): void {
@@ -47,7 +47,7 @@ class CandidateScan implements BodyWatch {
     this.#seen += chunk.length
     if (isWhole && this.#isPlain(chunk.toString('latin1'))) return
     if (scanned > 0) {
-      this.#scan ??= createKeyScan(this.#naming.keys)
+      this.#scan ??= createKeyScan(this.#provisional.keys)
       this.#scan.push(chunk.subarray(0, scanned))
       this.#tail = chunk.toString('latin1', Math.max(0, scanned - LONGEST_NAME), scanned)
     }
@@ -79,7 +79,7 @@ class CandidateScan implements BodyWatch {
 
   #settled(): Action | null {
     const scan = this.#scan
-    const { unseen } = this.#naming
+    const { unseen } = this.#provisional
     if (!this.#isObject) return null
     if (scan === null) return this.#seen > 0 ? unseen : null
     if (scan.isAmbiguous || this.#isNamed || !(scan.isClosed || this.#seen === this.#length)) return null

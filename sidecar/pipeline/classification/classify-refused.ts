@@ -5,7 +5,7 @@ import { parseBody } from '../../../core/request/body/body.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { hasReadableBody } from '../body/body-facts.ts'
 import type { Exchange } from '../exchange.ts'
-import { isSettledByBody, nameByLine } from './provisional-classification.ts'
+import { classifyByRequestLine, isSettledByBody } from './provisional-classification.ts'
 
 /** A stopped request is not worth more than this: most calls that are named by their body are far smaller. */
 const MAX_READ = 16 * 1024
@@ -15,14 +15,14 @@ const MAX_READ = 16 * 1024
  * line names most requests; the body is asked where the name depends on it and it has arrived already. What the body
  * would have to say is named by the strictest candidate.
  */
-export function nameStopped(exchange: Exchange): undefined | Promise<undefined> {
+export function classifyRefused(exchange: Exchange): undefined | Promise<undefined> {
   const { connector: bound, request, actions } = exchange
   if (bound === undefined || request === undefined || actions !== undefined) return undefined
-  const naming = nameByLine(bound, request, exchange.body.isEmpty)
-  if (isRefusal(naming)) settle(exchange, classify(bound, request, { kind: 'absent' }))
-  else settle(exchange, naming.named)
-  const isByBody = isRefusal(naming) || isSettledByBody(naming.named)
-  return isByBody && hasArrived(exchange) ? nameByBody(exchange) : undefined
+  const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
+  if (isRefusal(provisional)) settle(exchange, classify(bound, request, { kind: 'absent' }))
+  else settle(exchange, provisional.named)
+  const isByBody = isRefusal(provisional) || isSettledByBody(provisional.named)
+  return isByBody && hasArrived(exchange) ? classifyByBody(exchange) : undefined
 }
 
 function hasArrived(exchange: Exchange): boolean {
@@ -31,7 +31,7 @@ function hasArrived(exchange: Exchange): boolean {
   return isHere && (length ?? 0) <= MAX_READ && hasReadableBody(exchange)
 }
 
-async function nameByBody(exchange: Exchange): Promise<undefined> {
+async function classifyByBody(exchange: Exchange): Promise<undefined> {
   const { connector: bound, request } = exchange
   const bytes = await exchange.body.buffer(MAX_READ)
   if (bytes === null || bound === undefined || request === undefined) return

@@ -8,10 +8,10 @@ import { proxiedInputs } from '../../../core/decision/proxied.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import { bodyQuestions } from '../body/body-facts.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Naming, Ruling } from './provisional-classification.ts'
+import type { CachedDecisions, ProvisionalClassification } from './provisional-classification.ts'
 
 /** THE decision about a request whose body was read. What is still open then is decided by the strictest. */
-export function decideRead(exchange: Exchange, named: Named, nowMs: number): Decision {
+export function decideWithBody(exchange: Exchange, named: Named, nowMs: number): Decision {
   const { rules, inputs } = decisionInputs(exchange, judgedActions(named), nowMs)
   const decision = decideNamed(rules, named, inputs)
   return decision === 'split' ? decideAll(rules, inputs) : decision
@@ -21,37 +21,44 @@ export function decideRead(exchange: Exchange, named: Named, nowMs: number): Dec
  * THE decision about actions that the request line named; `split` when the candidates get different ones. It follows
  * from line, agent and rules, so it is taken once for all requests that share them, unless a policy asks for the time, a header or the body.
  */
-export function decideNaming(exchange: Exchange, naming: Naming, nowMs: number): Decision | 'split' {
-  const { isSteady, decisions } = rulingOn(naming, exchange)
+export function decideProvisional(
+  exchange: Exchange,
+  provisional: ProvisionalClassification,
+  nowMs: number,
+): Decision | 'split' {
+  const { isSteady, decisions } = cachedDecisionsFor(provisional, exchange)
   const agent = exchange.agent?.name ?? ''
   const known = decisions.get(agent)
   if (known !== undefined) return known
-  const { rules, inputs } = decisionInputs(exchange, judgedActions(naming.named), nowMs)
-  const decision = decideNamed(rules, naming.named, inputs)
+  const { rules, inputs } = decisionInputs(exchange, judgedActions(provisional.named), nowMs)
+  const decision = decideNamed(rules, provisional.named, inputs)
   if (isSteady) decisions.set(agent, decision)
   return decision
 }
 
 /** THE decision about a request as it is named, whether or not its body was read. */
 export function decideNow(exchange: Exchange, nowMs: number): Decision {
-  const { naming, named = NOTHING } = exchange
-  const decision = naming === undefined ? 'split' : decideNaming(exchange, naming, nowMs)
-  return decision === 'split' ? decideRead(exchange, named, nowMs) : decision
+  const { provisional, named = NOTHING } = exchange
+  const decision = provisional === undefined ? 'split' : decideProvisional(exchange, provisional, nowMs)
+  return decision === 'split' ? decideWithBody(exchange, named, nowMs) : decision
 }
 
 const NOTHING: Named = { kind: 'actions', actions: [] }
 
-/** What the exchange's snapshot says of a naming, whoever asks. */
-export function rulingOn(naming: Naming, { snapshot }: Exchange): Ruling {
+/** What the exchange's snapshot says of a provisional classification; the same for every request that has it. */
+export function cachedDecisionsFor(
+  provisional: ProvisionalClassification,
+  { snapshot }: Exchange,
+): CachedDecisions {
   if (snapshot === undefined) throw new Error('decided before there were rules')
-  const known = naming.ruling
+  const known = provisional.cached
   if (known !== null && known.snapshot === snapshot) return known
-  const ruling = newRuling(judgedActions(naming.named), snapshot)
-  naming.ruling = ruling
-  return ruling
+  const cached = newCachedDecisions(judgedActions(provisional.named), snapshot)
+  provisional.cached = cached
+  return cached
 }
 
-function newRuling(actions: readonly Action[], snapshot: Snapshot): Ruling {
+function newCachedDecisions(actions: readonly Action[], snapshot: Snapshot): CachedDecisions {
   return {
     snapshot,
     questions: bodyQuestions(snapshot, actions),

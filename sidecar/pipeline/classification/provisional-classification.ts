@@ -9,7 +9,7 @@ import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { BodyQuestion } from '../body/body-facts.ts'
 
 /** What a request is called as long as nobody has read its body. Shared by all requests with the same line. */
-export type Naming = {
+export type ProvisionalClassification = {
   readonly method: string
   readonly host: string
   readonly port: number
@@ -22,11 +22,11 @@ export type Naming = {
   /** Which candidate it is when the body holds none of the keys. */
   readonly unseen: Action | null
   /** What the rules in force say of it; made by `deciding.ts`. */
-  ruling: Ruling | null
+  cached: CachedDecisions | null
 }
 
-/** What follows from a naming and one snapshot. */
-export type Ruling = {
+/** What follows from a provisional classification and one snapshot. */
+export type CachedDecisions = {
   readonly snapshot: Snapshot
   /** Policies that ask for something which only the body can tell. */
   readonly questions: readonly BodyQuestion[]
@@ -36,28 +36,28 @@ export type Ruling = {
   readonly decisions: Map<string, Decision | 'split'>
 }
 
-const remembered = new WeakMap<BoundConnector, Map<string, Naming>>()
+const remembered = new WeakMap<BoundConnector, Map<string, ProvisionalClassification>>()
 /** Agents choose paths, so the memory has an end: then it starts anew. */
 const MAX_LINES = 512
 const MAX_TARGET = 256
 
 /** Names a request by its line. What was named before is not named again: most agents call a few paths all day. */
-export function nameByLine(
+export function classifyByRequestLine(
   bound: BoundConnector,
   request: CanonicalRequest,
   isEmpty: boolean,
-): Naming | Refusal {
+): ProvisionalClassification | Refusal {
   const lines = remembered.get(bound)
   const known = lines?.get(request.rawTarget)
   if (known !== undefined && isSameLine(known, request, isEmpty)) return known
-  if (!isMemorable(request)) return newNaming(bound, request, isEmpty)
+  if (!isMemorable(request)) return newProvisional(bound, request, isEmpty)
   const seen = { isLineOnly: true }
-  const naming = newNaming(bound, lineOnly(request, seen), isEmpty)
-  if (!isRefusal(naming) && seen.isLineOnly) remember(bound, request.rawTarget, naming)
-  return naming
+  const provisional = newProvisional(bound, lineOnly(request, seen), isEmpty)
+  if (!isRefusal(provisional) && seen.isLineOnly) remember(bound, request.rawTarget, provisional)
+  return provisional
 }
 
-function isSameLine(known: Naming, request: CanonicalRequest, isEmpty: boolean): boolean {
+function isSameLine(known: ProvisionalClassification, request: CanonicalRequest, isEmpty: boolean): boolean {
   return (
     known.method === request.method &&
     known.host === request.host &&
@@ -87,22 +87,26 @@ function lineOnly(request: CanonicalRequest, seen: { isLineOnly: boolean }): Can
   }
 }
 
-function remember(bound: BoundConnector, rawTarget: string, naming: Naming): void {
-  const lines = remembered.get(bound) ?? new Map<string, Naming>()
+function remember(bound: BoundConnector, rawTarget: string, provisional: ProvisionalClassification): void {
+  const lines = remembered.get(bound) ?? new Map<string, ProvisionalClassification>()
   if (lines.size === 0) remembered.set(bound, lines)
   if (lines.size >= MAX_LINES) lines.clear()
-  lines.set(rawTarget, naming)
+  lines.set(rawTarget, provisional)
 }
 
 const ABSENT: BodyView = { kind: 'absent' }
 const NOTHING_SEEN: ReadonlyMap<string, unknown> = new Map()
 const NO_KEYS: readonly string[] = []
 
-function newNaming(bound: BoundConnector, request: CanonicalRequest, isEmpty: boolean): Naming | Refusal {
-  const named = nameWithoutBody(bound, request, isEmpty)
+function newProvisional(
+  bound: BoundConnector,
+  request: CanonicalRequest,
+  isEmpty: boolean,
+): ProvisionalClassification | Refusal {
+  const named = classifyWithoutBody(bound, request, isEmpty)
   if (isRefusal(named)) return named
   const { method, host, port } = request
-  const line = { method, host, port, isEmpty, ruling: null }
+  const line = { method, host, port, isEmpty, cached: null }
   const actions = actionsOf(named)
   if (!isSettledByBody(named)) {
     return { ...line, named, actions, keys: NO_KEYS, unseen: null }
@@ -117,7 +121,11 @@ function newNaming(bound: BoundConnector, request: CanonicalRequest, isEmpty: bo
 }
 
 /** Where there is no body, nothing is left that it could decide. */
-function nameWithoutBody(bound: BoundConnector, request: CanonicalRequest, isEmpty: boolean): Classification {
+function classifyWithoutBody(
+  bound: BoundConnector,
+  request: CanonicalRequest,
+  isEmpty: boolean,
+): Classification {
   const first = classify(bound, request)
   return !isRefusal(first) && isSettledByBody(first) && isEmpty ? classify(bound, request, ABSENT) : first
 }

@@ -18,8 +18,12 @@ import { judgeUnscanned, membersToScan, scanBody } from '../body/body-scan.ts'
 import type { InflateBudget } from '../body/inflate-budget.ts'
 import { tooLong, withPolicies } from '../body/too-large.ts'
 import { staysUnread } from '../body/unread-body.ts'
-import { decideNaming, decideRead, rulingOn } from '../classification/exchange-decision.ts'
-import { isSettledByBody, type Naming, nameByLine } from '../classification/provisional-classification.ts'
+import { cachedDecisionsFor, decideProvisional, decideWithBody } from '../classification/exchange-decision.ts'
+import {
+  classifyByRequestLine,
+  isSettledByBody,
+  type ProvisionalClassification,
+} from '../classification/provisional-classification.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -60,26 +64,31 @@ type Given = {
 function name(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
   const { bound, request } = given
   if (wasRead(exchange)) return readAndClassify(exchange, given)
-  const naming = nameByLine(bound, request, exchange.body.isEmpty)
-  if (!isRefusal(naming)) return nameByBody(exchange, naming, given)
+  const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
+  if (!isRefusal(provisional)) return classifyByBody(exchange, provisional, given)
   nameUnserved(exchange, given)
   // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
-  return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, naming)
+  return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
 /** What the line says, where no rule and no connector asks for more. */
-function nameByBody(exchange: Exchange, naming: Naming, given: Given): StageResult | Promise<StageResult> {
+function classifyByBody(
+  exchange: Exchange,
+  provisional: ProvisionalClassification,
+  given: Given,
+): StageResult | Promise<StageResult> {
   const { bound, request, deps } = given
   const { ports } = deps
   const mayAct = !exchange.body.isEmpty && bound.connector.bodyMayAct?.(request, bound.config) === true
-  if (mayAct && mayBeSent(exchange, naming, ports)) return readAndClassify(exchange, given)
-  const isAsked = !exchange.body.isEmpty && areAskedFor(rulingOn(naming, exchange).questions, exchange)
+  if (mayAct && mayBeSent(exchange, provisional, ports)) return readAndClassify(exchange, given)
+  const isAsked =
+    !exchange.body.isEmpty && areAskedFor(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
   // A policy asks for what stands in the body, and the body is in no format that we can read.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
-  if (!isSettledBy(naming, exchange, ports)) return readAndClassify(exchange, given)
-  return nameByScan(exchange, naming, given)
+  if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
+  return nameByScan(exchange, provisional, given)
 }
 
 /** JSON holds no file: the provider refuses it, and a policy reads it as what it is. */
@@ -89,23 +98,31 @@ function uploadReader(exchange: Exchange, { bound, request }: Given): UploadRead
 }
 
 /** Reads the body to its end where the connector has it scanned. */
-function nameByScan(exchange: Exchange, naming: Naming, given: Given): StageResult | Promise<StageResult> {
+function nameByScan(
+  exchange: Exchange,
+  provisional: ProvisionalClassification,
+  given: Given,
+): StageResult | Promise<StageResult> {
   const upload = uploadReader(exchange, given)
   if (upload !== null) {
-    const isSent = mayBeSent(exchange, naming, given.deps.ports)
+    const isSent = mayBeSent(exchange, provisional, given.deps.ports)
     return isSent ? nameByUpload(exchange, given, upload) : 'continue'
   }
   const isScanned = membersToScan(exchange) !== null
   const unscanned = isScanned ? null : judgeUnscanned(exchange)
   if (!isScanned && unscanned === null) return 'continue'
-  if (!mayBeSent(exchange, naming, given.deps.ports)) return 'continue'
+  if (!mayBeSent(exchange, provisional, given.deps.ports)) return 'continue'
   return unscanned === null ? readAndClassify(exchange, given) : refuseReading(exchange, unscanned)
 }
 
 /** The body of a request that is denied whatever it says is not waited for. */
-function mayBeSent(exchange: Exchange, naming: Naming, ports: PipelinePorts): boolean {
+function mayBeSent(
+  exchange: Exchange,
+  provisional: ProvisionalClassification,
+  ports: PipelinePorts,
+): boolean {
   if (exchange.decision !== undefined) return exchange.decision.verdict !== 'deny'
-  const decision = decideNaming(exchange, naming, ports.clock.nowMs())
+  const decision = decideProvisional(exchange, provisional, ports.clock.nowMs())
   if (decision === 'split') return true
   exchange.decision = decision
   return decision.verdict !== 'deny'
@@ -124,16 +141,20 @@ function wasRead(exchange: Exchange): boolean {
 }
 
 /** False when the candidates get different verdicts, so that the body has to say which one it is. */
-function isSettledBy(naming: Naming, exchange: Exchange, ports: PipelinePorts): boolean {
-  const { named } = naming
+function isSettledBy(
+  provisional: ProvisionalClassification,
+  exchange: Exchange,
+  ports: PipelinePorts,
+): boolean {
+  const { named } = provisional
   if (isSettledByBody(named)) {
-    const decision = decideNaming(exchange, naming, ports.clock.nowMs())
+    const decision = decideProvisional(exchange, provisional, ports.clock.nowMs())
     if (decision === 'split' || (decision.verdict === 'deny' && isHere(exchange))) return false
     exchange.decision = decision
   }
-  exchange.naming = naming
+  exchange.provisional = provisional
   exchange.named = named
-  exchange.actions = naming.actions
+  exchange.actions = provisional.actions
   return true
 }
 
@@ -171,7 +192,7 @@ function isHeldUnread(
   if (bound.connector.quotesUnreadBody !== true || code !== 'unsupported_body') return false
   const named = classify(bound, request, { kind: 'invalid', detail, text: '' })
   if (isRefusal(named)) return false
-  const decision = decideRead(exchange, named, deps.ports.clock.nowMs())
+  const decision = decideWithBody(exchange, named, deps.ports.clock.nowMs())
   if (decision.verdict !== 'hold') return false
   settle(exchange, named)
   exchange.decision = decision
@@ -216,7 +237,7 @@ type ByHead = Given & { readonly head: HeadReader }
  */
 function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<StageResult> {
   const named = given.head.announced()
-  const decision = decideRead(exchange, named, given.deps.ports.clock.nowMs())
+  const decision = decideWithBody(exchange, named, given.deps.ports.clock.nowMs())
   if (decision.verdict !== 'deny' || isHereShort(exchange)) return readHead(exchange, given)
   settle(exchange, named)
   exchange.decision = decision
@@ -244,7 +265,7 @@ async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHe
 
 function settle(exchange: Exchange, named: Classification): StageResult {
   if (isRefusal(named)) return refuseReading(exchange, named)
-  exchange.naming = undefined
+  exchange.provisional = undefined
   exchange.named = named
   exchange.actions = actionsOf(named)
   return 'continue'

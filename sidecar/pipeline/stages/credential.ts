@@ -31,9 +31,9 @@ function replaceCredentials(
     exchange.outbound = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
     return 'continue'
   }
-  const { edit, injected, ownPasses } = outgoingOf(exchange, bound, request)
+  const { edit, injected, passesAgentCredential } = outgoingOf(exchange, bound, request)
   exchange.outbound = edit
-  if (ownPasses) return 'continue'
+  if (passesAgentCredential) return 'continue'
   if (injected !== null) {
     exchange.echoMask = createEchoMask({
       forms: formsOf(bound, inject(edit, { ...injected, bound, request }), injected.secret),

@@ -1,5 +1,5 @@
 import type { Taken } from '../../../core/state/sliding-window.ts'
-import { nameStopped } from '../classification/classify-refused.ts'
+import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Concurrency } from '../concurrency.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { matchingKill } from '../kill-switch.ts'
@@ -12,7 +12,7 @@ export function createKillGuard(ports: PipelinePorts): Stage {
     run(exchange) {
       const entry = matchingKill(exchange, ports)
       if (entry === null) return 'continue'
-      const named = nameStopped(exchange)
+      const named = classifyRefused(exchange)
       if (named === undefined) return refuseKilled(exchange, entry)
       return named.then(() => refuseKilled(exchange, entry))
     },

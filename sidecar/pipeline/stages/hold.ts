@@ -141,12 +141,12 @@ async function goesOn({ raw, body }: Exchange): Promise<boolean> {
 
 /** A form was read for the method that it may override, while the request was named by its line alone. */
 function nameRead(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
-  return exchange.naming === undefined ? 'continue' : nameAnew(exchange, name)
+  return exchange.provisional === undefined ? 'continue' : nameAnew(exchange, name)
 }
 
 function nameAnew(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
   if (!hasReadableBody(exchange)) return 'continue'
-  for (const stale of ['naming', 'actions', 'decision', 'named'] as const) exchange[stale] = undefined
+  for (const stale of ['provisional', 'actions', 'decision', 'named'] as const) exchange[stale] = undefined
   return runAll(name, exchange)
 }
 

@@ -42,7 +42,7 @@ export function createRefresh(ports: PipelinePorts): Stage {
       // Another agent may bear the name by now: an approval is never inherited.
       if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
-      for (const stale of ['connector', 'naming', 'actions', 'decision', 'named'] as const)
+      for (const stale of ['connector', 'provisional', 'actions', 'decision', 'named'] as const)
         exchange[stale] = undefined
       if (exchange.request !== undefined) bindConnector(exchange, exchange.request)
       return checkStatus(exchange, agent)
@@ -77,11 +77,11 @@ function refuseUnknown(exchange: Exchange): StageResult {
 const HOW =
   'start the program with "chaperone run", or take the proxy address of "chaperone status --json" (http://NAME:KEY@127.0.0.1:PORT).'
 
-function keyAdvice({ kind, place }: Exclude<Credentials, { kind: 'port' }>): string {
-  if (place !== undefined) {
+function keyAdvice({ kind, keyedPort }: Exclude<Credentials, { kind: 'port' }>): string {
+  if (keyedPort !== undefined) {
     const what =
       kind === 'none' ? 'The request has none' : 'The name or the key of the request is another one'
-    return `This port needs the key of agent "${place.agent}". ${what}: ${HOW}`
+    return `This port needs the key of agent "${keyedPort.agent}". ${what}: ${HOW}`
   }
   return kind === 'none'
     ? 'The request names no agent. Use http://NAME:KEY@HOST:PORT as the proxy address.'

@@ -10,9 +10,9 @@ import type { Named } from '../../../core/connectors/connector.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
-import { decideNow, decideRead } from '../classification/exchange-decision.ts'
+import { decideNow, decideWithBody } from '../classification/exchange-decision.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import { askingOf } from '../look-up-context.ts'
+import { lookUpContextOf } from '../look-up-context.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /**
@@ -52,7 +52,7 @@ function settle(exchange: Exchange, given: Given): StageResult | Promise<StageRe
   const certain = withoutPossible(named)
   const isSame = actionsOf(certain).length === actionsOf(named).length
   const decisionOfCertain =
-    isSame || decision.verdict === 'allow' ? decision : decideRead(exchange, certain, nowMs)
+    isSame || decision.verdict === 'allow' ? decision : decideWithBody(exchange, certain, nowMs)
   if (!matters(exchange, decisionOfCertain, { decision, named })) {
     exchange.decision = decisionOfCertain
     nameAs(exchange, certain)
@@ -104,7 +104,7 @@ function keyOf({ method, host, target, body = '' }: LookUp): string {
 
 async function ask(exchange: Exchange, questions: readonly LookUp[], given: Given): Promise<StageResult> {
   const { ports, lookUps, named } = given
-  const asking = askingOf(exchange)
+  const asking = lookUpContextOf(exchange)
   const answers = new Map(
     await Promise.all(
       questions.map(async (lookUp) => [keyOf(lookUp), await ports.lookUps.ask(asking, lookUp)] as const),
@@ -118,7 +118,7 @@ async function ask(exchange: Exchange, questions: readonly LookUp[], given: Give
     return completed === null ? [] : [completed]
   }
   nameAs(exchange, mapActions(named, complete))
-  exchange.naming = undefined
+  exchange.provisional = undefined
   exchange.decision = undefined
   return 'continue'
 }

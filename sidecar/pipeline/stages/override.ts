@@ -2,8 +2,8 @@ import { overridableBody, overriddenActions } from '../../../core/connectors/cla
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
-import { decideNaming } from '../classification/exchange-decision.ts'
-import type { Naming } from '../classification/provisional-classification.ts'
+import { decideProvisional } from '../classification/exchange-decision.ts'
+import type { ProvisionalClassification } from '../classification/provisional-classification.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
@@ -42,24 +42,31 @@ function refuseLong(exchange: Exchange): StageResult {
   return refuseReading(exchange, { code: 'body_too_large', detail })
 }
 
-const others = new WeakMap<Naming, Naming | null>()
+const others = new WeakMap<ProvisionalClassification, ProvisionalClassification | null>()
 
 /** True unless every method would get the verdict that this one got. */
 function isSplit(exchange: Exchange, ports: PipelinePorts): boolean {
-  const naming = exchange.naming
-  if (naming === undefined) return true
-  let all = others.get(naming)
+  const provisional = exchange.provisional
+  if (provisional === undefined) return true
+  let all = others.get(provisional)
   if (all === undefined) {
-    all = withOthers(exchange, naming)
-    others.set(naming, all)
+    all = withOthers(exchange, provisional)
+    others.set(provisional, all)
   }
-  return all === null || decideNaming(exchange, all, ports.clock.nowMs()) === 'split'
+  return all === null || decideProvisional(exchange, all, ports.clock.nowMs()) === 'split'
 }
 
 /** The request by this method or by any other that its server could take it for. */
-function withOthers({ connector: bound, request }: Exchange, naming: Naming): Naming | null {
+function withOthers(
+  { connector: bound, request }: Exchange,
+  provisional: ProvisionalClassification,
+): ProvisionalClassification | null {
   const more = bound === undefined || request === undefined ? null : overriddenActions(bound, request)
   return more === null
     ? null
-    : { ...naming, named: { kind: 'candidates', candidates: [...naming.actions, ...more] }, ruling: null }
+    : {
+        ...provisional,
+        named: { kind: 'candidates', candidates: [...provisional.actions, ...more] },
+        cached: null,
+      }
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { issueAuthority } from '../../../sidecar/tls/issued-ca.ts'
+import { issueCa } from '../../../sidecar/tls/issued-ca.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type PodWorld, type Sidecar, startPodWorld } from './pod-world.ts'
 
@@ -270,8 +270,8 @@ describe("a sidecar's certificate", () => {
       expect(reply.status, reply.bytes.toString()).toBe(200)
       return (JSON.parse(reply.bytes.toString()) as { chain: string }).chain
     }
-    const first = await issueAuthority('anything', sign)
-    const second = await issueAuthority('anything', sign)
+    const first = await issueCa('anything', sign)
+    const second = await issueCa('anything', sign)
     const [one, two] = [first, second].map(({ authority }) => new X509Certificate(authority.caPem))
     expect(one?.subject).toBe(two?.subject)
     const intermediate = new X509Certificate(first.authority.certPem)
@@ -285,7 +285,7 @@ describe("a sidecar's certificate", () => {
     await using sidecar = await world.sidecar(world.pod())
     await hasSnapshot(sidecar)
     const constraints = async (): Promise<string> => {
-      const issued = await issueAuthority('anything', async (request) => {
+      const issued = await issueCa('anything', async (request) => {
         const reply = await sidecar.control.client.post(SYNC_PATHS.certificate, { request })
         return (JSON.parse(reply.bytes.toString()) as { chain: string }).chain
       })
@@ -319,7 +319,7 @@ describe("a sidecar's certificate", () => {
       const reply = await sidecar.control.client.post(SYNC_PATHS.certificate, { request })
       expect(reply.status).toBe(400)
     }
-    const forged = issueAuthority('x', async (request) => {
+    const forged = issueCa('x', async (request) => {
       const bytes = Buffer.from(request.split('-----')[2] ?? '', 'base64')
       bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
       const text = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----`

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createFreshness } from '../../../controlplane/sync/freshness.ts'
-import { createKillCast } from '../../../controlplane/sync/kill-switch/broadcast.ts'
+import { createKillBroadcaster } from '../../../controlplane/sync/kill-switch/broadcaster.ts'
+import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
+import { createSectionBroadcaster } from '../../../controlplane/sync/sections/broadcaster.ts'
 import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
-import { createManifestCast } from '../../../controlplane/sync/sections/broadcast.ts'
-import { createRoster } from '../../../controlplane/sync/roster.ts'
 
 /* A database that answers, with a state that is earlier than the one that this replica has read before. */
 type Row = Record<string, unknown>
@@ -24,15 +24,15 @@ function world() {
   let now = 0
   const clock = { nowMs: () => now, monotonicMs: () => now }
   const freshness = createFreshness(clock)
-  const roster = createRoster()
+  const peerRegistry = createPeerRegistry()
   const raiseEpoch = async () => {
     if (state.isRaising) state.epoch++
     return state.isRaising
   }
-  const kill = createKillCast({
+  const kill = createKillBroadcaster({
     library: { configuration: null },
-    ...{ db, roster, clock, freshness, raiseEpoch },
-    census: { elsewhere: () => [], awayCount: () => 0 },
+    ...{ db, peerRegistry, clock, freshness, raiseEpoch },
+    processRegistry: { elsewhere: () => [], awayCount: () => 0 },
     proof: {
       announcementOf: (entry) => ({ id: `id ${entry.scope}`, entry, proof: '' }),
       isGenuine: () => true,
@@ -49,7 +49,7 @@ function world() {
     },
     of: () => null,
   } as unknown as SectionLibrary
-  const configuration = createManifestCast({ db, roster, library, clock, freshness, raiseEpoch })
+  const configuration = createSectionBroadcaster({ db, peerRegistry, library, clock, freshness, raiseEpoch })
   return {
     ...{ state, kill, configuration, freshness },
     order: () => known,

@@ -294,7 +294,7 @@ describe('a stop that was announced and not stored', () => {
     const open = await announcedBy('not stored anywhere')
     const giveBack = async (announced: AckBody['announced']) => {
       const body = { announced, applied_at: new Date().toISOString() }
-      await b.hub.say({ process_id: 'proc_second', gateway_id: second.id, kind: 'ack', body })
+      await b.hub.publish({ process_id: 'proc_second', gateway_id: second.id, kind: 'ack', body })
     }
     const from = stream.messages.length
     for (let attempt = 0; attempt < 20; attempt++) {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { createShots } from '../../../sidecar/capture/probe-connections.ts'
+import { createProbeConnections } from '../../../sidecar/capture/probe-connections.ts'
 import { end } from '../../support/processes.ts'
 
 /** Says on standard output its port, then from which port each connection came. */
@@ -18,7 +18,7 @@ test('a shot that a swamped listener lets fall has not escaped: its next packet 
   const listener = spawn(process.execPath, ['-e', LISTENER], { stdio: ['ignore', 'pipe', 'inherit'] })
   const others: Socket[] = []
   try {
-    const shots = createShots()
+    const shots = createProbeConnections()
     let port = 0
     listener.stdout.on('data', (chunk: Buffer) => {
       for (const line of String(chunk).trim().split('\n')) {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { Roster, type Seat } from '../../../sidecar/collections/registry.ts'
+import { Registry, type RegistryHandle } from '../../../sidecar/collections/registry.ts'
 import fc from '../../support/fast-check.ts'
 
 test('holds exactly those who came and did not leave, whatever the order', () => {
   const step = fc.record({ isComing: fc.boolean(), which: fc.nat() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const roster = new Roster<number>()
-      const seats = new Map<number, Seat<number>>()
+      const roster = new Registry<number>()
+      const seats = new Map<number, RegistryHandle<number>>()
       steps.forEach(({ isComing, which }, n) => {
         if (isComing) seats.set(n, roster.add(n))
         const there = [...seats]
@@ -23,7 +23,7 @@ test('holds exactly those who came and did not leave, whatever the order', () =>
 })
 
 test('leaving twice takes nobody else along', () => {
-  const roster = new Roster<string>()
+  const roster = new Registry<string>()
   const first = roster.add('first')
   roster.add('second')
   roster.remove(first)
@@ -32,8 +32,8 @@ test('leaving twice takes nobody else along', () => {
 })
 
 test('those who are gone through may leave meanwhile', () => {
-  const roster = new Roster<string>()
+  const roster = new Registry<string>()
   const seats = ['a', 'b', 'c'].map((name) => roster.add(name))
-  for (const _name of roster.all()) for (const seat of seats) roster.remove(seat)
+  for (const _name of roster.all()) for (const handle of seats) roster.remove(handle)
   expect(roster.size).toBe(0)
 })

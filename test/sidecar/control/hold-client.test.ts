@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import { createControlClient } from '../../../sidecar/control/client/client.ts'
-import { createHoldCalls } from '../../../sidecar/control/holds/hold-client.ts'
+import { createHoldClient } from '../../../sidecar/control/holds/hold-client.ts'
 import { type Recorder, replyJson, startRecorder } from '../../support/recorder.ts'
 
 const HOLD: HoldBody = {
@@ -23,7 +23,7 @@ const HOLD: HoldBody = {
 async function failureOf(control: Recorder): Promise<ChaperoneError> {
   const client = createControlClient({ url: control.url, token: 't', processId: 'proc_1' })
   try {
-    return await createHoldCalls(client)
+    return await createHoldClient(client)
       .ask(HOLD)
       .then(
         () => Promise.reject(new Error('it was answered')),

@@ -7,7 +7,7 @@ import type { CommandBody, CommandReply } from '../../../core/wire/commands.ts'
 import type { KillStateMessage } from '../../../core/wire/gateway/kill.ts'
 import { createKillForwarding } from '../../../sidecar/control/kill-switch/kill-forwarding.ts'
 import { createKillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
-import { createLive } from '../../../sidecar/control/live-exchanges.ts'
+import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import { createTestLog } from './test-log.ts'
 
 /* The gateway's own stops on their way to a control plane that answers as the test says, on a clock that only it moves. */
@@ -35,7 +35,7 @@ function world(first: Answer = () => AWAY) {
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
   const kill = createKillState({
     file: join(dir, 'kill.json'),
-    live: createLive(),
+    live: createLiveExchanges(),
     clock,
     log: createTestLog(),
   })
@@ -50,7 +50,7 @@ function world(first: Answer = () => AWAY) {
   })
   const set = (scope: string, reason = 'here') => {
     kill.setLocal(scope, reason)
-    return stops.stop(scope)
+    return stops.activate(scope)
   }
   const receive = (revision: number, changes: Partial<KillStateMessage> = {}) =>
     kill.applyRemote([], {
@@ -162,7 +162,7 @@ describe('the announcement of a stop that was set here', () => {
   ])('takes its place when it %s: it is forwarded no more and ends with it', async (_, changes) => {
     const { sent, set, kill, receive, scopes } = world(() => NOT_STORED)
     await set('all')
-    const id = kill.localStop('all')?.id ?? ''
+    const id = kill.localKillSwitch('all')?.id ?? ''
     const message = changes(id)
     receive(4, message)
     const isOpen = !('settled' in message)
@@ -184,7 +184,7 @@ describe('the announcement of a stop that was set here', () => {
   ])('does not end it when it is one %s', async (_, other) => {
     const { set, kill, receive, scopes } = world(() => NOT_STORED)
     await set('all')
-    receive(4, { settled: [other(kill.localStop('all')?.id ?? '')] })
+    receive(4, { settled: [other(kill.localKillSwitch('all')?.id ?? '')] })
     expect(scopes()).toEqual(['all'])
   })
 })
@@ -234,7 +234,7 @@ describe('a lift of a stop that was set here', () => {
 test('a stop that was not stored is forwarded after a restart, by the same number', async () => {
   const first = world()
   await first.set('all')
-  const id = first.kill.localStop('all')?.id
+  const id = first.kill.localKillSwitch('all')?.id
   first.stops.close()
   await pass(3_600_000)
   expect(first.sent).toHaveLength(1)

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { KillStateMessage } from '../../../core/wire/gateway/kill.ts'
 import { emptyKillFile, readKillFile, writeKillFile } from '../../../sidecar/control/kill-switch/kill-file.ts'
 import { createKillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
-import { createLive } from '../../../sidecar/control/live-exchanges.ts'
+import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTestClock, startControlWorld } from './control-world.ts'
 import { agentEntry } from './fake-control-plane.ts'
@@ -31,7 +31,12 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 const killState = () =>
   createKillState({
-    ...{ file: join(dir, 'kill.json'), live: createLive(), clock: createTestClock(), log: createTestLog() },
+    ...{
+      file: join(dir, 'kill.json'),
+      live: createLiveExchanges(),
+      clock: createTestClock(),
+      log: createTestLog(),
+    },
   })
 const scopes = (kill: ReturnType<typeof killState>) => kill.effective().map(({ scope }) => scope)
 
@@ -95,7 +100,7 @@ describe('kill states in the order of the database', () => {
     const kill = killState()
     kill.applyRemote([], message(5, 10))
     kill.setLocal('all', 'here')
-    kill.setForwarded(kill.localStop('all')?.id ?? '')
+    kill.setForwarded(kill.localKillSwitch('all')?.id ?? '')
     expect(kill.unforwarded()).toEqual([])
     for (const next of [message(5, 9), message(5, 10)]) {
       kill.applyRemote([], next)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createKillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
-import { createLive } from '../../../sidecar/control/live-exchanges.ts'
+import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTestClock, startControlWorld } from './control-world.ts'
@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 function killState() {
-  const live = createLive()
+  const live = createLiveExchanges()
   const log = createTestLog()
   const kill = createKillState({ file: join(dir, 'kill.json'), live, clock: createTestClock(), log })
   return { kill, live, log }
@@ -51,7 +51,7 @@ describe('the kill state', () => {
     kill.setLocal('all', 'here')
     kill.applyRemote([])
     expect(kill.match(bot)?.reason).toBe('here')
-    kill.setForwarded(kill.localStop('all')?.id ?? '')
+    kill.setForwarded(kill.localKillSwitch('all')?.id ?? '')
     expect(kill.match(bot)?.reason).toBe('here')
     kill.applyRemote([])
     expect(kill.match(bot)).toBeNull()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
-import { createRate, type Rate } from '../../../sidecar/control/quota/rate-limits.ts'
+import { createRateLimits, type RateLimits } from '../../../sidecar/control/quota/rate-limits.ts'
 
 const LIMIT = 120
 const MINUTE = 60_000
@@ -13,7 +13,7 @@ class Ledger {
   #spent: number[] = []
   readonly #lent = new Map<string, { slots: number; at: number }>()
 
-  lend(process: string, asked: QuotaLeaseBody): QuotaLeaseReply {
+  acquireLease(process: string, asked: QuotaLeaseBody): QuotaLeaseReply {
     const isRecent = (at: number) => at > this.nowMs - MINUTE
     this.asked.push(asked)
     this.#lent.delete(process)
@@ -30,20 +30,20 @@ class Ledger {
   }
 }
 
-function processesOf(ledger: Ledger, count: number): readonly Rate[] {
+function processesOf(ledger: Ledger, count: number): readonly RateLimits[] {
   return Array.from({ length: count }, (_, n) =>
-    createRate({
+    createRateLimits({
       monotonicMs: () => ledger.nowMs,
-      lend: async (asked) => {
+      acquireLease: async (asked) => {
         if (ledger.isAway) throw new Error('away')
-        return ledger.lend(`p${n}`, asked)
+        return ledger.acquireLease(`p${n}`, asked)
       },
     }),
   )
 }
 
-const isTaken = async (rate: Rate, limit = LIMIT) => (await rate.take('bot', limit)).ok
-const shareAll = (rates: readonly Rate[]) => {
+const isTaken = async (rate: RateLimits, limit = LIMIT) => (await rate.take('bot', limit)).ok
+const shareAll = (rates: readonly RateLimits[]) => {
   for (const rate of rates) rate.share([{ agent: 'bot', processes: rates.length }])
 }
 
@@ -64,12 +64,12 @@ describe('one budget for several processes of an agent', () => {
     const rates = processesOf(ledger, 2)
     shareAll(rates)
     let admitted = 0
-    for (let n = 0; n < 2 * LIMIT; n++) admitted += (await isTaken(rates[n % 2] as Rate)) ? 1 : 0
+    for (let n = 0; n < 2 * LIMIT; n++) admitted += (await isTaken(rates[n % 2] as RateLimits)) ? 1 : 0
     expect(admitted).toBe(LIMIT)
     const refused = await rates[0]?.take('bot', LIMIT)
     expect(refused).toEqual({ ok: false, retryAfterS: 60 })
     ledger.nowMs = 60_000
-    expect(await isTaken(rates[1] as Rate)).toBe(true)
+    expect(await isTaken(rates[1] as RateLimits)).toBe(true)
   })
 
   test.each([1, 2, 3, 4, 5])('no minute ever has more, whatever is asked when (seed %i)', async (seed) => {
@@ -81,7 +81,7 @@ describe('one budget for several processes of an agent', () => {
     const admitted: number[] = []
     for (let step = 0; step < 3_000; step++) {
       ledger.nowMs += random() < 0.1 ? random() * 20_000 : random() * 200
-      const rate = rates[Math.floor(random() * rates.length)] as Rate
+      const rate = rates[Math.floor(random() * rates.length)] as RateLimits
       if (random() < 0.02) await rate.close()
       if (await isTaken(rate, limit)) admitted.push(ledger.nowMs)
     }
@@ -92,7 +92,7 @@ describe('one budget for several processes of an agent', () => {
 
   test('what one gives back the other has', async () => {
     const ledger = new Ledger()
-    const [idle, busy] = processesOf(ledger, 2) as [Rate, Rate]
+    const [idle, busy] = processesOf(ledger, 2) as [RateLimits, RateLimits]
     shareAll([idle, busy])
     await isTaken(idle)
     let admitted = 0
@@ -106,7 +106,7 @@ describe('one budget for several processes of an agent', () => {
 
   test('a loan is not used after ten seconds', async () => {
     const ledger = new Ledger()
-    const [rate] = processesOf(ledger, 1) as [Rate]
+    const [rate] = processesOf(ledger, 1) as [RateLimits]
     rate.share([{ agent: '*', processes: 2 }])
     await isTaken(rate)
     ledger.nowMs = 9_999
@@ -119,7 +119,7 @@ describe('one budget for several processes of an agent', () => {
 
   test('what it admitted alone counts from the moment it is shared, and a minute longer than it is', async () => {
     const ledger = new Ledger()
-    const [first, second] = processesOf(ledger, 2) as [Rate, Rate]
+    const [first, second] = processesOf(ledger, 2) as [RateLimits, RateLimits]
     for (let n = 0; n < 100; n++) await isTaken(first)
     expect(ledger.asked).toEqual([])
     shareAll([first, second])
@@ -135,7 +135,7 @@ describe('one budget for several processes of an agent', () => {
 
   test('without the control plane each counts for itself, and is honest about it afterwards', async () => {
     const ledger = new Ledger()
-    const [rate, other] = processesOf(ledger, 2) as [Rate, Rate]
+    const [rate, other] = processesOf(ledger, 2) as [RateLimits, RateLimits]
     shareAll([rate, other])
     ledger.isAway = true
     let admitted = 0
@@ -149,7 +149,7 @@ describe('one budget for several processes of an agent', () => {
 
   test('a limit too large to be lent is divided', async () => {
     const ledger = new Ledger()
-    const [rate] = processesOf(ledger, 1) as [Rate]
+    const [rate] = processesOf(ledger, 1) as [RateLimits]
     rate.share([{ agent: 'bot', processes: 3 }])
     let admitted = 0
     while (await isTaken(rate, 30_000)) admitted++

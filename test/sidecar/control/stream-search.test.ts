@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import { beatMacText } from '../../../core/wire/gateway/sync-mac.ts'
-import { createBeats } from '../../../sidecar/control/stream/heartbeats.ts'
+import { createHeartbeats } from '../../../sidecar/control/stream/heartbeats.ts'
 import { ControlStream } from '../../../sidecar/control/stream/stream.ts'
 import { createTestLog } from './test-log.ts'
 
@@ -71,7 +71,7 @@ function world(random = () => 0.5) {
   let answer: (fake: Fake) => void = () => undefined
   let refused: boolean | 'greeting' = false
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
-  const beats = createBeats(clock)
+  const beats = createHeartbeats(clock)
   const stream = new ControlStream({
     client: {
       async open(_path, signal) {

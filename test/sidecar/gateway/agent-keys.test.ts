@@ -152,9 +152,9 @@ describe('the socket of captured commands', () => {
   ])('refuses %s', async (_name, whose) => {
     await refused(async () => {
       const head = line({ ...whose(), kind: 'http', destination: null })
-      expect(await handOver(head + request)).toMatch(/^HTTP\/1\.1 407 /)
+      expect(await sendToSocket(head + request)).toMatch(/^HTTP\/1\.1 407 /)
     })
-    expect(await handOver(line({ ...whose(), kind: 'dns', destination: null }) + dnsQuery())).toBe('')
+    expect(await sendToSocket(line({ ...whose(), kind: 'dns', destination: null }) + dnsQuery())).toBe('')
   })
 
   test.each<[string, () => string]>([
@@ -168,19 +168,21 @@ describe('the socket of captured commands', () => {
     ['a list', () => '[]\n'],
   ])('closes a connection with %s', async (_name, head) => {
     const seen = world.upstream.seen.length
-    expect(await handOver(head() + request)).toBe('')
+    expect(await sendToSocket(head() + request)).toBe('')
     expect(world.upstream.seen).toHaveLength(seen)
   })
 
   test('takes the key of the agent', async () => {
     const head = preambleLine({ agent: 'bot', key: place.key, kind: 'http', destination: null })
-    expect(await handOver(head + request)).toMatch(/^HTTP\/1\.1 200 /)
+    expect(await sendToSocket(head + request)).toMatch(/^HTTP\/1\.1 200 /)
     expect(statSync(join(world.dir, 'capture.sock')).mode & 0o777).toBe(0o600)
   })
 
   test('names hosts for each agent alone: the names that another agent looks up take no addresses from it', async () => {
     const firstOf = async (agent: string, key: string, name: string) =>
-      (await handOver(line({ agent, key, kind: 'dns', destination: null }) + dnsQuery(name), 16)).slice(-4)
+      (await sendToSocket(line({ agent, key, kind: 'dns', destination: null }) + dnsQuery(name), 16)).slice(
+        -4,
+      )
     const [bot, other] = [
       await firstOf('bot', place.key, 'one.example.org'),
       await firstOf('other', place.other, 'two.example.org'),
@@ -189,7 +191,7 @@ describe('the socket of captured commands', () => {
     expect(other).toBe(bot)
   })
 
-  function handOver(bytes: string, enough?: number): Promise<string> {
+  function sendToSocket(bytes: string, enough?: number): Promise<string> {
     return talk(connect({ path: join(world.dir, 'capture.sock') }), bytes, enough)
   }
 })

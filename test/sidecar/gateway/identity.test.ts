@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
-import { createRate } from '../../../sidecar/control/quota/rate-limits.ts'
+import { createRateLimits } from '../../../sidecar/control/quota/rate-limits.ts'
 import { identify } from '../../../sidecar/identity.ts'
 import { agentEntry, emptySections, sha256 } from '../control/fake-control-plane.ts'
 
@@ -58,8 +58,8 @@ describe('who is asking', () => {
 describe('the rate limit', () => {
   test('is counted per agent, exactly', () => {
     let now = 0
-    const lend = () => Promise.reject(new Error('nobody is asked'))
-    const rate = createRate({ monotonicMs: () => now, lend })
+    const acquireLease = () => Promise.reject(new Error('nobody is asked'))
+    const rate = createRateLimits({ monotonicMs: () => now, acquireLease })
     const take = (agent: string) => rate.take(agent, 2)
     expect([take('a'), take('a'), take('a'), take('b')].map((taken) => 'ok' in taken && taken.ok)).toEqual([
       true,

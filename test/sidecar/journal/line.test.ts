@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { line, parseLine } from '../../../sidecar/journal/line.ts'
-import { Lines } from '../../../sidecar/journal/line-buffer.ts'
+import { LineBuffer } from '../../../sidecar/journal/line-buffer.ts'
 import { recordJson } from '../../../sidecar/pipeline/record/record-json.ts'
 import fc from '../../support/fast-check.ts'
 import { trafficRecord } from './traffic-record.ts'
@@ -55,7 +55,7 @@ describe('lines that wait', () => {
       phase: fc.constantFrom('intent', 'result'),
       json: fc.string({ unit: 'binary' }),
     })
-    const lines = new Lines()
+    const lines = new LineBuffer()
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 30 }), fc.nat({ max: 3_000 }), (entries, times) => {
         let expected = ''

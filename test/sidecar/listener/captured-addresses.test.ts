@@ -51,7 +51,7 @@ async function start(kind: CapturedKind, destinationOf: () => Promise<Found>) {
     isUnowned: (host, port) => isUnownedHost(world.state.snapshot, host, port),
     isProbe: () => false,
   })
-  await front.openPlace({ path }, (arrival) => serve(kind, arrival))
+  await front.openListener({ path }, (arrival) => serve(kind, arrival))
   open.push(world, {
     async [Symbol.asyncDispose]() {
       await front.close(0)

@@ -8,7 +8,7 @@ import { failureReply } from '../../../sidecar/admin/api-http.ts'
 import type { ApiReply, ApiRequest, FrontDeps, FrontLimits } from '../../../sidecar/listener/deps.ts'
 import { createFront, type Front } from '../../../sidecar/listener/front.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
-import { type Authority, loadAuthority } from '../../../sidecar/tls/certificate-authority.ts'
+import { type Authority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
 
 export type Handle = (exchange: Exchange) => Promise<void>
@@ -44,7 +44,7 @@ export type TestFrontOptions = {
 /** A real front on a free loopback port, with a fresh certificate authority and small functions behind it. */
 export async function startFront(options: TestFrontOptions = {}): Promise<TestFront> {
   const folder = await mkdtemp(join(tmpdir(), 'front-'))
-  const authority = await loadAuthority({
+  const authority = await loadCertificateAuthority({
     certFile: join(folder, 'ca.crt'),
     keyFile: join(folder, 'ca.key'),
     bundleFile: join(folder, 'bundle.crt'),

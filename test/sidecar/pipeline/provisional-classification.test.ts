@@ -79,7 +79,8 @@ describe('the name of a request line', () => {
   it('is never remembered for a connector that looks at more than the line', () => {
     const { connector } = counting(true)
     const bound = bindConnector(connectorAt(1), connector)
-    const named = (verb: string) => typeOf(classifyByRequestLine(bound, request('GET', '/a', ['X-Kind', verb]), true))
+    const named = (verb: string) =>
+      typeOf(classifyByRequestLine(bound, request('GET', '/a', ['X-Kind', verb]), true))
     expect(named('read')).toBe('counting.thing.read')
     expect(named('drop')).toBe('counting.thing.drop')
     expect(named('read')).toBe('counting.thing.read')

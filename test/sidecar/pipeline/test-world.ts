@@ -16,7 +16,7 @@ import type {
   PolicyEntry,
   SECTION_SCHEMAS,
 } from '../../../core/wire/gateway/sync.ts'
-import { type AskOwners, createHandles } from '../../../sidecar/control/handles.ts'
+import { createHandles, type FetchHandleOwners } from '../../../sidecar/control/handles.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
 import { createPipeline, type PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
@@ -67,7 +67,7 @@ export type World = AsyncDisposable & {
     rate: { ok: true } | { ok: false; retryAfterS: number }
     isWritable: boolean
     intentError: Error | null
-    onHandles: AskOwners
+    onHandles: FetchHandleOwners
     onHold: (hold: HoldBody, signal: ExchangeSignal) => Promise<HoldOutcome>
   }
   apply(rules: Rules): void
@@ -123,7 +123,7 @@ export async function startWorld(
       intent(record) {
         if (state.intentError !== null) throw state.intentError
         intents.push(structuredClone(record))
-        return { seat: { item: '', at: 0 }, written: Promise.resolve(undefined) }
+        return { handle: { item: '', at: 0 }, written: Promise.resolve(undefined) }
       },
       result: (record) => records.push(structuredClone(record)),
       nextSeq: () => seq++,

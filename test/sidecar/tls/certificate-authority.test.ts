@@ -6,12 +6,15 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type AuthorityFiles, loadAuthority } from '../../../sidecar/tls/certificate-authority.ts'
+import {
+  type CertificateAuthorityFiles,
+  loadCertificateAuthority,
+} from '../../../sidecar/tls/certificate-authority.ts'
 
 const run = promisify(execFile)
 const DAY_MS = 86_400_000
 
-async function folder(): Promise<AuthorityFiles & AsyncDisposable & { readonly path: string }> {
+async function folder(): Promise<CertificateAuthorityFiles & AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'authority-'))
   return {
     path,
@@ -25,8 +28,8 @@ async function folder(): Promise<AuthorityFiles & AsyncDisposable & { readonly p
 describe('the certificate authority', () => {
   it('is made once, with a key that only its owner reads, and loaded from then on', async () => {
     await using files = await folder()
-    const first = await loadAuthority(files)
-    const second = await loadAuthority(files)
+    const first = await loadCertificateAuthority(files)
+    const second = await loadCertificateAuthority(files)
     expect(second.caPem).toBe(first.caPem)
     expect((await stat(files.keyFile)).mode & 0o777).toBe(0o600)
     expect(createPrivateKey(await readFile(files.keyFile)).asymmetricKeyDetails?.namedCurve).toBe(
@@ -40,13 +43,13 @@ describe('the certificate authority', () => {
   it('has another name and key in every installation', async () => {
     await using a = await folder()
     await using b = await folder()
-    const [first, second] = [await loadAuthority(a), await loadAuthority(b)]
+    const [first, second] = [await loadCertificateAuthority(a), await loadCertificateAuthority(b)]
     expect(new X509Certificate(first.caPem).subject).not.toBe(new X509Certificate(second.caPem).subject)
   })
 
   it('writes a bundle of every public root and ours', async () => {
     await using files = await folder()
-    const { caPem } = await loadAuthority(files)
+    const { caPem } = await loadCertificateAuthority(files)
     const bundle = await readFile(files.bundleFile, 'utf8')
     expect(bundle.match(/BEGIN CERTIFICATE/g)).toHaveLength(rootCertificates.length + 1)
     expect(bundle).toContain(caPem.trim())
@@ -54,36 +57,42 @@ describe('the certificate authority', () => {
 
   it('makes a certificate anew when only the key survived a crash', async () => {
     await using files = await folder()
-    await loadAuthority(files)
+    await loadCertificateAuthority(files)
     const key = await readFile(files.keyFile, 'utf8')
     await rm(files.certFile)
-    const { caPem } = await loadAuthority(files)
+    const { caPem } = await loadCertificateAuthority(files)
     expect(new X509Certificate(caPem).checkPrivateKey(createPrivateKey(key))).toBe(true)
   })
 
   it('refuses to start with files that do not fit, and says which and what to do', async () => {
     await using files = await folder()
     await using others = await folder()
-    await loadAuthority(files)
-    await loadAuthority(others)
+    await loadCertificateAuthority(files)
+    await loadCertificateAuthority(others)
     await writeFile(files.keyFile, await readFile(others.keyFile))
-    await expect(loadAuthority(files)).rejects.toThrow(/ca\.crt and .*ca\.key do not belong together/)
+    await expect(loadCertificateAuthority(files)).rejects.toThrow(
+      /ca\.crt and .*ca\.key do not belong together/,
+    )
     await rm(files.keyFile)
-    await expect(loadAuthority(files)).rejects.toThrow(/ca\.crt has no key: restore .*ca\.key, or delete/)
-    await expect(loadAuthority(others, () => Date.now() + 4_000 * DAY_MS)).rejects.toThrow(/expired on/)
+    await expect(loadCertificateAuthority(files)).rejects.toThrow(
+      /ca\.crt has no key: restore .*ca\.key, or delete/,
+    )
+    await expect(loadCertificateAuthority(others, () => Date.now() + 4_000 * DAY_MS)).rejects.toThrow(
+      /expired on/,
+    )
   })
 
   it('names the file that cannot be read as a key or a certificate, and what to do', async () => {
     await using files = await folder()
-    await loadAuthority(files)
+    await loadCertificateAuthority(files)
     const key = await readFile(files.keyFile)
     await writeFile(files.keyFile, 'garbage')
-    await expect(loadAuthority(files)).rejects.toThrow(
+    await expect(loadCertificateAuthority(files)).rejects.toThrow(
       /ca\.key holds no private key.*: restore it, or delete/,
     )
     await writeFile(files.keyFile, key)
     await writeFile(files.certFile, '-----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n')
-    await expect(loadAuthority(files)).rejects.toThrow(
+    await expect(loadCertificateAuthority(files)).rejects.toThrow(
       /ca\.crt holds no certificate.*: restore it, or delete/,
     )
   })
@@ -99,7 +108,7 @@ describe('a leaf', () => {
     [`${'a'.repeat(60)}.${'b'.repeat(60)}.example`, `DNS:${'a'.repeat(60)}.${'b'.repeat(60)}.example`],
   ])('for %s names exactly it and passes the strict checks of OpenSSL', async (host, name) => {
     await using files = await folder()
-    const leaf = (await loadAuthority(files)).mint(host)
+    const leaf = (await loadCertificateAuthority(files)).mint(host)
     const file = join(files.path, 'leaf.crt')
     await writeFile(file, leaf.cert)
     const options = ['verify', '-x509_strict', '-purpose', 'sslserver', '-CAfile', files.certFile, file]
@@ -110,7 +119,7 @@ describe('a leaf', () => {
   it('is valid from a day before now to seven days after', async () => {
     await using files = await folder()
     const now = Date.UTC(2027, 0, 31, 12)
-    const leaf = (await loadAuthority(files, () => now)).mint('a.example')
+    const leaf = (await loadCertificateAuthority(files, () => now)).mint('a.example')
     const certificate = new X509Certificate(leaf.cert)
     expect(Date.parse(certificate.validFrom)).toBe(now - DAY_MS)
     expect(Date.parse(certificate.validTo)).toBe(now + 7 * DAY_MS)
@@ -119,7 +128,7 @@ describe('a leaf', () => {
 
   it('has a serial number of its own and the key of the process', async () => {
     await using files = await folder()
-    const authority = await loadAuthority(files)
+    const authority = await loadCertificateAuthority(files)
     const leaves = Array.from({ length: 50 }, () => authority.mint('a.example'))
     expect(new Set(leaves.map((leaf) => new X509Certificate(leaf.cert).serialNumber)).size).toBe(50)
     expect(new Set(leaves.map((leaf) => leaf.key)).size).toBe(1)
@@ -180,7 +189,7 @@ describe('a leaf', () => {
       at('chain.crt'),
       (await readFile(at('mid.crt'), 'utf8')) + (await readFile(at('root.crt'), 'utf8')),
     )
-    const authority = await loadAuthority({
+    const authority = await loadCertificateAuthority({
       certFile: at('chain.crt'),
       keyFile: at('mid.key'),
       bundleFile: files.bundleFile,

@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createLru } from '../../../sidecar/collections/lru.ts'
-import { type Authority, loadAuthority } from '../../../sidecar/tls/certificate-authority.ts'
+import { type Authority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
 
 const DAY_MS = 86_400_000
@@ -18,7 +18,7 @@ async function counted(
 ): Promise<Authority & AsyncDisposable & { readonly minted: string[] }> {
   const path = await mkdtemp(join(tmpdir(), 'leaf-'))
   const files = { certFile: join(path, 'c'), keyFile: join(path, 'k'), bundleFile: join(path, 'b') }
-  const authority = await loadAuthority(files, nowMs)
+  const authority = await loadCertificateAuthority(files, nowMs)
   const minted: string[] = []
   return {
     ...authority,

@@ -6,13 +6,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createGatewayCa } from '../../../controlplane/crypto/gateway-ca.ts'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
 import { isPermitted, namesPermittedBy } from '../../../core/x509/name-constraints.ts'
-import { createPodAuthority, type PodAuthority } from '../../../sidecar/tls/pod-ca.ts'
+import { createPodCa, type PodCa } from '../../../sidecar/tls/pod-ca.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const authority = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
 const log = { info() {}, warn() {} }
 let dir = ''
-let pod: PodAuthority
+let pod: PodCa
 /** What the control plane permits; null: it does not answer. */
 let hosts: readonly string[] | null
 let issued = 0
@@ -36,8 +36,8 @@ afterEach(async () => {
   await rm(dir, { recursive: true })
 })
 
-function create(): PodAuthority {
-  return createPodAuthority({
+function create(): PodCa {
+  return createPodCa({
     name: 'team/bot',
     sign(request) {
       if (hosts === null) return Promise.reject(new Error('no control plane'))

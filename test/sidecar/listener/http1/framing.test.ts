@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, METHODS } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createLifelines } from '../../../../sidecar/listener/connection-deadline.ts'
+import { createConnectionDeadlines } from '../../../../sidecar/listener/connection-deadline.ts'
 import { createQuotas } from '../../../../sidecar/listener/connection-quotas.ts'
 import { Http1Connection } from '../../../../sidecar/listener/http1/connection.ts'
 import { readHead } from '../../../../sidecar/listener/http1/head.ts'
@@ -17,7 +17,7 @@ const LIMITS = {
   ...{ maxConnections: 10, maxConnectionsPerAgent: 10, maxTunnelsPerAgent: 10, maxUnauthenticated: 10_000 },
   unauthenticatedTimeoutMs: 60_000,
 }
-const lifelines = createLifelines(
+const deadlines = createConnectionDeadlines(
   1_000,
   createQuotas(LIMITS, () => undefined),
 )
@@ -28,11 +28,11 @@ let refusedByUs = false
 const ourServer = createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => {})
   const connection = new Http1Connection(socket, {
-    lifeline: lifelines.add(socket),
+    deadline: deadlines.add(socket),
     idleTimeoutMs: 5_000,
     headTimeoutMs: 5_000,
     onFailure: () => (refusedByUs = true),
-    async site({ head, problem, body, reply }) {
+    async handler({ head, problem, body, reply }) {
       if (problem !== null) refusedByUs = true
       else {
         const bytes = await body.buffer(1_000_000)
@@ -66,7 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   nodeServer.closeAllConnections()
   for (const server of [ourServer, nodeServer]) server.close()
-  await lifelines.close(0)
+  await deadlines.close(0)
 })
 
 /** Sends the bytes in the given pieces, then ends, and waits until the server has closed too. */

@@ -17,8 +17,8 @@ const open = (t: TestFront): Promise<TLSSocket> =>
   tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
 
 /** What arrived that was no good request. */
-const unborn = (t: TestFront): Exchange[] => t.exchanges.filter(({ malformed }) => malformed !== undefined)
-const details = (t: TestFront): string[] => unborn(t).map(({ malformed }) => malformed?.detail ?? '')
+const rejected = (t: TestFront): Exchange[] => t.exchanges.filter(({ malformed }) => malformed !== undefined)
+const details = (t: TestFront): string[] => rejected(t).map(({ malformed }) => malformed?.detail ?? '')
 
 async function talk(socket: TLSSocket, frames: readonly Buffer[], isEnough: (s: RawSession) => boolean) {
   const session = await speakHttp2(socket, frames, isEnough)
@@ -37,11 +37,11 @@ describe('a stream that the HTTP/2 library resets by itself', () => {
     const session = await talk(await open(t), [headersFrame(1, BAD)], settled(1))
     expect(session.streams.get(1)?.reset).toBe(constants.NGHTTP2_PROTOCOL_ERROR)
     await until(
-      () => unborn(t).length > 0,
+      () => rejected(t).length > 0,
       () => 'the exchange',
     )
     expect(details(t)).toEqual([expect.stringContaining('stream 1 of the HTTP/2 connection never became')])
-    expect(unborn(t)[0]).toMatchObject({
+    expect(rejected(t)[0]).toMatchObject({
       ...{ kind: 'http', transport: 'connect-h2', malformed: { code: 'malformed_request' } },
       raw: {
         method: 'PRI',
@@ -58,8 +58,8 @@ describe('a stream that the HTTP/2 library resets by itself', () => {
     expect(session.streams.get(1)?.status).toBe(200)
     expect(session.streams.get(7)?.status).toBe(200)
     await until(
-      () => unborn(t).length === 4,
-      () => `4 exchanges, not ${unborn(t).length}`,
+      () => rejected(t).length === 4,
+      () => `4 exchanges, not ${rejected(t).length}`,
     )
     expect(details(t).map((detail) => /stream (\d+)/.exec(detail)?.[1])).toEqual(['3', '5', '9', '11'])
     expect(t.exchanges).toHaveLength(6)
@@ -71,7 +71,7 @@ describe('a stream that the HTTP/2 library resets by itself', () => {
     await speakHttp2(socket, [headersFrame(1, BAD)], settled(1))
     socket.destroy()
     await until(
-      () => unborn(t).length > 0,
+      () => rejected(t).length > 0,
       () => 'the exchange',
     )
     expect(t.exchanges).toHaveLength(1)
@@ -89,7 +89,7 @@ describe('a stream that the HTTP/2 library resets by itself', () => {
       () => t.front.connections === 0,
       () => 'the end of the connection',
     )
-    expect(unborn(t)).toHaveLength(100)
+    expect(rejected(t)).toHaveLength(100)
   })
 })
 
@@ -122,7 +122,7 @@ describe('an HTTP/2 connection that breaks the protocol', () => {
       () => 'the end of the connection',
     )
     expect(t.exchanges).toHaveLength(1)
-    expect(unborn(t)).toEqual([])
+    expect(rejected(t)).toEqual([])
   })
 })
 
