@@ -1,21 +1,14 @@
+import { childrenOf, elementAt } from './der-reader.ts'
+
 /**
- * The DER name of a certificate's subject, byte for byte as it stands there: an issuer that is spelled otherwise
- * does not chain. Certificate > TBSCertificate > [0] version, serial, algorithm, issuer, validity, subject.
+ * Returns the DER Name of a certificate's subject, byte for byte: clients reject a chain whose issuer has another
+ * encoding. Certificate > TBSCertificate > [0] version, serial, algorithm, issuer, validity, subject (RFC 5280, 4.1).
+ * Throws RangeError for bytes without a subject.
  */
 export function certificateSubject(certificate: Uint8Array): Uint8Array {
-  let at = contentStart(certificate, contentStart(certificate, 0))
-  for (let skipped = 0; skipped < 5; skipped++) at = elementEnd(certificate, at)
-  return certificate.subarray(at, elementEnd(certificate, at))
-}
-
-function contentStart(der: Uint8Array, at: number): number {
-  const first = der[at + 1] ?? 0
-  return at + 2 + (first < 0x80 ? 0 : first & 0x7f)
-}
-
-function elementEnd(der: Uint8Array, at: number): number {
-  const first = der[at + 1] ?? 0
-  const start = contentStart(der, at)
-  if (first < 0x80) return start + first
-  return start + der.subarray(at + 2, start).reduce((length, byte) => length * 256 + byte, 0)
+  const whole = elementAt(certificate, 0)
+  const body = whole && elementAt(certificate, whole.start)
+  const [, , , , validity, subject] = body ? childrenOf(certificate, body) : []
+  if (!validity || !subject) throw new RangeError('the certificate has no subject')
+  return certificate.subarray(validity.end, subject.end)
 }

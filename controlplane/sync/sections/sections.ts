@@ -1,8 +1,8 @@
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { PERMISSION_SECTIONS, sectionText } from '../../../core/snapshot/sections.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry } from '../../../core/wire/gateway/sync.ts'
-import { isDemoAgent } from '../../features/overview/demo-agent.ts'
 import type { AgentRow } from '../../features/agents/store.ts'
 import type { GatewayRow } from '../../features/gateways/store.ts'
+import { isDemoAgent } from '../../features/overview/demo-agent.ts'
 import type { PermissionRow } from '../../features/permissions/store.ts'
 import type { Configuration } from './configuration.ts'
 import { permissionsOf, sidecarConnectors } from './sidecar-share.ts'
@@ -42,7 +42,7 @@ export function buildSections(
     ['keys', configuration.keys],
     ...permissionShards(permissions),
   ]
-  const texts = new Map(contents.map(([name, content]) => [name, JSON.stringify(content)]))
+  const texts = new Map(contents.map(([name, content]) => [name, sectionText(content)]))
   const hashes = Object.fromEntries([...texts].map(([name, text]) => [name, sha256Hex(text)]))
   return { version: configuration.version, hashes, texts }
 }
@@ -86,12 +86,13 @@ function forGateway<E>(
     .map(({ entry }) => entry)
 }
 
-/** `permissions.00` … `permissions.0f`: an edit of one permission changes one sixteenth of what is sent. */
+/** Divides the permissions into sections, so that an edit of one permission sends one sixteenth of them. */
 function permissionShards(rows: readonly PermissionRow[]): Array<[string, PermissionEntry[]]> {
-  const shards = Array.from({ length: LIMITS.permissionShards }, (): PermissionEntry[] => [])
+  const shards = PERMISSION_SECTIONS.map((name): [string, PermissionEntry[]] => [name, []])
   for (const row of rows)
-    shards[Number.parseInt(sha256Hex(row.id).slice(0, 1), 16)]?.push(permissionEntry(row))
-  return shards.map((shard, index) => [`permissions.0${index.toString(16)}`, shard.sort(byId)])
+    shards[Number.parseInt(sha256Hex(row.id).slice(0, 1), 16)]?.[1].push(permissionEntry(row))
+  for (const [, entries] of shards) entries.sort(byId)
+  return shards
 }
 
 function permissionEntry(row: PermissionRow): PermissionEntry {

@@ -20,7 +20,7 @@ import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kil
  */
 export const SYNC_PATHS = {
   stream: '/api/gateway/stream',
-  /** `GET {sections}/{name}?hash=<sha256>` -> the section's JSON, whose canonical bytes have that hash. */
+  /** `GET {sections}/{name}?hash=<sha256>` -> the section's JSON, whose bytes have that hash. */
   sections: '/api/gateway/sections',
   ack: '/api/gateway/ack',
   holds: '/api/gateway/holds',
