@@ -5,7 +5,7 @@ import { COMMON_OPTIONS, type Command, type Invocation, type OptionSpec } from '
 
 export type ParsedArguments = Pick<Invocation, 'options' | 'positionals' | 'rest'>
 
-/** Reads a command's arguments. Throws `validation` that names the wrong option and the nearest right one. */
+/** Parses a command's arguments. Throws `validation` for an unknown option, with the nearest known option as a hint. */
 export function parseArguments(command: Command, argv: readonly string[]): ParsedArguments {
   const specs: Record<string, OptionSpec> = { ...COMMON_OPTIONS, ...command.options }
   const end = argv.indexOf('--')
@@ -20,7 +20,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
   for (const token of tokens) {
     if (token.kind === 'option') check(command, specs, token)
   }
-  if (values['help'] !== true) refuseExtraWord(command, positionals)
+  if (values['help'] !== true) rejectExtraArgument(command, positionals)
   return {
     options: values as Invocation['options'],
     positionals,
@@ -52,19 +52,19 @@ function check(
   }
 }
 
-function refuseExtraWord(command: Command, positionals: readonly string[]): void {
-  const extra = positionals[command.words ?? 0]
+function rejectExtraArgument(command: Command, positionals: readonly string[]): void {
+  const extra = positionals[command.maxArguments ?? 0]
   if (extra === undefined) return
   const usage = command.usage.map((line) => `  chaperone ${line}`).join('\n')
-  throw usageError(command, `${extra} is not expected. It goes:\n${usage}`)
+  throw usageError(command, `${extra} is not expected. Usage:\n${usage}`)
 }
 
-/** `validation` is what exits with 2. */
+/** Returns an error that ends the command with exit code 2. */
 export function usageError(command: Pick<Command, 'name'>, problem: string): ChaperoneError {
   return new ChaperoneError('validation', { detail: `${problem}\nSee: chaperone ${command.name} --help` })
 }
 
-/** A port number of an option. */
+/** Parses the port number of an option; 0 stands for any free port. Throws `validation`. */
 export function portOption(
   command: Command,
   name: string,
@@ -74,7 +74,7 @@ export function portOption(
   if (value === undefined) return fallback
   const port = Number(value)
   if (!/^\d{1,5}$/.test(value) || port > 65_535) {
-    throw usageError(command, `--${name} ${value} is no port: give 1-65535, or 0 for any free one.`)
+    throw usageError(command, `--${name} ${value} is not a port. Give 1-65535, or 0 for any free port.`)
   }
   return port
 }

@@ -1,11 +1,11 @@
 import type { DataFolder } from './state/data-folder.ts'
 
-/** 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers. */
+/** Exit codes: 0 success, 1 refused or a failed check, 2 wrong usage, 3 unreachable, 4 unknown kill switch scope. */
 export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, unknownScope: 4 } as const
 
 export type OptionSpec = {
   readonly type: 'string' | 'boolean'
-  /** What stands for the value in help, e.g. `DIR`. */
+  /** Placeholder of the value in the help text, for example `DIR`. */
   readonly value?: string
   readonly short?: string
   readonly multiple?: boolean
@@ -13,18 +13,18 @@ export type OptionSpec = {
 }
 
 export type Terminal = {
-  /** One line on standard output. */
+  /** Writes one line to standard output. */
   print(line: string): void
-  /** One line on standard error: warnings, progress. */
+  /** Writes one line to standard error: warnings and progress. */
   warn(line: string): void
   readonly isInteractive: boolean
 }
 
 export type Invocation = {
-  /** Repeated options are arrays; absent ones undefined. */
+  /** An option that may be repeated is an array; an absent option is undefined. */
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
   readonly positionals: readonly string[]
-  /** Everything after `--`. */
+  /** Arguments after `--`. */
   readonly rest: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
@@ -32,15 +32,16 @@ export type Invocation = {
   readonly terminal: Terminal
 }
 
-/** One subcommand. `run` resolves to the exit code; it may throw a ChaperoneError. */
+/** One subcommand. `run` resolves to the exit code, or rejects with a `ChaperoneError`, which is printed. */
 export type Command = {
   readonly name: string
+  /** One line in the imperative without a full stop, for `chaperone --help` and as title of the command's own help. */
   readonly summary: string
   readonly usage: readonly string[]
   readonly details?: string
   readonly options: Readonly<Record<string, OptionSpec>>
-  /** How many words may stand behind its name; one more is wrong usage, never passed over. Default none. */
-  readonly words?: number
+  /** Maximum number of positional arguments; more are a usage error. Default 0. */
+  readonly maxArguments?: number
   readonly examples: ReadonlyArray<readonly [command: string, meaning: string]>
   readonly run: (invocation: Invocation) => Promise<number>
 }
@@ -49,10 +50,10 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   data: {
     type: 'string',
     value: 'DIR',
-    help: 'data folder (default: CHAPERONE_DATA, a trusted .chaperone upward, ~/.local/state/chaperone/data)',
+    help: 'data folder (default: CHAPERONE_DATA, the nearest trusted .chaperone in this or a parent folder, ~/.local/state/chaperone/data)',
   },
   json: { type: 'boolean', help: 'machine-readable output' },
-  help: { type: 'boolean', short: 'h', help: 'this text' },
+  help: { type: 'boolean', short: 'h', help: 'print this text' },
 }
 
 export function text(invocation: Invocation, name: string): string | undefined {
@@ -70,7 +71,7 @@ export function list(invocation: Invocation, name: string): readonly string[] {
   return typeof value === 'string' ? [value] : []
 }
 
-/** Whether the user named the data folder. */
-export function isNamed({ env, ...given }: Invocation): boolean {
+/** Reports whether the user chose the data folder with `--data` or CHAPERONE_DATA. */
+export function isFolderChosen({ env, ...given }: Invocation): boolean {
   return given.options['data'] !== undefined || (env['CHAPERONE_DATA'] ?? '') !== ''
 }

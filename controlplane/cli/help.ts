@@ -1,6 +1,6 @@
 import { COMMON_OPTIONS, type Command, type OptionSpec } from './command.ts'
 
-/** The text of `chaperone COMMAND --help`. */
+/** Returns the text of `chaperone COMMAND --help`. */
 export function commandHelp(command: Command): string {
   const options = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(optionLine)
   const examples = command.examples.flatMap(([line, meaning]) => [`  ${line}`, `      ${meaning}`])
@@ -16,7 +16,11 @@ export function commandHelp(command: Command): string {
   ].join('\n')
 }
 
-/** The text of `chaperone --help`. */
+/**
+ * Returns the text of `chaperone --help`.
+ *
+ * @param command How this program is called from the working directory.
+ */
 export function overview(
   commands: readonly { readonly name: string; readonly summary: string }[],
   command: string,
@@ -33,14 +37,14 @@ export function overview(
     '  chaperone up                                   start everything on this machine',
     '  chaperone run -- python agent.py               start an agent behind the gateway',
     '  chaperone explain DELETE https://api.github.com/repos/acme/site',
-    '                                                 ask what would happen, and why',
+    '                                                 show the decision for a request, and why',
     '',
-    'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers,',
+    'Exit codes: 0 success, 1 refused or a failed check, 2 wrong usage, 3 unreachable,',
     '4 a kill switch scope that names no agent, connector or gateway.',
     'chaperone COMMAND --help explains one command with examples.',
     ...(command === 'chaperone'
       ? []
-      : [`Here, chaperone stands for ${command}; npm link puts it on your PATH.`]),
+      : [`In this checkout, run ${command} for chaperone; npm link adds chaperone to your PATH.`]),
   ].join('\n')
 }
 

@@ -1,12 +1,12 @@
 import { enableCompileCache } from 'node:module'
 import { COMPILE_CACHE } from './compile-cache.ts'
 
-// Node opens its inspector on SIGUSR1: any program of the same user could read every key of this process.
+// By default Node opens its inspector on SIGUSR1, which would let any program of the same user read the keys of this process.
 process.on('SIGUSR1', () => undefined)
-// Before anything large is loaded.
+// Must run before the command's modules are loaded.
 enableCompileCache(COMPILE_CACHE)
 const { runCli } = await import('./cli.ts')
-// `chaperone traffic -f | head`: who reads no more has seen enough. `up` and `demo` have others to care for and go on.
+// EPIPE, as in `chaperone traffic -f | head`, ends a command. `up` and `demo` supervise child processes and continue.
 const isOutput = !['up', 'demo'].includes(process.argv[2] ?? '')
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,11 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Query } from '../db/query.ts'
-import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../features/tokens/signing-key-store.ts'
+import {
+  insertSigningKey,
+  listSigningKeys,
+  type SigningKeyRow,
+} from '../features/tokens/signing-key-store.ts'
 import type { Keyring } from './keyring.ts'
 
 /** Ed25519. `publicJwk` has `kid`, `alg`, `use`; it is what gateways and `/.well-known/jwks.json` get. */

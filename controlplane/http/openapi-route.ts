@@ -1,6 +1,6 @@
+import { VERSION } from '../version.ts'
 import { openApiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
-import { VERSION } from '../version.ts'
 
 /** `routes` is asked when somebody wants the document, which describes itself as well. */
 export function createOpenApiRoutes(deps: {

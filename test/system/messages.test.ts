@@ -260,12 +260,12 @@ describe('the command line', () => {
   const wrongUses: ReadonlyArray<readonly [args: string[], message: RegExp]> = [
     [['status', '--jsno'], /--jsno is not an option of chaperone status\. Did you mean --json\?/],
     [['get', 'polices'], /Did you mean policies\?/],
-    [['kill'], /Say on, off or status/],
-    [['agent'], /Say one of create, list/],
+    [['kill'], /Give on, off or status/],
+    [['agent'], /Give one of create, list/],
     [['run'], /chaperone run -- python agent\.py/],
-    [['traffic', '--limit', '0'], /--limit takes 1 to 500/],
+    [['traffic', '--limit', '0'], /--limit must be a number from 1 to 500/],
     [['run', 'curl', '--', 'true'], /curl stands before --/],
-    [['policy'], /Say policy test FILE/],
+    [['policy'], /Usage: chaperone policy test FILE/],
   ]
   test.each(wrongUses)('exits with 2 and says what is right: %j', async (args, message) => {
     const { code, stderr, stdout } = await cli(args)
@@ -315,7 +315,7 @@ describe('the command line', () => {
 
   test('says so when nothing fits, and when an agent does not exist', async () => {
     const none = await cli(['traffic', '--action-type', 'codehost.never.asked'])
-    expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('No request fits') })
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('No matching records') })
     const explained = await cli(['explain', 'GET', 'https://api.github.com/user', '--agent', 'nobdy'])
     expect(explained.stderr).toContain('There is no agent nobdy')
     expect(explained.stdout).toContain('codehost.')
@@ -336,16 +336,16 @@ describe('the command line', () => {
     await cli(['kill', 'on', '--scope', 'agent:dev'])
     const lift = async (scope: string) => (await cli(['kill', 'off', '--scope', scope])).stdout
     expect(await lift('agent:nobody')).toMatch(
-      /^No kill switch had the scope agent:nobody: nothing was released\.\n[\s\S]*Still stopped[\s\S]*agent:dev/,
+      /^No kill switch had the scope agent:nobody: nothing was released\.\n[\s\S]*still active[\s\S]*agent:dev/,
     )
-    expect(await lift('AGENT:dev')).toMatch(/^1 of 1 released[\s\S]*Nothing is stopped\./)
+    expect(await lift('AGENT:dev')).toMatch(/^1 of 1 released[\s\S]*No kill switch is active\./)
     expect(await lift('agent:dev')).toMatch(/^No kill switch had the scope agent:dev/)
   })
 
   test('tells what stays stopped after a stop was lifted', async () => {
     await cli(['kill', 'on', '--scope', 'connector:chat', '--reason', 'noise'])
     const lifted = await cli(['kill', 'off'])
-    expect(lifted.stdout).toMatch(/released[\s\S]*Still stopped[\s\S]*connector:chat .*noise/)
+    expect(lifted.stdout).toMatch(/released[\s\S]*still active[\s\S]*connector:chat .*noise/)
     expect((await cli(['kill', 'off', '--scope', 'connector:chat'])).stdout).toContain('Nothing is stopped')
   })
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { shellQuote } from '../../controlplane/cli/up/try-command.ts'
+import { shellQuote } from '../../controlplane/cli/terminal/shell-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 import { CLI, untilNoProcess } from './installation-process.ts'

@@ -20,7 +20,7 @@ export const backup: Command = {
     'Works while Chaperone runs and while it does not. Stored credentials stay encrypted, and the master key is left out:\n' +
     'keep keys/master.key in another place, restore asks for it. Tokens, the key of the CA and the manifests are in the\n' +
     'file as they are. Records that the gateway has not uploaded yet are not in it.',
-  words: Number.POSITIVE_INFINITY,
+  maxArguments: Number.POSITIVE_INFINITY,
   options: {
     'include-master-key': {
       type: 'boolean',

@@ -4,10 +4,10 @@ import { pino } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { openDb } from '../../db/open.ts'
 import type { Db } from '../../db/query.ts'
-import type { DataFolder } from '../state/data-folder.ts'
-import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts'
-import { lockFolder, lockHolder } from '../state/folder-lock.ts'
 import { ROLE } from '../postgres/cluster.ts'
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts'
+import type { DataFolder } from '../state/data-folder.ts'
+import { lockFolder, lockHolder } from '../state/folder-lock.ts'
 
 /**
  * Works on the installation's database: the one of DATABASE_URL, the embedded one that is running, or the embedded one

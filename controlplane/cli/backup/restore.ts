@@ -20,7 +20,7 @@ export const restore: Command = {
   details:
     'Nothing is overwritten: a folder or a database that is in use already is refused. A backup without the master key\n' +
     'needs the key that the installation had (its file keys/master.key), by --master-key, MASTER_KEY_FILE or MASTER_KEY.',
-  words: Number.POSITIVE_INFINITY,
+  maxArguments: Number.POSITIVE_INFINITY,
   options: {
     'master-key': {
       type: 'string',

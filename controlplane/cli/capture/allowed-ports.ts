@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { type DataFolder, dataFolder, readRunFile } from '../state/data-folder.ts'
 import { installationFolders } from '../client/installation-key.ts'
+import { type DataFolder, dataFolder, readRunFile } from '../state/data-folder.ts'
 
 /**
  * The ports of `--allow-local`, each once. Throws `conflict` for a port of an installation of this user: the command could

@@ -5,16 +5,16 @@ import { type ApiClient, readIfAllowed } from './client.ts'
 
 export const DEFAULT_AGENT = 'dev'
 
-/** `proxy_url` has the agent's key: `http://NAME:KEY@127.0.0.1:PORT`. */
+/** `proxy_url` contains the agent's key: `http://NAME:KEY@127.0.0.1:PORT`. */
 export type LocalAgent = { readonly name: string; readonly proxy_url: string }
 
-/** The address of a proxy for texts, which terminals and logs keep. */
+/** Returns the address of a proxy without the agent's key, for output that terminals and logs keep. */
 export function proxyOrigin(proxyUrl: string): string {
   return new URL(proxyUrl).origin
 }
 
-/** The agent's key in a proxy address. */
-export function keyIn(proxyUrl: string): string {
+/** Returns the agent's key in a proxy address. */
+export function agentKeyOf(proxyUrl: string): string {
   return decodeURIComponent(new URL(proxyUrl).password)
 }
 
@@ -34,20 +34,20 @@ export async function listAgents(api: ApiClient): Promise<readonly AgentRow[]> {
   return AgentList.parse(await api.call('GET', '/api/dashboard/agents')).agents
 }
 
-/** Null for a user without the right to see agents. */
+/** Null for a user without the right to read agents. */
 export async function listAgentsIfAllowed(api: ApiClient): Promise<readonly AgentRow[] | null> {
   const answer = await readIfAllowed(api, '/api/dashboard/agents')
   return answer === null ? null : AgentList.parse(answer).agents
 }
 
-/** An installation that never had an agent gets one, so that the first governed call needs no dashboard. */
+/** Creates the default agent in an installation without agents, so that the first governed request needs no dashboard. */
 export async function ensureDefaultAgent(api: ApiClient): Promise<void> {
   if ((await listAgents(api)).length > 0) return
   const agent = { name: DEFAULT_AGENT, runtime: 'local', environment: 'development' }
   await api.call('POST', '/api/dashboard/agents', agent)
 }
 
-/** The agent's own port on the gateway; the same name always gets the same port. */
+/** Opens the agent's port on the gateway. The port of a name is stable. */
 export async function registerAgent(
   gateway: ApiClient,
   name: string,
@@ -59,13 +59,13 @@ export async function registerAgent(
   )
   if (answer.status !== 200) {
     throw new ChaperoneError('conflict', {
-      detail: `The gateway refuses a port for agent ${name}: ${String(answer.body['message'] ?? answer.body['error'])}`,
+      detail: `The gateway did not open a port for agent ${name}: ${String(answer.body['message'] ?? answer.body['error'])}`,
     })
   }
   return { name, proxy_url: Registered.parse(answer.body).proxy_url }
 }
 
-/** Ports that the gateway has open, in the order of their names. */
+/** Returns agents with an open port on the gateway, sorted by name. */
 export async function registeredAgents(gateway: ApiClient): Promise<LocalAgent[]> {
   const { agents } = RegisteredList.parse(await gateway.call('GET', '/internal/agents'))
   return agents
@@ -73,7 +73,7 @@ export async function registeredAgents(gateway: ApiClient): Promise<LocalAgent[]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Waits until the local gateway decides by all that is stored now; false when it does not within the time. */
+/** Waits until the local gateway has applied the current configuration; false after `timeoutMs`. */
 export async function waitUntilApplied(
   api: ApiClient,
   gatewayName = 'default/local',
@@ -89,7 +89,7 @@ export async function waitUntilApplied(
   return false
 }
 
-/** A gateway that has just started may not have reached its control plane yet. */
+/** Retries 5xx responses, because a gateway that has just started may not be connected to its control plane. */
 async function untilAnswered(send: () => ReturnType<ApiClient['send']>, timeoutMs: number) {
   const deadline = performance.now() + timeoutMs
   for (;;) {

@@ -10,18 +10,18 @@ import { realFolderPath } from '../state/folder-ownership.ts'
 import { installationFolders, requireInstallationKey } from './installation-key.ts'
 import { createServerProof, type Prove } from './server-proof.ts'
 
-export type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
+export type ApiResponse = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
 
-/** A control plane or a gateway's internal API. */
+/** Client of a control plane or of a gateway's internal API. */
 export type ApiClient = {
   readonly url: string
-  /** Resolves once the server has proved itself; before that, neither a credential nor a body is sent. */
+  /** Authenticates the server. Until it resolves, neither a credential nor a body is sent. */
   prove(): Promise<void>
-  /** Throws `not_ready` when nothing answers; every other answer is returned. */
-  send(method: string, path: string, body?: unknown): Promise<Answer>
-  /** Throws what the server said when it is not 2xx. */
+  /** Returns every response. Throws `not_ready` when the server is unreachable. */
+  send(method: string, path: string, body?: unknown): Promise<ApiResponse>
+  /** Returns the body of a 2xx response; throws the server's error otherwise. */
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
-  /** What a GET answers that is not JSON. Throws what the server said when it is not 2xx. */
+  /** Returns the text of a 2xx response to GET; throws the server's error otherwise. */
   text(path: string): Promise<string>
 }
 
@@ -30,7 +30,12 @@ export type ClientCertificate = { readonly cert: string; readonly key: string }
 /** A bearer token, the cookie of a session, or a client certificate. */
 export type Credential = string | { readonly cookie: string } | ClientCertificate
 
-/** A server that this process started itself, or that TLS proves, needs no `prove`. */
+/**
+ * Creates a client of one server.
+ *
+ * @param what Name of the server in errors.
+ * @param proof Not needed for a server that this process started, or that TLS authenticates.
+ */
 export function createClient(
   url: string,
   credential: Credential,
@@ -40,7 +45,7 @@ export function createClient(
   const prove = () =>
     proof(async (path) => asObject(await (await reach(url + path, what, bounded('GET'))).text()))
   const { header, send: sendAs } = identityOf(credential)
-  const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+  const send = async (method: string, path: string, body?: unknown): Promise<ApiResponse> => {
     await prove()
     const init = {
       ...bounded(method),
@@ -96,17 +101,17 @@ function createCertificateSend(connect: ClientCertificate): Send {
   }
 }
 
-/** The body of a 2xx. Throws what the server said otherwise. */
+/** Returns the body of a 2xx response; throws the server's error otherwise. */
 export function requireSuccess<T>(
   what: string,
   { method, path }: { readonly method: string; readonly path: string },
-  answer: Answer,
+  answer: ApiResponse,
 ): T {
   if (answer.status >= 200 && answer.status < 300) return answer.body as T
   throw new ChaperoneError('conflict', { detail: refusalText(what, method, path, answer) })
 }
 
-/** The body of a GET; null where the caller has no right to it. Throws any other refusal. */
+/** Returns the body of a GET; null for 403. Throws any other error. */
 export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: string): Promise<T | null> {
   const answer = await api.send('GET', path)
   if (answer.status === 403) return null
@@ -115,7 +120,7 @@ export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: strin
 
 const TIMEOUT_MS = 15_000
 
-/** A server that redirects would have its credential sent elsewhere. */
+/** Redirects are errors, because fetch would send the credential to another server. */
 function bounded(method: string): Init {
   return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
 }
@@ -123,27 +128,27 @@ function bounded(method: string): Init {
 type Place = Pick<Invocation, 'folder' | 'env'>
 
 /**
- * The control plane of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. The first proves itself by the
- * key in the user's home, the second by TLS.
+ * Creates a client of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. The former is authenticated with the
+ * installation key in the user's home folder, the latter by TLS.
  *
- * @param credential Instead of the token.
+ * @param credential Replaces the token.
  */
 export function controlPlane({ env, ...place }: Place, credential?: Credential): ApiClient {
   const { CHAPERONE_URL: url } = env
   if (url) return createClient(confidential(url), credential ?? givenCredential(env), 'control plane')
   const { folder } = place
-  const run = running(folder, env)
+  const run = requireRunFile(folder, env)
   const proof = proofOf({ env, folder }, 'control_plane', run.base_url)
   return createClient(run.base_url, credential ?? readToken(folder.adminToken), 'control plane', proof)
 }
 
-/** For a control plane elsewhere: a client certificate and its key (PEM), else a bearer token. */
+/** Credential for CHAPERONE_URL: a client certificate and its key (PEM), else a bearer token. */
 function givenCredential(env: Place['env']): Credential {
   const { CHAPERONE_TOKEN: token = '', CHAPERONE_CLIENT_CERT: cert, CHAPERONE_CLIENT_KEY: key } = env
   return cert && key ? { cert, key } : token
 }
 
-/** What a session is kept by: of an installation on this machine its folder, because ports change owners. */
+/** Key of a stored session: the data folder of a local installation, because ports are reused, else CHAPERONE_URL. */
 export function sessionStoreKey({ env, ...place }: Place): string {
   const { CHAPERONE_URL: url } = env
   return url ? confidential(url) : realFolderPath(place.folder.root)
@@ -156,32 +161,37 @@ function proofOf({ env, folder }: Place, prover: Prover, url: string): Prove {
 function confidential(url: string): string {
   if (URL.canParse(url) && isConfidential(url)) return url.replace(/\/+$/, '')
   throw new ChaperoneError('conflict', {
-    detail: `CHAPERONE_URL is "${url}": set it to an https address. Tokens and passwords are sent in clear over http, which only a loopback address allows.`,
+    detail: `CHAPERONE_URL is "${url}". Set it to an https address: over http, tokens and passwords are sent in clear text, which is only allowed for loopback addresses.`,
   })
 }
 
-/** The local gateway's internal API. */
+/** Creates a client of the local gateway's internal API. */
 export function localGateway({ folder, env }: Place): ApiClient {
-  const run = running(folder)
+  const run = requireRunFile(folder)
   if (run.gateway_url === null) {
     throw new ChaperoneError('conflict', {
-      detail: 'This installation runs without a gateway (--no-gateway): there is no traffic to govern here.',
+      detail:
+        'This installation runs without a gateway (--no-gateway). Start it with a gateway: chaperone up',
     })
   }
   const proof = proofOf({ env, folder }, 'gateway', run.gateway_url)
   return createClient(run.gateway_url, readToken(folder.gatewayToken), 'gateway', proof)
 }
 
-/** `env` leads to the installations that this user has started: the error names those that run. */
-export function running(folder: DataFolder, env?: NodeJS.ProcessEnv): RunFile {
+/**
+ * Reads the run file of a running installation. Throws `not_ready` when it does not run.
+ *
+ * @param env Locates other installations of this user; the error lists those that run.
+ */
+export function requireRunFile(folder: DataFolder, env?: NodeJS.ProcessEnv): RunFile {
   const run = readRunFile(folder)
   if (run !== undefined) return run
-  const others = env === undefined ? [] : runningFolders(env).map((root) => `It runs on --data ${root}\n`)
+  const others = env === undefined ? [] : runningFolders(env).map((root) => `It runs with --data ${root}\n`)
   throw new ChaperoneError('not_ready', {
     detail:
-      `Chaperone does not run on ${folder.root}. Start it: chaperone up --data ${folder.root}\n` +
+      `Chaperone does not run in ${folder.root}. Start it: chaperone up --data ${folder.root}\n` +
       others.join('') +
-      'For another folder give --data DIR; for a control plane elsewhere set CHAPERONE_URL and CHAPERONE_TOKEN.',
+      'For another data folder give --data DIR; for a remote control plane set CHAPERONE_URL and CHAPERONE_TOKEN.',
   })
 }
 
@@ -192,7 +202,7 @@ function runningFolders(env: NodeJS.ProcessEnv): readonly string[] {
 function readToken(file: string): string {
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
   throw new ChaperoneError('conflict', {
-    detail: `The token file ${file} is missing; start chaperone up again to have it made.`,
+    detail: `The token file ${file} is missing. Restart chaperone up, which creates it.`,
   })
 }
 
@@ -225,12 +235,12 @@ function refusalText(what: string, method: string, path: string, { status, body 
   const said = [body['error'], body['message'], body['details'], body['detail']]
     .filter((part): part is string => typeof part === 'string' && part !== '')
     .filter((part, index, all) => all.indexOf(part) === index)
-  // A refusal is about what was asked for, in the server's own words; anything else is about the server.
+  // A 4xx error describes the request, so the server's text is enough. Any other status names the server and the endpoint.
   if (status < 500 && status !== 401 && said.length > 0) return `${said.join(': ')}${manifestIn(body)}`
   return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${said.join(': ') || 'no reason given'}`
 }
 
-/** What to commit in place of the refused edit. */
+/** The manifest to commit instead of an edit that was refused because the object comes from a manifest. */
 function manifestIn({ manifest }: Answer['body']): string {
   return typeof manifest === 'string' && manifest !== '' ? `\n---\n${manifest.trimEnd()}` : ''
 }

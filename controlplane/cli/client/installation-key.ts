@@ -8,7 +8,7 @@ import { realFolderPath } from '../state/folder-ownership.ts'
 import { readStateJson, removeStateFile, stateHome, writeStateFile } from '../state/state-home.ts'
 
 /**
- * Returns the file with the key of the installation in this data folder, created when it is missing. Removes the keys of
+ * Returns the path of the installation key for this data folder; creates the key when it is missing. Removes the keys of data
  * folders that no longer exist.
  */
 export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): string {
@@ -20,24 +20,24 @@ export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): str
   return join(stateHome(env), fileOf(root))
 }
 
-/** Returns the key of the installation in this data folder; undefined when this user has not started it. */
+/** Returns the installation key for this data folder; undefined when this user has not started the installation. */
 export function installationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey | undefined {
   const key = keyIn(env, fileOf(root))
   return key?.folder === realFolderPath(root) ? key : undefined
 }
 
-/** Throws `conflict` when this user has not started the installation in this data folder. */
+/** Returns the installation key for this data folder. Throws `conflict` when this user has not started the installation. */
 export function requireInstallationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey {
   const key = installationKey(env, root)
   if (key !== undefined) return key
   throw new ChaperoneError('conflict', {
     detail:
-      `Your home has no key of an installation in ${root}, so nothing was sent to it: its server could be any program.\n` +
-      `If the folder is yours, start Chaperone again as this user, with the same HOME: chaperone up --data ${root}`,
+      `Your home folder has no installation key for ${root}. No credential was sent, because any program could listen on its port.\n` +
+      `If the data folder is yours, restart Chaperone as this user with the same HOME: chaperone up --data ${root}`,
   })
 }
 
-/** Returns the data folders that this user has started. */
+/** Returns the data folders of the installations that this user has started. */
 export function installationFolders(env: NodeJS.ProcessEnv): readonly string[] {
   return keysOf(env).map(({ key }) => key.folder)
 }
@@ -68,7 +68,7 @@ function keysOf(env: NodeJS.ProcessEnv) {
   })
 }
 
-/** A damaged file holds no key: the next start writes it anew. */
+/** Undefined for a damaged file, which the next start replaces. */
 function keyIn(env: NodeJS.ProcessEnv, name: string): InstallationKey | undefined {
   return readStateJson(env, name, InstallationKey)
 }

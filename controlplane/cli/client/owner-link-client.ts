@@ -1,12 +1,13 @@
 import * as z from 'zod'
 import type { ApiClient } from './client.ts'
 
-const Made = z.looseObject({ owner_link: z.string().nullable() })
+const Created = z.looseObject({ owner_link: z.string().nullable() })
 
 /**
- * Makes a link with which the first owner registers; null once there is an owner. `isRequired`: an agent is started, and
- * registration without a link ends.
+ * Creates a link with which the first owner registers; null once there is an owner.
+ *
+ * @param options.isRequired From now on the first owner can only register with a link, because an agent runs.
  */
 export async function createOwnerLink(api: ApiClient, { isRequired = false } = {}): Promise<string | null> {
-  return Made.parse(await api.call('POST', '/api/auth/owner-link', { required: isRequired })).owner_link
+  return Created.parse(await api.call('POST', '/api/auth/owner-link', { required: isRequired })).owner_link
 }

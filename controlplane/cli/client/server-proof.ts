@@ -8,15 +8,15 @@ import {
   proofMessage,
 } from '../../../core/wire/installation-proof.ts'
 
-/** Resolves once the server has proved itself. Rejects with `conflict` when it has not; nothing secret was sent then. */
+/** Authenticates a server before any secret is sent. Rejects with `conflict` for another server. */
 export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
 
 const Answer = z.looseObject({ proof: z.string() })
 
 /**
- * Challenges the server at `url` once, before the first request.
+ * Authenticates the server at `url` with a challenge, once and before the first request.
  *
- * @param keyOf Throws when there is no key: then nothing is sent at all.
+ * @param keyOf Throws when there is no key; then no request is sent.
  */
 export function createServerProof(url: string, prover: Prover, keyOf: () => InstallationKey): Prove {
   let proved: Promise<void> | undefined
@@ -40,8 +40,8 @@ async function challenge(
   if (answer.success && isSame(answer.data.proof, wanted)) return
   throw new ChaperoneError('conflict', {
     detail:
-      `The program at ${origin} did not prove that it is the ${prover.replace('_', ' ')} of ${folder}. Nothing was sent to it.\n` +
-      `If Chaperone runs there, an older version does: start it again with this one, chaperone up --data ${folder}. Otherwise find out which program uses its port.`,
+      `The program at ${origin} did not prove that it is the ${prover.replace('_', ' ')} of ${folder}. No credential was sent to it.\n` +
+      `If an older version of Chaperone runs there, restart it with this version: chaperone up --data ${folder}. Otherwise find out which program uses the port.`,
   })
 }
 

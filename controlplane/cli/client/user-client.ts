@@ -4,8 +4,8 @@ import { storedSession, storeSession } from '../sign-in/stored-sessions.ts'
 import { type ApiClient, controlPlane, requireSuccess, sessionStoreKey } from './client.ts'
 
 /**
- * The control plane as the user who signed in with `chaperone login`, else with the token of the command line. Throws
- * `conflict` when the session has ended.
+ * Creates a client of the control plane with the session of `chaperone login`, else with the token of the command line. Requests
+ * throw `conflict` when the session has expired.
  */
 export function userClient(invocation: Pick<Invocation, 'folder' | 'env'>): ApiClient {
   const place = sessionStoreKey(invocation)
@@ -17,7 +17,7 @@ export function userClient(invocation: Pick<Invocation, 'folder' | 'env'>): ApiC
     if (answer.status !== 401) return answer
     storeSession(invocation.env, place, null)
     throw new ChaperoneError('conflict', {
-      detail: `The session of ${session.email} has ended. Sign in again: chaperone login`,
+      detail: `The session of ${session.email} has expired. Sign in again: chaperone login`,
     })
   }
   return {

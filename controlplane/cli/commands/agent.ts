@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { usageError } from '../arguments.ts'
-import type { ApiClient } from '../client/client.ts'
-import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
 import { listAgents } from '../client/agents.ts'
-import { table } from '../terminal/table.ts'
+import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
+import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
+import { table } from '../terminal/table.ts'
 
 const Created = z.looseObject({ agent_id: z.string(), api_key: z.string() })
 const Rotated = z.looseObject({ api_key: z.string() })
@@ -13,36 +13,37 @@ const VERBS = ['create', 'list', 'suspend', 'activate', 'revoke', 'rotate'] as c
 
 export const agent: Command = {
   name: 'agent',
-  summary: 'Creates and lists agents, stops them one by one, gives them new keys.',
+  summary: 'Create, list, suspend, activate and revoke agents, and rotate their keys',
   usage: [
     'agent create NAME [--runtime R] [--environment E] [--capability C]',
     'agent list',
     'agent suspend|activate|revoke|rotate NAME',
   ],
-  details: 'A key is shown once, when it is made. Revoking is for good; suspending is not.',
-  words: 2,
+  details:
+    'A key is shown once, when it is created. A suspended agent can be activated again, a revoked one cannot.',
+  maxArguments: 2,
   options: {
-    runtime: { type: 'string', value: 'TEXT', help: 'what it is built with (default local)' },
+    runtime: { type: 'string', value: 'TEXT', help: 'language or framework of the agent (default local)' },
     environment: {
       type: 'string',
       value: 'NAME',
-      help: 'default development; production agents get svc_live_ keys',
+      help: 'environment (default development); keys of production agents begin with svc_live_',
     },
     capability: {
       type: 'string',
       value: 'NAME',
       multiple: true,
-      help: 'e.g. audit:read, org:kill_switch, agents:register',
+      help: 'capability, for example audit:read, org:kill_switch, agents:register',
     },
   },
   examples: [
     [
       'chaperone agent create triage --runtime python',
-      'and then: chaperone run --agent triage -- python triage.py',
+      'create an agent; start it with chaperone run --agent triage -- python triage.py',
     ],
-    ['chaperone agent list', 'who there is, and how they stand'],
-    ['chaperone agent suspend triage', 'it is refused at once, in flight too'],
-    ['chaperone agent rotate triage', 'a new key; the old one ends'],
+    ['chaperone agent list', 'list agents and their status'],
+    ['chaperone agent suspend triage', 'refuse every request of the agent, those in flight included'],
+    ['chaperone agent rotate triage', 'create a new key and revoke the old one'],
   ],
   run,
 }
@@ -55,10 +56,10 @@ async function run(invocation: Invocation): Promise<number> {
     throw usageError(
       agent,
       verb === undefined
-        ? `Say one of ${VERBS.join(', ')}.`
-        : `agent ${verb} is none of ${VERBS.join(', ')}.`,
+        ? `Give one of ${VERBS.join(', ')}.`
+        : `agent ${verb} is not one of ${VERBS.join(', ')}.`,
     )
-  if (name === undefined) throw usageError(agent, `Which agent? chaperone agent ${verb} NAME.`)
+  if (name === undefined) throw usageError(agent, `Give the name of the agent: chaperone agent ${verb} NAME.`)
   if (verb === 'create') return await create(invocation, api, name)
   return await change(invocation, api, verb as 'suspend' | 'activate' | 'revoke' | 'rotate', name)
 }
@@ -93,7 +94,9 @@ async function create(invocation: Invocation, api: ApiClient, name: string): Pro
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(created))
   else {
-    print(`Agent ${name} (${created.agent_id}) may work. Its key, shown this once: ${created.api_key}`)
+    print(
+      `Agent ${name} (${created.agent_id}) is active. Its key, which is shown only once: ${created.api_key}`,
+    )
     print(`Start it behind the gateway: chaperone run --agent ${name} -- COMMAND`)
   }
   return EXIT.ok
@@ -113,7 +116,8 @@ async function change(
   const answer = await api.call('PATCH', '/api/dashboard/agents', { agent_id: row.agent_id, action })
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(answer))
-  else if (verb === 'rotate') print(`New key of ${name}, shown this once: ${Rotated.parse(answer).api_key}`)
+  else if (verb === 'rotate')
+    print(`New key of ${name}, which is shown only once: ${Rotated.parse(answer).api_key}`)
   else print(`Agent ${name} is ${{ suspend: 'suspended', activate: 'active', revoke: 'revoked' }[verb]}.`)
   return EXIT.ok
 }

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
-import { ApprovalCard } from '../../../core/wire/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
+import { ApprovalCard } from '../../../core/wire/internal.ts'
 import { usageError } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
+import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { printable, table } from '../terminal/table.ts'
-import { userClient } from '../client/user-client.ts'
 
 const PATH = '/api/dashboard/proxy-approvals'
 export const PENDING_PATH = `${PATH}?status=pending`
@@ -20,20 +20,20 @@ const Answered = z.looseObject({
 
 export const approvals: Command = {
   name: 'approvals',
-  summary: 'Shows the requests that wait for a person, and answers them.',
+  summary: 'List pending approvals, and approve or deny them',
   usage: ['approvals ls [--all]', 'approvals watch', 'approvals approve|deny ID [--note TEXT]'],
   details:
-    'A person answers a request once. The request is sent once every required group has approved (MISSING names the others),\nand refused at the first denial. Unanswered ones expire. watch shows complete cards, with headers and body.',
-  words: 2,
+    'Each approver answers a request once. The request is sent when every required group has approved (MISSING lists the rest),\nand refused at the first denial. Pending approvals expire. watch prints complete cards with headers and body.',
+  maxArguments: 2,
   options: {
-    all: { type: 'boolean', help: 'answered and expired ones too' },
-    note: { type: 'string', value: 'TEXT', help: 'kept with the answer in the audit log' },
+    all: { type: 'boolean', help: 'include answered and expired approvals' },
+    note: { type: 'string', value: 'TEXT', help: 'note for the audit log' },
   },
   examples: [
-    ['chaperone approvals ls', 'what waits'],
-    ['chaperone approvals approve apv_1f2e --note "checked with Ada"', 'let it go on'],
-    ['chaperone approvals deny apv_1f2e', 'refuse it'],
-    ['chaperone approvals watch', 'each new one as it comes, until Ctrl-C'],
+    ['chaperone approvals ls', 'list pending approvals'],
+    ['chaperone approvals approve apv_1f2e --note "checked with Ada"', 'send the held request'],
+    ['chaperone approvals deny apv_1f2e', 'refuse the held request'],
+    ['chaperone approvals watch', 'print each new approval until Ctrl-C'],
   ],
   run,
 }
@@ -44,9 +44,12 @@ async function run(invocation: Invocation): Promise<number> {
   if (verb === undefined || verb === 'ls' || verb === 'list') return await printList(invocation, api)
   if (verb === 'watch') return await watch(invocation, api)
   if (verb !== 'approve' && verb !== 'deny')
-    throw usageError(approvals, `approvals ${verb} is none of ls, watch, approve, deny.`)
+    throw usageError(approvals, `approvals ${verb} is not one of ls, watch, approve, deny.`)
   if (id === undefined)
-    throw usageError(approvals, `Which one? chaperone approvals ${verb} ID (see: chaperone approvals ls).`)
+    throw usageError(
+      approvals,
+      `Give the id of an approval: chaperone approvals ${verb} ID (chaperone approvals ls lists the ids).`,
+    )
   const note = text(invocation, 'note')
   const answer = Answered.parse(await respond(api, id, verb === 'approve', note))
   invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(answer) : answerLine(answer))
@@ -66,7 +69,7 @@ async function printList(invocation: Invocation, api: ApiClient): Promise<number
   const found = isAll ? Cards.parse(await api.call('GET', PATH)).approvals : await pendingApprovals(api)
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify({ approvals: found }))
-  else if (found.length === 0) print('Nothing waits for a person.')
+  else if (found.length === 0) print(isAll ? 'No approvals.' : 'No pending approvals.')
   else
     for (const line of table(
       ['ID', 'STATUS', 'AGENT', 'ACTION', 'TARGET', 'RISK', 'EXPIRES', 'MISSING'],
@@ -86,11 +89,11 @@ function missingSets({ required_groups }: ApprovalCard): ApprovalCard['required_
   return required_groups.filter(({ answered_by }) => answered_by === null)
 }
 
-/** The complete picture that a person answers on; text from agents cannot move the cursor. */
+/** Returns everything that an approver decides on. Control characters in text of agents are escaped. */
 export function cardLines(card: ApprovalCard): string[] {
   const approvers = requiredText(card.required_groups)
   return [
-    `${card.id}  ${card.agent} wants ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
+    `${card.id}  ${card.agent} requests ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
     ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
     `  parameters  ${JSON.stringify(card.parameters)}`,
@@ -102,9 +105,9 @@ export function cardLines(card: ApprovalCard): string[] {
     ...answerLines(card),
     ...(card.requested_by_agent_text === null
       ? []
-      : [`  the agent says (unchecked): "${card.requested_by_agent_text}"`]),
+      : [`  text of the agent (not verified): "${card.requested_by_agent_text}"`]),
     ...(card.left_at
-      ? [`  agent       left at ${card.left_at}; a yes counts if it sends the request again`]
+      ? [`  agent       disconnected at ${card.left_at}; an approval counts if it retries the request`]
       : []),
     `  expires     ${card.expires_at}`,
   ].map(printable)
@@ -122,10 +125,10 @@ function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {
 function answerLine({ id, status, answered_groups }: z.infer<typeof Answered>): string {
   if (status !== 'pending') return `${id} is ${status}.`
   const answered = answered_groups?.join(', ') || 'your answer'
-  return `${id} is still pending: ${answered} counted, other groups have to answer as well.`
+  return `${id} is still pending: ${answered} counted, and other groups must approve too.`
 }
 
-/** Who has answered, and what is missing. */
+/** Answers so far, and the required groups that have not approved. */
 function answerLines(card: ApprovalCard): string[] {
   const { answers } = card
   if (answers.length === 0) return []
@@ -142,7 +145,7 @@ function answerLines(card: ApprovalCard): string[] {
 async function watch(invocation: Invocation, api: ApiClient): Promise<never> {
   const { print, warn } = invocation.terminal
   const seen = new Set<string>()
-  warn('Waiting for requests that need a person; Ctrl-C ends.')
+  warn('Waiting for pending approvals. Press Ctrl-C to end.')
   const asJson = flag(invocation, 'json')
   for (;;) {
     const fresh = (await pendingApprovals(api)).filter((card) => !seen.has(card.id))

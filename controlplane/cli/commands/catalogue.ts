@@ -8,20 +8,19 @@ import { table } from '../terminal/table.ts'
 
 export const catalogue: Command = {
   name: 'catalogue',
-  summary:
-    'Lists the actions that Chaperone knows by name, and the requests behind them. Needs nothing running.',
+  summary: 'List the known actions and their requests; works offline',
   usage: ['catalogue [--connector TYPE] [--search TEXT] [--json]'],
   details:
-    'Permissions and policies name these actions; a request that no row describes is <connector>.unmapped.<method>.\n' +
-    'Tools of MCP servers are mcp.tools.<name>, whatever the server calls them.',
-  words: Number.POSITIVE_INFINITY,
+    'Permissions and policies name these actions. A request without a row has the action <connector>.unmapped.<method>.\n' +
+    'Tools of MCP servers have the action mcp.tools.<name>.',
+  maxArguments: Number.POSITIVE_INFINITY,
   options: {
-    connector: { type: 'string', value: 'TYPE', help: 'only this one, e.g. codehost, payments, mcp' },
-    search: { type: 'string', value: 'TEXT', help: 'all of these words anywhere in action, method or path' },
+    connector: { type: 'string', value: 'TYPE', help: 'connector type, for example codehost, payments, mcp' },
+    search: { type: 'string', value: 'TEXT', help: 'words that occur in action, method or path' },
   },
   examples: [
-    ['chaperone catalogue --connector payments', 'every operation of the payment provider'],
-    ['chaperone catalogue --search "delete branch"', 'how the deletion of branches is called'],
+    ['chaperone catalogue --connector payments', 'list every operation of the payment provider'],
+    ['chaperone catalogue --search "delete branch"', 'find the action that deletes branches'],
   ],
   run,
 }
@@ -32,7 +31,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (invocation.positionals.length > 0) {
     throw usageError(
       catalogue,
-      `${invocation.positionals[0]} is not expected: --search ${invocation.positionals[0]}?`,
+      `${invocation.positionals[0]} is not expected. Did you mean --search ${invocation.positionals[0]}?`,
     )
   }
   const { terminal } = invocation
@@ -48,7 +47,7 @@ async function run(invocation: Invocation): Promise<number> {
   return EXIT.ok
 }
 
-/** By name; several operations may have the same. */
+/** Returns matching rows, sorted by action. Several operations may have the same action. */
 function find(connector: string | undefined, search: string): readonly Listed[] {
   const known = createCatalogue()
   if (connector !== undefined && !known.connectors.includes(connector))
@@ -69,6 +68,6 @@ function find(connector: string | undefined, search: string): readonly Listed[] 
 
 function unknownConnector(given: string, known: readonly string[]): ChaperoneError {
   const meant = nearest(given, known)
-  const hint = meant === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${meant}?`
-  return new ChaperoneError('validation', { detail: `${given} is no connector type. ${hint}` })
+  const hint = meant === undefined ? `Connector types: ${known.join(', ')}.` : `Did you mean ${meant}?`
+  return new ChaperoneError('validation', { detail: `${given} is not a connector type. ${hint}` })
 }

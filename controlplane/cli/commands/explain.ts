@@ -1,27 +1,27 @@
 import * as z from 'zod'
 import { usageError } from '../arguments.ts'
+import { DEFAULT_AGENT, listAgentsIfAllowed } from '../client/agents.ts'
 import { controlPlane } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
-import { DEFAULT_AGENT, listAgentsIfAllowed } from '../client/agents.ts'
 import { printable } from '../terminal/table.ts'
 
 const Explained = z.looseObject({ text: z.string() })
 
 export const explain: Command = {
   name: 'explain',
-  summary:
-    'Says what would happen to a request: connector, action, every rule seen, the winner. Nothing is sent.',
+  summary: 'Show the decision for a request, and why, without sending it',
   usage: ["explain METHOD URL [--agent NAME] [--header 'NAME: VALUE']"],
-  words: 2,
+  details: 'Prints the connector, the action, every rule that was evaluated, and the rule that decides.',
+  maxArguments: 2,
   options: {
-    agent: { type: 'string', value: 'NAME', help: `on behalf of which agent (default ${DEFAULT_AGENT})` },
-    header: { type: 'string', value: 'NAME: VALUE', multiple: true, help: 'a header of the request' },
+    agent: { type: 'string', value: 'NAME', help: `agent that sends the request (default ${DEFAULT_AGENT})` },
+    header: { type: 'string', value: 'NAME: VALUE', multiple: true, help: 'header field of the request' },
   },
   examples: [
-    ['chaperone explain DELETE https://api.github.com/repos/acme/site', 'why it is denied'],
+    ['chaperone explain DELETE https://api.github.com/repos/acme/site', 'show why the request is denied'],
     [
       'chaperone explain POST https://api.stripe.com/v1/refunds --agent billing',
-      'the same for another agent',
+      'show the decision for another agent',
     ],
   ],
   run,
@@ -31,9 +31,12 @@ async function run(invocation: Invocation): Promise<number> {
   const [method, url] = invocation.positionals
   if (method === undefined || url === undefined) throw usageError(explain, 'Give a method and a URL.')
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw usageError(explain, `${url} is no address: give it whole, e.g. https://api.github.com/user.`)
+    throw usageError(
+      explain,
+      `${url} is not an absolute http or https URL. Example: https://api.github.com/user`,
+    )
   }
-  // The URL goes on as typed: the gateway judges the bytes, not what a parser would make of them.
+  // The URL is sent as typed, because the gateway classifies the bytes of the request line and not a normalized URL.
   const agent = text(invocation, 'agent') ?? DEFAULT_AGENT
   const query = new URLSearchParams({ method: method.toUpperCase(), url, agent })
   const headers = list(invocation, 'header')
@@ -46,7 +49,7 @@ async function run(invocation: Invocation): Promise<number> {
   const answer = Explained.parse(answered)
   const { print, warn } = invocation.terminal
   if (agents !== null && !agents.some((row) => row.name === agent || row.agent_id === agent))
-    warn(`There is no agent ${agent}: this is what rules for every agent say. See: chaperone agent list`)
+    warn(`There is no agent ${agent}: only rules for every agent apply. See: chaperone agent list`)
   print(flag(invocation, 'json') ? JSON.stringify(answer) : answer.text.split('\n').map(printable).join('\n'))
   return EXIT.ok
 }

@@ -89,27 +89,27 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
 export const get: Command = {
   name: 'get',
-  summary: 'Lists what is in force: gateways, connectors, permissions, policies, agents, manifests.',
+  summary: 'List gateways, connectors, permissions, policies, agents or manifests',
   usage: [`get ${Object.keys(KINDS).join('|')}`],
-  words: 1,
+  maxArguments: 1,
   options: {},
   examples: [
-    ['chaperone get permissions', 'every rule and where it comes from'],
-    ['chaperone get manifests', 'every manifest with its verdict; exit code 1 when one is refused'],
-    ['chaperone get policies --json', 'complete rows'],
+    ['chaperone get permissions', 'list every rule with its origin'],
+    ['chaperone get manifests', 'list every manifest; exit code 1 when one is not accepted'],
+    ['chaperone get policies --json', 'print complete objects'],
   ],
   run,
 }
 
 async function run(invocation: Invocation): Promise<number> {
   const [name] = invocation.positionals
-  if (name === undefined) throw usageError(get, `Say one of ${Object.keys(KINDS).join(', ')}.`)
+  if (name === undefined) throw usageError(get, `Give one of ${Object.keys(KINDS).join(', ')}.`)
   const kind = KINDS[name] ?? KINDS[`${name}s`] ?? KINDS[`${name.slice(0, -1)}ies`]
   if (kind === undefined) {
     const hint = nearest(name, Object.keys(KINDS))
     throw usageError(
       get,
-      `get ${name} is none of ${Object.keys(KINDS).join(', ')}.${hint === undefined ? '' : ` Did you mean ${hint}?`}`,
+      `get ${name} is not one of ${Object.keys(KINDS).join(', ')}.${hint === undefined ? '' : ` Did you mean ${hint}?`}`,
     )
   }
   const answer = await controlPlane(invocation).call<Record<string, unknown>>('GET', kind.path)
@@ -119,11 +119,11 @@ async function run(invocation: Invocation): Promise<number> {
   else printRows(kind, rows.map(withCredential).map(withOrigin), print)
   const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
   if (missing.length > 0)
-    warn(`No credential: ${missing.join(', ')}. What is allowed for them is refused; see: chaperone doctor`)
+    warn(`No credential: ${missing.join(', ')}. Allowed requests are refused too. See: chaperone doctor`)
   return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
 }
 
-/** `has_token: false` would leave it to the reader whether that is well. */
+/** `has_token: false` alone does not show whether the connector needs a credential. */
 function credentialOf(row: Record<string, unknown>): string | null {
   if (typeof row['has_token'] !== 'boolean') return null
   if (row['auth_type'] === 'none') return 'not needed'
@@ -156,7 +156,7 @@ function printRows(
     print(line)
 }
 
-/** `a.b` walks down, `a|b` takes the first that is there. */
+/** Reads the value at a path: `a.b` descends, `a|b` is the first path with a value. */
 function at(row: Record<string, unknown>, path: string): unknown {
   for (const alternative of path.split('|')) {
     const value = alternative
@@ -180,15 +180,14 @@ const Judged = z.looseObject({
 })
 
 /**
- * Problems: files that cannot be read, by line; then objects that were refused, such as a policy whose own test fails.
- * Warnings: those of objects in force.
+ * Reads problems and warnings of manifests. Problems are files that cannot be parsed, with the line, then objects that are not
+ * accepted, such as a policy whose test fails. Warnings are of accepted objects.
  */
 export async function manifestFindings(api: ApiClient): Promise<{ problems: string[]; warnings: string[] }> {
   const answer = await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests')
   return { problems: problemLines(answer), warnings: warningLines(answer) }
 }
 
-/** Of accepted objects: what is legal and probably not meant. */
 function warningLines(answer: Record<string, unknown>): string[] {
   const objects = z.array(Judged).parse(answer['objects'] ?? [])
   return objects.flatMap(({ kind, namespace, name, managed_by: file, warnings }) =>

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { usageError } from '../arguments.ts'
 import { type ApiClient, controlPlane } from '../client/client.ts'
+import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { table } from '../terminal/table.ts'
-import { userClient } from '../client/user-client.ts'
 
 const Entry = z.looseObject({
   ...{ scope: z.string(), source: z.string(), reason: z.string(), since: z.string() },
-  /** Present when the database has not stored it yet. */
+  /** Present while the database has not stored the entry. */
   stored: z.literal(false).optional(),
 })
 const KillState = z.looseObject({
@@ -20,9 +20,9 @@ const KillState = z.looseObject({
     })
     .nullish(),
   warning: z.string().optional(),
-  /** Of a lift: the sources that had latched the scope. */
+  /** Sources that had activated the lifted scope. */
   released: z.array(z.string()).optional(),
-  /** Present when nothing bears the scope. */
+  /** Names similar to the scope, present when the scope names no object. */
   nearest: z.array(z.string()).optional(),
 })
 type KillState = z.infer<typeof KillState>
@@ -30,36 +30,37 @@ const PATH = '/api/dashboard/kill-switch'
 
 export const kill: Command = {
   name: 'kill',
-  summary: 'Stops agents at once: new requests are refused, held ones end, open streams and tunnels are cut.',
+  summary: 'Activate or lift the kill switch, for all agents or for a scope',
   usage: ['kill on [--scope SCOPE] [--reason TEXT]', 'kill off [--scope SCOPE]', 'kill status'],
   details:
-    'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, or a bare name of an agent,\n' +
+    'An active kill switch refuses new requests, ends held ones, and closes open streams and tunnels.\n' +
+    'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, or the name of an agent,\n' +
     'a connector or a gateway.\n' +
-    'A scope that names no agent, connector or gateway is set all the same, with a warning and exit code 4.\n' +
-    'kill off lifts a scope whatever stopped it; only a stop that a manifest asks for comes back with the manifest.',
-  words: 1,
+    'A scope that names no agent, connector or gateway is activated too, with a warning and exit code 4.\n' +
+    'kill off lifts a scope whichever source activated it. A kill switch in a manifest is active again when the manifest is applied.',
+  maxArguments: 1,
   options: {
-    scope: { type: 'string', value: 'SCOPE', help: 'what to stop (default all)' },
-    reason: { type: 'string', value: 'TEXT', help: 'told to agents and kept in the audit log' },
+    scope: { type: 'string', value: 'SCOPE', help: 'scope of the kill switch (default all)' },
+    reason: { type: 'string', value: 'TEXT', help: 'reason for agents and the audit log' },
   },
   examples: [
-    ['chaperone kill on --reason "wrong prompt shipped"', 'everything stops'],
-    ['chaperone kill on --scope agent:triage', 'one agent stops'],
-    ['chaperone kill off', 'lifts it'],
-    ['chaperone kill status', 'what is stopped, by whom, since when'],
+    ['chaperone kill on --reason "wrong prompt shipped"', 'activate the kill switch for all agents'],
+    ['chaperone kill on --scope agent:triage', 'activate it for one agent'],
+    ['chaperone kill off', 'lift the kill switch with the scope all'],
+    ['chaperone kill status', 'list active kill switches with source, time and reason'],
   ],
   run,
 }
 
 async function run(invocation: Invocation): Promise<number> {
   const [verb] = invocation.positionals
-  // A stop never depends on a session; who lifts one has signed in.
+  // Activation must work without a session; lifting requires one where a user has signed in.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
   if (verb === 'status') return printState({ invocation, api }, await stateNow(api))
   if (verb !== 'on' && verb !== 'off')
     throw usageError(
       kill,
-      verb === undefined ? 'Say on, off or status.' : `kill ${verb} is none of on, off, status.`,
+      verb === undefined ? 'Give on, off or status.' : `kill ${verb} is not one of on, off, status.`,
     )
   return await toggle(invocation, api, verb === 'on')
 }
@@ -80,7 +81,7 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
     invocation.terminal.print(installationLine(invocation, api))
   }
   if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
-  printState({ invocation, api }, state, active ? [] : ['Still stopped, by scopes of their own:'])
+  printState({ invocation, api }, state, active ? [] : ['Other kill switches are still active:'])
   return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
 }
 
@@ -90,19 +91,19 @@ function outcome(state: KillState, { active, scope, elapsedMs }: Toggled): reado
   const line = acknowledgement(state, active, elapsedMs)
   if (active || state.released === undefined) return [line]
   if (state.released.length === 0) return [notSet(scope)]
-  return [line, `Lifted ${scope ?? 'all'}, which had been set by ${state.released.join(', ')}.`]
+  return [line, `Lifted ${scope ?? 'all'}, activated by ${state.released.join(', ')}.`]
 }
 
 async function stateNow(api: ApiClient): Promise<KillState> {
   return KillState.parse(await api.call('GET', PATH))
 }
 
-/** Gateways acknowledge also a lift that changes nothing: their count would claim that something was released. */
+/** Gateways also acknowledge a lift that changes nothing, so their count would wrongly suggest a release. */
 function notSet(scope = 'all'): string {
   return `No kill switch had the scope ${scope}: nothing was released.`
 }
 
-/** Which installation answered: a count alone would not show that it was another one. */
+/** The installation that answered, because a count does not show whether the command reached the intended one. */
 function installationOf({ env, folder }: Invocation, { url }: ApiClient) {
   return { installation: env['CHAPERONE_URL'] ? null : folder.root, address: url }
 }
@@ -112,14 +113,14 @@ function installationLine(invocation: Invocation, api: ApiClient): string {
   return installation === null ? `Control plane ${address}` : `Installation ${installation} at ${address}`
 }
 
-/** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one is away. */
+/** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one gateway is disconnected. */
 export function acknowledgement(state: KillState, active: boolean, elapsedMs: number): string {
   const { acked, total, ms } = state.acknowledged ?? {}
   const verb = active ? 'stopped' : 'released'
   if (acked === undefined || total === undefined) return `${verb} in ${elapsedMs} ms`
   const away =
     acked < total
-      ? ` (${total - acked} away: they stop what is risky by themselves, and the rest when they are back)`
+      ? ` (${total - acked} disconnected: they refuse risky actions now, and everything else when they reconnect)`
       : ''
   return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
 }
@@ -131,7 +132,7 @@ function printState(
 ): number {
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify({ ...state, ...installationOf(invocation, api) }))
-  else if (state.effective.length === 0) print('Nothing is stopped.')
+  else if (state.effective.length === 0) print('No kill switch is active.')
   else {
     const rows = state.effective.map(({ scope, source, reason, since, stored }) => {
       return [scope, stored === false ? `${source} (not stored yet)` : source, since, reason]

@@ -10,16 +10,16 @@ const NAMES = ['control-plane', 'gateway', 'manifests', 'postgres'] as const
 
 export const logs: Command = {
   name: 'logs',
-  summary: 'Shows the logs of the processes of this installation.',
+  summary: "Print the logs of the installation's processes",
   usage: ['logs [control-plane|gateway|manifests|postgres] [-f] [--lines N]'],
-  words: 1,
+  maxArguments: 1,
   options: {
-    follow: { type: 'boolean', short: 'f', help: 'go on with what is added' },
-    lines: { type: 'string', value: 'N', help: 'how many of the last lines (default 50)' },
+    follow: { type: 'boolean', short: 'f', help: 'print new lines as they are written' },
+    lines: { type: 'string', value: 'N', help: 'number of last lines (default 50)' },
   },
   examples: [
-    ['chaperone logs', 'the last lines of all of them'],
-    ['chaperone logs gateway -f', 'one of them, as it grows'],
+    ['chaperone logs', 'print the last lines of every log'],
+    ['chaperone logs gateway -f', 'follow the log of the gateway'],
   ],
   run,
 }
@@ -29,7 +29,7 @@ async function run(invocation: Invocation): Promise<number> {
   const count = lineCount(invocation)
   const { print } = invocation.terminal
   const asJson = flag(invocation, 'json')
-  // PostgreSQL's lines are no JSON, so a line travels as text, whoever wrote it.
+  // Lines of PostgreSQL are not JSON, so every line is a string.
   const printerOf = (log: string) => (line: string) => print(asJson ? JSON.stringify({ log, line }) : line)
   for (const { name, file } of files) {
     if (files.length > 1 && !asJson) print(`==> ${name} <==`)
@@ -43,20 +43,20 @@ async function run(invocation: Invocation): Promise<number> {
 function chosenLogs({ positionals, folder }: Invocation): ReadonlyArray<{ name: string; file: string }> {
   const [name] = positionals
   if (name !== undefined && !NAMES.some((known) => known === name)) {
-    throw usageError(logs, `${name} is none of ${NAMES.join(', ')}.`)
+    throw usageError(logs, `${name} is not one of ${NAMES.join(', ')}.`)
   }
   const files = (name === undefined ? NAMES : [name])
     .map((each) => ({ name: each, file: join(folder.logs, `${each}.log`) }))
     .filter(({ file }) => existsSync(file))
   if (files.length > 0) return files
   throw new ChaperoneError('not_found', {
-    detail: `No logs in ${folder.logs}: nothing was started there yet.`,
+    detail: `There are no logs in ${folder.logs}, because Chaperone has not been started there.`,
   })
 }
 
 function lineCount(invocation: Invocation): number {
   const count = Number(text(invocation, 'lines') ?? 50)
-  if (!Number.isInteger(count) || count < 0) throw usageError(logs, '--lines takes a whole number.')
+  if (!Number.isInteger(count) || count < 0) throw usageError(logs, '--lines must be a whole number.')
   return count
 }
 
@@ -65,7 +65,7 @@ async function lastLines(file: string, count: number): Promise<string[]> {
   return count === 0 ? [] : lines.slice(-count)
 }
 
-/** Until the command is interrupted. A file that was replaced by a shorter one is read from its start. */
+/** Follows the file until the command is interrupted. A file that shrinks was rotated, and is read from its start. */
 async function follow(file: string, print: (line: string) => void): Promise<never> {
   let offset = (await readFile(file)).length
   let rest = ''

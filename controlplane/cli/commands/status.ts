@@ -9,7 +9,7 @@ import { manifestFindings } from './get.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
-/** Gateways with the full sentences that their processes report of themselves. */
+/** Gateways with the warnings that their processes report, as sentences. */
 const Gateways = z.looseObject({
   gateways: z.array(
     z.looseObject({
@@ -23,13 +23,12 @@ const Journal = z.looseObject({ journal: z.looseObject({ state: z.string() }).op
 
 export const status: Command = {
   name: 'status',
-  summary:
-    'Says what runs, what is stopped, what waits for a person, and whether the manifests are in force.',
+  summary: 'Show the control plane, gateway, agents, kill switches, approvals and manifests',
   usage: ['status'],
   options: {},
   examples: [
-    ['chaperone status', 'exit code 0: all well; 1: something is wrong; 3: nothing runs'],
-    ['chaperone status --json | jq .pending_approvals', 'for scripts'],
+    ['chaperone status', 'exit code 0: healthy; 1: not healthy; 3: not running'],
+    ['chaperone status --json | jq .pending_approvals', 'print a value for scripts'],
   ],
   run,
 }
@@ -42,11 +41,11 @@ type Report = {
   readonly gateway: Readonly<Record<string, unknown>> | null
   readonly agents: readonly { name: string; proxy_url: string }[]
   readonly kill_switches: readonly { scope: string; reason: string }[]
-  /** Null: the user has no right to see them. */
+  /** Null for a user without the right to read approvals. */
   readonly pending_approvals: number | null
   readonly manifest_problems: readonly string[]
   readonly manifest_warnings: readonly string[]
-  /** `namespace/name: ` and a sentence. */
+  /** `namespace/name: `, then a sentence. */
   readonly gateway_warnings: readonly string[]
 }
 
@@ -113,7 +112,7 @@ function lines(report: Report): string[] {
     `control plane  ${report.health} at ${report.base_url}${report.pid === null ? '' : ` (pid ${report.pid})`}`,
     gateway === null ? 'gateway        none (Mode B)' : `gateway        ${gatewayText(gateway)}`,
     `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${proxyOrigin(proxy_url)}`).join(', ') || 'none registered'}`,
-    `kill switch    ${stopped.join(', ') || 'nothing is stopped'}`,
+    `kill switch    ${stopped.join(', ') || 'not active'}`,
     `approvals      ${pendingText(report.pending_approvals)}`,
     ...manifestLines(report),
     ...report.gateway_warnings.map((line) => `warning        ${line}`),
@@ -121,14 +120,14 @@ function lines(report: Report): string[] {
 }
 
 function pendingText(count: number | null): string {
-  if (count === null) return 'not shown: this needs the right to get approvals'
-  return count === 0 ? 'nothing waits' : `${count} wait: chaperone approvals ls`
+  if (count === null) return 'not shown: this requires the right to get approvals'
+  return count === 0 ? 'none pending' : `${count} pending: chaperone approvals ls`
 }
 
 function manifestLines({ manifest_problems: problems, manifest_warnings: warnings }: Report): string[] {
   if (problems.length > 0)
     return [
-      'manifests      not all are in force as written; correct:',
+      'manifests      not all are in force as written. Correct these lines:',
       ...problems.map((line) => `  ${line}`),
     ]
   if (warnings.length === 0) return ['manifests      in force']

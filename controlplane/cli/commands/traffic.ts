@@ -16,30 +16,30 @@ const FILTERS = ['agent', 'connector', 'decision', 'action_type', 'from', 'to', 
 
 export const traffic: Command = {
   name: 'traffic',
-  summary: 'Shows what agents did: time, agent, action, decision, how long it took.',
+  summary: 'Print the records of requests: time, agent, action, decision, latency',
   usage: [
     'traffic [-f] [--agent A] [--connector C] [--decision ALLOW|HOLD|DENY] [--action-type T] [--from T] [--to T] [-q TEXT]',
   ],
   options: {
-    follow: { type: 'boolean', short: 'f', help: 'go on with what happens' },
-    agent: { type: 'string', value: 'NAME', help: 'one agent' },
-    connector: { type: 'string', value: 'TYPE', help: 'one connector, e.g. codehost' },
+    follow: { type: 'boolean', short: 'f', help: 'print new records as they arrive' },
+    agent: { type: 'string', value: 'NAME', help: 'name of the agent' },
+    connector: { type: 'string', value: 'TYPE', help: 'connector type, for example codehost' },
     decision: { type: 'string', value: 'D', help: 'ALLOW, HOLD or DENY' },
-    'action-type': { type: 'string', value: 'T', help: 'e.g. codehost.pr.merge' },
-    from: { type: 'string', value: 'TIME', help: 'ISO 8601' },
-    to: { type: 'string', value: 'TIME', help: 'ISO 8601' },
+    'action-type': { type: 'string', value: 'T', help: 'action, for example codehost.pr.merge' },
+    from: { type: 'string', value: 'TIME', help: 'earliest time (ISO 8601)' },
+    to: { type: 'string', value: 'TIME', help: 'latest time (ISO 8601)' },
     q: {
       type: 'string',
       short: 'q',
       value: 'TEXT',
-      help: 'text anywhere in action, host, path, agent or reason',
+      help: 'text that occurs in action, host, path, agent or reason',
     },
-    limit: { type: 'string', value: 'N', help: 'how many (default 50, at most 500)' },
+    limit: { type: 'string', value: 'N', help: 'number of records (default 50, at most 500)' },
   },
   examples: [
-    ['chaperone traffic -f', 'as it happens'],
-    ['chaperone traffic --decision DENY --agent dev', 'what one agent was refused'],
-    ['chaperone traffic --json --limit 500 | jq .action_type', 'one JSON record a line'],
+    ['chaperone traffic -f', 'follow the records'],
+    ['chaperone traffic --decision DENY --agent dev', 'print the denied requests of one agent'],
+    ['chaperone traffic --json --limit 500 | jq .action_type', 'print one JSON record a line'],
   ],
   run,
 }
@@ -49,7 +49,7 @@ async function run(invocation: Invocation): Promise<number> {
   const api = controlPlane(invocation)
   const seen = new Set<string>()
   show(invocation, await page(api, query), seen)
-  if (seen.size === 0 && !flag(invocation, 'follow')) invocation.terminal.warn('No request fits so far.')
+  if (seen.size === 0 && !flag(invocation, 'follow')) invocation.terminal.warn('No matching records.')
   if (flag(invocation, 'follow')) await follow(invocation, api, query, seen)
   return EXIT.ok
 }
@@ -62,7 +62,7 @@ function queryOf(invocation: Invocation): URLSearchParams {
   }
   const limit = text(invocation, 'limit') ?? '50'
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 500)
-    throw usageError(traffic, '--limit takes 1 to 500.')
+    throw usageError(traffic, '--limit must be a number from 1 to 500.')
   query.set('limit', limit)
   return query
 }
@@ -78,7 +78,7 @@ async function follow(
     await delay(500)
     const newest = await page(api, query)
     show(invocation, newest, seen)
-    // What has left the newest page cannot come again.
+    // Ids that are no longer on the newest page never return, so the set stays bounded.
     const current = new Set(newest.map(({ id }) => id))
     for (const id of seen) if (!current.has(id)) seen.delete(id)
   }
@@ -88,7 +88,7 @@ async function page(api: ApiClient, query: URLSearchParams): Promise<readonly Sh
   return Page.parse(await api.call('GET', `/api/dashboard/traffic?${query}`)).traffic
 }
 
-/** Oldest first, as a log reads. */
+/** Prints new records, oldest first. */
 function show(invocation: Invocation, records: readonly Shown[], seen: Set<string>): void {
   for (const record of [...records].reverse()) {
     if (seen.has(record.id)) continue
@@ -106,7 +106,7 @@ export function trafficLine(record: Shown): string {
   )
 }
 
-/** The newest lines once `count` of them have arrived (records travel in batches), or what there is after three seconds. */
+/** Waits for `count` records, because gateways upload in batches, and returns them as lines. After 3 s it returns those present. */
 export async function trafficLines(api: ApiClient, count: number): Promise<string[]> {
   const deadline = performance.now() + 3_000
   for (;;) {

@@ -10,7 +10,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { IN_FORCE_TEXT, InForce } from '../../../core/wire/operator.ts'
 import { usageError } from '../arguments.ts'
 import { waitUntilApplied } from '../client/agents.ts'
-import { type ApiClient, controlPlane, running } from '../client/client.ts'
+import { type ApiClient, controlPlane, requireRunFile } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, list } from '../command.ts'
 import {
   type Checked,
@@ -43,7 +43,7 @@ type Seen = z.infer<typeof Seen>
 type Verdict = {
   readonly object: string
   readonly accepted: boolean
-  /** What holds; absent while the control plane has not said. */
+  /** Which version is in force; absent while the control plane has not reported it. */
   readonly in_force?: InForce | undefined
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
@@ -51,26 +51,26 @@ type Verdict = {
 
 export const apply: Command = {
   name: 'apply',
-  summary: 'Checks manifests, puts them into the manifests folder, and waits until they are in force.',
+  summary: 'Check manifests, copy them to the manifests folder, and wait until they are in force',
   usage: ['apply -f FILE|DIR...'],
   details:
-    'A file of the same name is replaced. Policies are compiled and their tests run first: after a mistake in one of the files\n' +
-    'nothing is copied, as with --dry-run. A manifest that only the control plane refuses stays in the folder, and its last\n' +
-    'accepted version stays in force; without one a Policy denies its scope, and other kinds have no effect.',
-  words: Number.POSITIVE_INFINITY,
+    'Replaces files of the same name. Policies are compiled and their tests run first; if one file has an error, nothing is copied.\n' +
+    'A manifest that the control plane does not accept stays in the folder, and its last accepted version stays in force. Without\n' +
+    'an accepted version a Policy denies its scope, and other kinds have no effect.',
+  maxArguments: Number.POSITIVE_INFINITY,
   options: {
     file: {
       type: 'string',
       value: 'FILE',
       short: 'f',
       multiple: true,
-      help: 'a manifest, or a folder of them',
+      help: 'manifest file, or folder of manifests',
     },
-    'dry-run': { type: 'boolean', help: 'check only' },
+    'dry-run': { type: 'boolean', help: 'check the manifests and copy nothing' },
   },
   examples: [
-    ['chaperone apply -f permissions.yaml', 'one file'],
-    ['chaperone apply -f team/ --dry-run', 'check a folder, in CI for instance'],
+    ['chaperone apply -f permissions.yaml', 'apply one file'],
+    ['chaperone apply -f team/ --dry-run', 'check a folder, for example in CI'],
   ],
   run,
 }
@@ -78,7 +78,7 @@ export const apply: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { terminal, cwd } = invocation
   const names = [...list(invocation, 'file'), ...invocation.positionals]
-  if (names.length === 0) throw usageError(apply, 'Which manifests? Give -f FILE.')
+  if (names.length === 0) throw usageError(apply, 'Give the manifests with -f FILE.')
   const files = readManifestFiles(names, cwd)
   assertDistinct(files)
   const checked = files.map((file) => checkManifest(file))
@@ -88,7 +88,7 @@ async function run(invocation: Invocation): Promise<number> {
   const resources = checked.flatMap((each) => each.resources)
   if (flag(invocation, 'dry-run')) return report(invocation, resources.map(valid))
   const api = controlPlane(invocation)
-  const { manifests, gateway_url } = running(invocation.folder)
+  const { manifests, gateway_url } = requireRunFile(invocation.folder)
   const fileNames = files.map(({ path }) => basename(path))
   const present = presentIn(manifests)
   const replaced = resourcesIn(present.filter(({ path }) => fileNames.includes(basename(path))))
@@ -102,7 +102,7 @@ async function run(invocation: Invocation): Promise<number> {
   for (const file of files) put(file, manifests)
   const found = await verdicts(api, wanted)
   const isInForce = gateway_url === null || (await waitUntilApplied(api))
-  if (!isInForce) terminal.warn('The gateway does not decide by it yet: chaperone status')
+  if (!isInForce) terminal.warn('The gateway has not applied the configuration yet. See: chaperone status')
   return report(invocation, found)
 }
 
@@ -110,19 +110,19 @@ function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly 
   return checked === undefined ? [] : [...checked.problems, ...policyProblems(file, checked.resources)]
 }
 
-/** Warnings that need no control plane: those of a dry run. */
+/** Warnings that do not require a control plane, for a dry run. */
 function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
   if (kind === 'Policy') return policyWarnings(spec)
   return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule, [], spec.rules)) : []
 }
 
 type Present = {
-  /** What the files of the same names hold. */
+  /** Objects in the files that are replaced. */
   readonly replaced: readonly ManifestResource[]
   readonly folder: readonly ManifestResource[]
 }
 
-/** Objects that must be judged once more: what differs, and Connectors whose secret differs, in whichever file. */
+/** Objects that need a new verdict: changed objects, and Connectors whose Secret changes in any file. */
 function renewedBy(resources: readonly ManifestResource[], { replaced, folder }: Present): readonly string[] {
   const before = new Set(replaced.map((resource) => JSON.stringify(resource)))
   const changed = resources.filter((resource) => !before.has(JSON.stringify(resource)))
@@ -148,7 +148,7 @@ function secretOf(resource: ManifestResource): string | null {
   return ref === undefined ? null : secretPlace(resource.metadata.namespace, ref)
 }
 
-/** A Secret is taken by those who name it, and has no verdict of its own. */
+/** A Secret has no verdict of its own; the Connectors that reference it have. */
 function isJudged({ kind }: ManifestResource): boolean {
   return kind !== 'Secret'
 }
@@ -162,11 +162,11 @@ function valid(resource: ManifestResource): Verdict {
   }
 }
 
-/** What the folder holds before anything is put there, as far as it can be read: the watcher tells of the rest. */
+/** Manifests in the folder before the copy. Unreadable files are skipped, because the watcher reports them. */
 function presentIn(folder: string): readonly ManifestFile[] {
   if (!existsSync(folder))
     throw new ChaperoneError('conflict', {
-      detail: `The manifests folder ${folder} is gone. Make it again: mkdir ${folder}`,
+      detail: `The manifests folder ${folder} does not exist. Create it: mkdir ${folder}`,
     })
   return readdirSync(folder)
     .filter((name) => MANIFEST_FILE.test(name))
@@ -183,17 +183,17 @@ function resourcesIn(files: readonly ManifestFile[]): readonly ManifestResource[
   return files.flatMap((file) => checkManifest(file).resources)
 }
 
-/** One of two files of the same name would replace the other. */
+/** Throws `conflict` for two files of the same name, because one would replace the other. */
 function assertDistinct(files: readonly ManifestFile[]): void {
   const names = files.map(({ path }) => basename(path))
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice === undefined) return
   throw new ChaperoneError('conflict', {
-    detail: `Two of the files are called ${twice}, and the manifests folder has one of each name. Rename one of them. Nothing was changed.`,
+    detail: `Two of the files are named ${twice}, and names are unique in the manifests folder. Rename one of them. Nothing was changed.`,
   })
 }
 
-/** Whole or not at all: the watcher must never read half a file. Writes the text that was checked. */
+/** Writes the checked text atomically, so that the watcher never reads a partial file. */
 function put({ path, text }: ManifestFile, folder: string): void {
   if (dirname(path) === folder) return
   const unfinished = join(folder, `.${basename(path)}.new`)
@@ -206,7 +206,7 @@ type Wanted = {
   readonly files: readonly string[]
   readonly renewed: readonly string[]
   readonly removed: readonly string[]
-  /** What the control plane said when nothing was changed yet. */
+  /** Verdicts before the change. */
   readonly before: Seen
 }
 
@@ -232,10 +232,10 @@ function isSettled(seen: Seen, { renewed, removed, before }: Wanted): boolean {
   return !isLeft && renewed.every((name) => isNewer(name, seen, before))
 }
 
-/** Null while the control plane has not spoken on this object as it is now. */
+/** Null while the control plane has no verdict on the current version of the object. */
 function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wanted): Verdict | null {
-  const told = problemsOf(before, files)
-  const problems = problemsOf(seen, files).filter((problem) => !told.includes(problem))
+  const reported = problemsOf(before, files)
+  const problems = problemsOf(seen, files).filter((problem) => !reported.includes(problem))
   if (problems.length > 0) return { object, accepted: false, reasons: problems, warnings: [] }
   const row = rowOf(seen, object)
   if (row === undefined || (renewed.includes(object) && !isNewer(object, seen, before))) return null
@@ -253,14 +253,14 @@ function rowOf({ objects }: Seen, object: string): Seen['objects'][number] | und
   return objects.find(({ kind, namespace, name }) => `${kind} ${namespace}/${name}` === object)
 }
 
-/** By the clock of the database alone. */
+/** Compares timestamps of the database only, so that clock skew has no effect. */
 function isNewer(object: string, seen: Seen, before: Seen): boolean {
   return rowOf(seen, object)?.judged_at !== rowOf(before, object)?.judged_at
 }
 
 function late(resource: ManifestResource | undefined, seen: Seen, { files }: Wanted): Verdict {
   const object = resource === undefined ? '?' : objectName(resource)
-  const reasons = ['no verdict after 15 s: chaperone logs manifests', ...problemsOf(seen, files)]
+  const reasons = ['no verdict after 15 s, see chaperone logs manifests', ...problemsOf(seen, files)]
   return { object, accepted: false, reasons, warnings: [] }
 }
 

@@ -5,35 +5,36 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { PolicyCheckReply } from '../../../core/wire/governance.ts'
 import { usageError } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
+import { userClient } from '../client/user-client.ts'
 import { type Command, type Invocation, text } from '../command.ts'
 import { readRunFile } from '../state/data-folder.ts'
-import { userClient } from '../client/user-client.ts'
 
 export type GroupCheck = {
-  /** About approver groups without members, by the position of the policy. Full sentences. */
+  /** Warnings about approver groups without members, by index of the policy. Each is a sentence. */
   readonly warnings: ReadonlyArray<readonly string[]>
   readonly outcome: GroupOutcome
 }
 
-/** `none`: no policy names an approver group. `failed`: a control plane was named or runs here, and gave no answer. */
+/**
+ * `none`: no policy names an approver group. `unchecked`: no control plane is available. `failed`: the control plane of
+ * CHAPERONE_URL or of this machine did not answer.
+ */
 export type GroupOutcome =
   | { readonly kind: 'none' | 'checked' }
   | { readonly kind: 'unchecked' | 'failed'; readonly reason: string }
 
 const NO_SOURCE =
-  'no control plane runs here and CHAPERONE_URL is not set. Name the groups that have members: --groups NAME,...'
+  'no control plane runs on this machine and CHAPERONE_URL is not set. Give the groups with members: --groups NAME,...'
 
 export type CheckedPolicy = {
   readonly document: PolicyDocument
-  /** Those that need no control plane. */
+  /** Warnings that do not require a control plane. */
   readonly warnings: readonly string[]
-  /** Of its manifest, where that states one. */
+  /** Namespace of the manifest, if it has one. */
   readonly namespace: string | undefined
 }
 
-/**
- * Finds approver groups without members: by `--groups`, else by the control plane of CHAPERONE_URL or of this machine.
- */
+/** Finds approver groups without members, from `--groups`, else from the control plane of CHAPERONE_URL or of this machine. */
 export async function checkGroups(
   command: Command,
   invocation: Invocation,
@@ -53,7 +54,7 @@ export async function checkGroups(
     const api = userClient(invocation)
     const warnings: (readonly string[])[] = []
     for (const policy of policies)
-      warnings.push(namesGroups(policy.document) ? await askFor(api, policy) : [])
+      warnings.push(namesGroups(policy.document) ? await remoteWarnings(api, policy) : [])
     return { warnings, outcome: { kind: 'checked' } }
   } catch (error) {
     if (error instanceof ChaperoneError) return without({ kind: 'failed', reason: error.message })
@@ -69,7 +70,8 @@ function givenGroups(command: Command, invocation: Invocation): ReadonlySet<stri
   const given = text(invocation, 'groups')
   if (given === undefined) return undefined
   const names = given.split(',').map((name) => name.trim())
-  if (names.includes('')) throw usageError(command, '--groups holds an empty name: --groups NAME,NAME.')
+  if (names.includes(''))
+    throw usageError(command, '--groups contains an empty name. Usage: --groups NAME,NAME.')
   return new Set(names)
 }
 
@@ -77,8 +79,8 @@ function namesGroups({ rules }: PolicyDocument): boolean {
   return rules.some(({ approver_groups: groups }) => groups.length > 0)
 }
 
-/** What the control plane warns of and this command does not know by itself. */
-async function askFor(
+/** Returns the control plane's warnings that are not among those found offline. */
+async function remoteWarnings(
   api: ApiClient,
   { document, warnings: known, namespace }: CheckedPolicy,
 ): Promise<readonly string[]> {
@@ -87,13 +89,13 @@ async function askFor(
   const answer = PolicyCheckReply.safeParse(await api.call('POST', '/api/dashboard/policies/check', body))
   if (!answer.success)
     throw new ChaperoneError('not_ready', {
-      detail: `What answers at ${new URL(api.url).origin} is not a control plane of this version. Is the address right?`,
+      detail: `The server at ${new URL(api.url).origin} is not a control plane of this version. Check the address.`,
     })
   const { warnings, problems } = answer.data
   const [problem] = problems
   if (problem !== undefined)
     throw new ChaperoneError('conflict', {
-      detail: `the control plane cannot read the policy (${problem.message})`,
+      detail: `The control plane cannot parse the policy (${problem.message}).`,
     })
   return warnings.filter((warning) => !known.includes(warning))
 }

@@ -4,16 +4,15 @@ import { type Command, EXIT, type Invocation } from '../command.ts'
 
 export const exportCommand: Command = {
   name: 'export',
-  summary:
-    'Prints gateways, connectors, permissions and policies as manifests to commit; never a credential.',
+  summary: 'Print gateways, connectors, permissions and policies as manifests, without credentials',
   usage: ['export'],
   details:
-    'Applied to an empty installation they decide the same. Each Connector with a credential names a Secret, which you make.\n' +
-    'Default policies that nobody changed are left out: every installation begins with them.\n' +
-    'What a manifest cannot say, and what would be refused, is named in comments and on standard error; the exit code is 1 then.',
-  words: 0,
+    'An empty installation makes the same decisions when they are applied. Each Connector with a credential references a Secret that\n' +
+    'you create. Unchanged default policies are omitted, because every installation has them. Settings that a manifest cannot\n' +
+    'express or that would be refused are listed in comments and on standard error; the exit code is then 1.',
+  maxArguments: 0,
   options: {},
-  examples: [['chaperone export > manifests.yaml', 'everything that is in force']],
+  examples: [['chaperone export > manifests.yaml', 'export the configuration that is in force']],
   run,
 }
 

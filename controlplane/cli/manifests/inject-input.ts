@@ -13,24 +13,27 @@ import { checkManifest, readManifestFiles } from './manifest-files.ts'
 
 export type GatewaySource = {
   readonly gateways: readonly InjectGateway[]
-  /** For pods that name no Gateway themselves. */
+  /** Gateway of pods without the gateway annotation. */
   readonly preset: string | undefined
-  /** The name of a Gateway that nothing else is known of. */
+  /** Name of a Gateway without a manifest, which has the default settings. */
   readonly assumed?: string
 }
 
-/** From `--gateway`: a file that is there, else a name. */
+/** Reads `--gateway`: an existing file, else a name. */
 export function gatewaysFromOption(invocation: Invocation, namespace: string): GatewaySource {
   const given = text(invocation, 'gateway')
   if (given === undefined) return { gateways: [], preset: undefined }
   if (existsSync(resolve(invocation.cwd, given))) return fromFile(invocation, given, namespace)
   const [name = ''] = given.split('/').slice(-1)
   if (!/^([a-z0-9][-a-z0-9]*\/)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(given))
-    throw usageError({ name: 'inject' }, `--gateway ${given} is neither a file nor the name of a Gateway.`)
+    throw usageError(
+      { name: 'inject' },
+      `--gateway ${given} is neither an existing file nor the name of a Gateway.`,
+    )
   return { gateways: [], preset: given, assumed: name }
 }
 
-/** The Gateway that a name alone stands for: everything as by default, and open to whoever asks. */
+/** Returns a Gateway with default settings that admits agents of namespace `by`. */
 export function gatewayWithDefaults(namespace: string, name: string, by: string): InjectGateway {
   const allowedNamespaces = { agents: { from: 'Selector', names: [by] } }
   return { namespace, name, spec: GatewaySpec.parse({ allowedNamespaces }) }
@@ -43,12 +46,12 @@ function fromFile(invocation: Invocation, name: string, namespace: string): Gate
     return gatewaysIn(file.text, namespace)
   })
   const [gateway] = gateways
-  if (gateway === undefined) throw usageError({ name: 'inject' }, `${name} holds no Gateway.`)
+  if (gateway === undefined) throw usageError({ name: 'inject' }, `${name} does not contain a Gateway.`)
   const reference = gateway.namespace === namespace ? gateway.name : `${gateway.namespace}/${gateway.name}`
   return { gateways, preset: gateways.length === 1 ? reference : undefined }
 }
 
-/** The Gateways among the manifests of a file; those that say no namespace are in this one. */
+/** Returns the Gateways in a file. `namespace` is that of Gateways without one. */
 export function gatewaysIn(content: string, namespace: string): InjectGateway[] {
   return checkManifest({ path: '', text: content }).resources.flatMap((resource) =>
     resource.kind === 'Gateway'
@@ -63,7 +66,7 @@ export function gatewaysIn(content: string, namespace: string): InjectGateway[] 
   )
 }
 
-/** The pods and workloads of a file. */
+/** Returns the pods and workloads in a file. */
 export function podsIn(content: string, file: string): WorkloadPod[] {
   const lines = new LineCounter()
   const { documents, tooDeepAt } = readYamlDocuments(content, lines)
@@ -90,7 +93,7 @@ export function podsIn(content: string, file: string): WorkloadPod[] {
   })
 }
 
-/** The API server takes `key:` without a value for a key that is not there. */
+/** The API server treats `key: null` as an absent key. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value

@@ -23,39 +23,42 @@ import { readManifestFiles } from './manifest-files.ts'
 
 export const inject: Command = {
   name: 'inject',
-  summary:
-    'Prints pods as the injector of a cluster would make them, or every field that contradicts it. Needs nothing running.',
+  summary: 'Print pods as the injector of a cluster would change them; works offline',
   usage: ['inject -f FILE [--gateway FILE|NAME] [--namespace NAME] [--required]'],
   details:
-    'Reads Pods and workloads (Deployment, StatefulSet, DaemonSet, Job, CronJob); of a workload it prints the pod that\n' +
-    'comes of it. Gateways are read from --gateway and from the files themselves; a name alone is a Gateway with defaults.',
-  words: Number.POSITIVE_INFINITY,
+    'Reads Pods and workloads (Deployment, StatefulSet, DaemonSet, Job, CronJob); prints the pod of a workload. For a pod that cannot\n' +
+    'be injected, prints every conflicting field. Gateways are read from --gateway and from the files; a name without a manifest is a\n' +
+    'Gateway with default settings.',
+  maxArguments: Number.POSITIVE_INFINITY,
   options: {
     file: {
       type: 'string',
       value: 'FILE',
       short: 'f',
       multiple: true,
-      help: 'a manifest, or a folder of them',
+      help: 'manifest file, or folder of manifests',
     },
     gateway: {
       type: 'string',
       value: 'FILE|NAME',
-      help: 'the Gateway: its manifest, or NAME or NAMESPACE/NAME; pods that name none get this one',
+      help: 'Gateway of pods without the annotation: a manifest, NAME or NAMESPACE/NAME',
     },
     namespace: {
       type: 'string',
       value: 'NAME',
       short: 'n',
-      help: 'of pods that say none (default: default)',
+      help: 'namespace of pods without one (default: default)',
     },
-    required: { type: 'boolean', help: `as in a namespace labelled ${INJECT_LABEL}=required` },
-    image: { type: 'string', value: 'IMAGE', help: `of the sidecar (default chaperone:${VERSION})` },
-    'control-plane': { type: 'string', value: 'URL', help: 'address that sidecars are given' },
+    required: { type: 'boolean', help: `treat the namespace as labelled ${INJECT_LABEL}=required` },
+    image: { type: 'string', value: 'IMAGE', help: `image of the sidecar (default chaperone:${VERSION})` },
+    'control-plane': { type: 'string', value: 'URL', help: 'address of the control plane for sidecars' },
   },
   examples: [
-    ['chaperone inject -f pod.yaml --gateway main', 'is it governed, or what is in the way?'],
-    ['chaperone inject -f deploy/ --gateway gateway.yaml > injected.yaml', 'every workload of a folder'],
+    ['chaperone inject -f pod.yaml --gateway main', 'check whether a pod can be governed'],
+    [
+      'chaperone inject -f deploy/ --gateway gateway.yaml > injected.yaml',
+      'inject every workload of a folder',
+    ],
   ],
   run,
 }
@@ -63,11 +66,11 @@ export const inject: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { terminal, cwd } = invocation
   const names = [...list(invocation, 'file'), ...invocation.positionals]
-  if (names.length === 0) throw usageError(inject, 'Which manifests? Give -f FILE.')
+  if (names.length === 0) throw usageError(inject, 'Give the manifests with -f FILE.')
   const files = readManifestFiles(names, cwd)
   const pods = files.flatMap(({ path, text: content }) => podsIn(content, basename(path)))
   if (pods.length === 0)
-    throw new ChaperoneError('conflict', { detail: 'No pod and no workload in these files.' })
+    throw new ChaperoneError('conflict', { detail: 'The files contain no pod and no workload.' })
   const namespace = text(invocation, 'namespace') ?? 'default'
   const given = gatewaysFromOption(invocation, namespace)
   const gateways = [...given.gateways, ...files.flatMap((file) => gatewaysIn(file.text, namespace))]
@@ -107,7 +110,7 @@ function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Res
     return {
       pod,
       isRefused: false,
-      warnings: [`${name} is not governed: it names no Gateway (${ANNOTATIONS.gateway})`],
+      warnings: [`${name} is not governed: it has no annotation ${ANNOTATIONS.gateway}`],
     }
   const result =
     governed.kind === 'refused'
@@ -130,7 +133,7 @@ function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
     },
     logLevel: 'info',
     freshUid: randomInt(PROXY_UIDS.first, PROXY_UIDS.last + 1),
-    // What was printed before stays as it is when it is read again.
+    // Injection is idempotent: an already injected pod keeps its uid.
     keepsUid: () => true,
   }
 }

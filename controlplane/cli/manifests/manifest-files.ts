@@ -3,26 +3,26 @@ import { basename, join, resolve } from 'node:path'
 import { type Document, LineCounter } from 'yaml'
 import type * as z from 'zod'
 import { knownFields } from '../../../core/crd/known-fields.ts'
-import { API_VERSION, ManifestResource } from '../../../core/crd/schemas.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../../core/crd/manifests/yaml-documents.ts'
+import { API_VERSION, ManifestResource } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 
-/** As the watcher of the folder has it. */
+/** The limit of the manifests watcher. */
 const MAX_ALIASES = 50
 
-/** What counts in a folder: the watcher passes over the rest, too. */
+/** Names of manifest files in a folder. The manifests watcher ignores other files too. */
 export const MANIFEST_FILE = /^[^.].*\.ya?ml$/
 
 export type ManifestFile = { readonly path: string; readonly text: string }
 export type Checked = {
   readonly resources: readonly ManifestResource[]
-  /** `file:line: what is wrong`. */
+  /** Each is `file:line: problem`. */
   readonly problems: readonly string[]
 }
 
-/** The files that a person named; a folder stands for the YAML files in it. */
+/** Reads the named files, and the YAML files of named folders. Throws `validation` for a name that does not exist. */
 export function readManifestFiles(names: readonly string[], cwd: string): ManifestFile[] {
   return names.flatMap((name) => {
     const path = resolve(cwd, name)
@@ -35,7 +35,7 @@ export function readManifestFiles(names: readonly string[], cwd: string): Manife
   })
 }
 
-/** Reads every document against the schemas that the control plane uses too. */
+/** Validates every document of a file with the schemas of the control plane. */
 export function checkManifest({ path, text }: ManifestFile): Checked {
   const lines = new LineCounter()
   const { documents, tooDeepAt } = readYamlDocuments(text, lines)
@@ -67,7 +67,7 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
   return { resources: [], problems }
 }
 
-/** The value of a document, or what is wrong with it whatever it says. */
+/** The value of a document, or a problem that does not depend on its schema. */
 function plainValue(document: Document.Parsed): { readonly value?: unknown; readonly problem?: string } {
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
@@ -81,7 +81,7 @@ function plainValue(document: Document.Parsed): { readonly value?: unknown; read
 
 type Located = { getIn(path: readonly unknown[], keepScalar: boolean): unknown }
 
-/** Where the value at the path stands, or its nearest parent that exists. */
+/** Returns the offset of the value at the path, or of its nearest existing parent. */
 function offsetOf(document: Located, path: readonly PropertyKey[]): number | undefined {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined
@@ -109,7 +109,7 @@ function unknownFields({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, value: 
   })
 }
 
-/** The schema of the kind that the value states. */
+/** Returns the schema of the value's `kind`. */
 function schemaOf(value: unknown): z.ZodType | undefined {
   const { kind } = value as { readonly kind?: unknown }
   return ManifestResource.options.find((option) => option.shape.kind.value === kind)

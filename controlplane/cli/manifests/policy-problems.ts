@@ -6,8 +6,8 @@ import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import type { ManifestFile } from './manifest-files.ts'
 
 /**
- * What keeps the policies of a file out of force: conditions that do not compile, tests of their own that fail. Each is
- * `file: Policy name: what is wrong`.
+ * Finds problems for which the control plane would not accept the policies of a file: conditions that do not compile, and tests
+ * in the policies that fail. Each is `file: Policy name: problem`.
  */
 export function policyProblems(
   { path }: Pick<ManifestFile, 'path'>,

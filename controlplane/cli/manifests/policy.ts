@@ -1,14 +1,14 @@
 import { basename } from 'node:path'
 import { LineCounter } from 'yaml'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
-import { PolicyDocument } from '../../../core/crd/schemas.ts'
 import { readYamlDocuments } from '../../../core/crd/manifests/yaml-documents.ts'
+import { PolicyDocument } from '../../../core/crd/schemas.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { policyWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { type CheckedPolicy, checkGroups, type GroupOutcome } from './approver-groups.ts'
 import { usageError } from '../arguments.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
+import { type CheckedPolicy, checkGroups, type GroupOutcome } from './approver-groups.ts'
 import { checkManifest, type ManifestFile, readManifestFiles } from './manifest-files.ts'
 
 type Tested = CheckedPolicy & {
@@ -18,23 +18,23 @@ type Tested = CheckedPolicy & {
 
 export const policy: Command = {
   name: 'policy',
-  summary: 'Runs the tests inside policies. Needs nothing running; good for CI.',
+  summary: 'Run the tests in policies; works offline',
   usage: ['policy test FILE|DIR... [--strict] [--groups NAME,...]'],
   details:
-    'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).\n' +
+    'A file contains Policy manifests, or one policy document without a kind (description, scope, rules, tests).\n' +
     'Unknown actions, unknown hints and approver groups without members are warnings. The groups are those of --groups,\n' +
-    'else of the control plane that runs here or at CHAPERONE_URL; without either they are not checked.\n' +
+    'else of the control plane on this machine or at CHAPERONE_URL; without either, groups are not checked.\n' +
     'With --json, groups_checked is null where no policy names a group.\n' +
-    'Exit code 1: a test fails, a policy does not compile, or with --strict a warning, or that control plane gives no answer.',
-  words: Number.POSITIVE_INFINITY,
+    'Exit code 1: a test fails or a policy does not compile; with --strict also a warning, or a control plane that does not answer.',
+  maxArguments: Number.POSITIVE_INFINITY,
   options: {
-    strict: { type: 'boolean', help: 'warnings are errors' },
-    groups: { type: 'string', value: 'NAME,...', help: 'the approver groups that have members' },
+    strict: { type: 'boolean', help: 'treat warnings as errors' },
+    groups: { type: 'string', value: 'NAME,...', help: 'approver groups that have members' },
   },
   examples: [
-    ['chaperone policy test policies/', 'every policy of a folder; exit code 1 when a test fails'],
-    ['chaperone policy test policies/ --strict', 'the same; a warning is an error'],
-    ['chaperone policy test 90-policy.yaml --json', 'results for scripts'],
+    ['chaperone policy test policies/', 'test every policy of a folder'],
+    ['chaperone policy test policies/ --strict', 'test a folder and treat warnings as errors'],
+    ['chaperone policy test 90-policy.yaml --json', 'print the results as JSON'],
   ],
   run,
 }
@@ -49,7 +49,7 @@ async function run(invocation: Invocation): Promise<number> {
   const policies = tested.map(({ policy: name, tests, warnings }) => ({ policy: name, tests, warnings }))
   if (flag(invocation, 'json')) print(JSON.stringify({ policies, groups_checked: areChecked(outcome) }))
   else for (const line of tested.flatMap(resultLines)) print(line)
-  if (tested.length === 0) throw new ChaperoneError('conflict', { detail: 'No policy in these files.' })
+  if (tested.length === 0) throw new ChaperoneError('conflict', { detail: 'The files contain no policy.' })
   const isStrictlyRefused = [reportWarnings(invocation, tested), reportGroups(invocation, outcome)].includes(
     true,
   )
@@ -70,12 +70,12 @@ async function withGroups(invocation: Invocation, offline: readonly Tested[]): P
   return { tested, outcome }
 }
 
-/** Null: there was nothing to check. */
+/** Null when no policy names a group. */
 function areChecked({ kind }: GroupOutcome): boolean | null {
   return kind === 'none' ? null : kind === 'checked'
 }
 
-/** True when `--strict` makes it an error that the control plane gave no answer. */
+/** Prints why groups were not checked. True when that is an error, because of `--strict`. */
 function reportGroups(invocation: Invocation, outcome: GroupOutcome): boolean {
   if (outcome.kind !== 'unchecked' && outcome.kind !== 'failed') return false
   const isError = outcome.kind === 'failed' && flag(invocation, 'strict')
@@ -83,7 +83,7 @@ function reportGroups(invocation: Invocation, outcome: GroupOutcome): boolean {
   return isError
 }
 
-/** True when `--strict` makes a warning an error. */
+/** Prints warnings. True when one is an error, because of `--strict`. */
 function reportWarnings(invocation: Invocation, tested: readonly Tested[]): boolean {
   const isStrict = flag(invocation, 'strict')
   const warnings = tested.flatMap(({ policy: name, warnings: own }) => own.map((text) => `${name}: ${text}`))
@@ -92,9 +92,10 @@ function reportWarnings(invocation: Invocation, tested: readonly Tested[]): bool
 }
 
 function filesOf({ positionals: [verb, ...names] }: Invocation): readonly string[] {
-  if (verb === undefined) throw usageError(policy, 'Say policy test FILE.')
-  if (verb !== 'test') throw usageError(policy, `policy ${verb} is not known: policy test FILE.`)
-  if (names.length === 0) throw usageError(policy, 'Which files? chaperone policy test FILE.')
+  if (verb === undefined) throw usageError(policy, 'Usage: chaperone policy test FILE.')
+  if (verb !== 'test')
+    throw usageError(policy, `policy ${verb} does not exist. Usage: chaperone policy test FILE.`)
+  if (names.length === 0) throw usageError(policy, 'Give the files: chaperone policy test FILE.')
   return names
 }
 
@@ -134,7 +135,7 @@ function testFile(file: ManifestFile): Tested[] {
   })
 }
 
-/** Undefined for anything but one sound YAML document without a kind: that is a manifest, or reported as one. */
+/** Undefined unless the file is one valid YAML document without a kind. Other files are checked as manifests. */
 function bareDocument({ text }: ManifestFile): unknown {
   if (/^kind:/m.test(text)) return undefined
   const { documents, tooDeepAt } = readYamlDocuments(text, new LineCounter())

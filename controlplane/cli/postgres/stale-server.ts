@@ -58,7 +58,7 @@ function isLinuxServer(pid: number, dir: string): boolean {
     const name = readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
     return name === 'postgres' && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dir)
   } catch (error) {
-    // Gone, or not ours to look at: either way it is no server that this user started here.
+    // DisconnectedProcess, or not ours to look at: either way it is no server that this user started here.
     if (error instanceof Error && 'code' in error) return false
     throw error
   }

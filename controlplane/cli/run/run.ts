@@ -8,10 +8,10 @@ import { usageError } from '../arguments.ts'
 import { allowedPorts } from '../capture/allowed-ports.ts'
 import { maskedFolders } from '../capture/masked-folders.ts'
 import { runCaptured, runNamespaceProcess } from '../capture/run-captured.ts'
-import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, waitUntilApplied } from '../client/agents.ts'
-import { type ApiClient, controlPlane, localGateway, running } from '../client/client.ts'
+import { agentKeyOf, DEFAULT_AGENT, listAgents, registerAgent, waitUntilApplied } from '../client/agents.ts'
+import { type ApiClient, controlPlane, localGateway, requireRunFile } from '../client/client.ts'
 import { createOwnerLink } from '../client/owner-link-client.ts'
-import { type Command, flag, type Invocation, isNamed, list, text } from '../command.ts'
+import { type Command, flag, type Invocation, isFolderChosen, list, text } from '../command.ts'
 import { type RunFile, writePrivate } from '../state/data-folder.ts'
 import { commandName } from '../terminal/command-name.ts'
 import { dataOption } from '../up/next-steps.ts'
@@ -35,7 +35,7 @@ export const run: Command = {
     'that ignore proxy variables are governed, too. Servers, Unix sockets and processes of this machine are not reached from\n' +
     'there, and the data folder does not exist. chaperone doctor lists what holds and what does not. --allow-local lets the command\n' +
     'reach a server of this machine, for example a database: what it does there has no rules and no records.',
-  words: Number.POSITIVE_INFINITY,
+  maxArguments: Number.POSITIVE_INFINITY,
   options: {
     agent: { type: 'string', value: 'NAME', help: `which agent it acts as (default ${DEFAULT_AGENT})` },
     capture: {
@@ -83,7 +83,7 @@ async function start(invocation: Invocation): Promise<number> {
   if (!(await waitUntilApplied(api, 'default/local', 5_000))) {
     terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
   }
-  const facts = running(folder)
+  const facts = requireRunFile(folder)
   offerStarter(invocation, facts.manifests)
   if (!flag(invocation, 'capture')) {
     terminal.warn(limitNotice(command, env))
@@ -92,7 +92,7 @@ async function start(invocation: Invocation): Promise<number> {
     return await runWatched([command, ...args], agentEnvironment({ ...trust, ...proxy, env }), terminal)
   }
   return await runCaptured({
-    ...{ agent: name, key: keyIn(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
+    ...{ agent: name, key: agentKeyOf(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
     localPorts,
     hidden: [...maskedFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
@@ -103,7 +103,7 @@ function offerStarter(invocation: Invocation, manifests: string): void {
   const { rest, cwd, terminal, folder } = invocation
   const program = agentProgramOf(rest, cwd)
   if (program === null) return
-  const data = dataOption(isNamed(invocation) ? folder.root : null)
+  const data = dataOption(isFolderChosen(invocation) ? folder.root : null)
   const notice = starterNotice(program, { manifests, command: `${commandName(cwd)} apply${data}` })
   if (notice !== null) terminal.warn(notice)
 }
@@ -152,7 +152,7 @@ async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<v
   // The link to a terminal only: logs keep what a program prints.
   const how = process.stderr.isTTY
     ? ` within an hour: ${link}`
-    : `: ${commandName(cwd)} owner-link${dataOption(isNamed(invocation) ? folder.root : null)}`
+    : `: ${commandName(cwd)} owner-link${dataOption(isFolderChosen(invocation) ? folder.root : null)}`
   terminal.warn(`chaperone: this installation has no owner yet. Become the owner${how}`)
   terminal.warn(
     'chaperone: from now on the first owner registers through an owner link only, because agents run here.',

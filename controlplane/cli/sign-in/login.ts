@@ -11,19 +11,23 @@ const Reply = z.looseObject({ user: z.looseObject({ email: z.string(), role: z.s
 
 export const login: Command = {
   name: 'login',
-  summary:
-    'Signs you in at this terminal: approvals, the lifting of stops and changes of agents are then yours.',
+  summary: 'Sign in at this terminal, to answer approvals and change agents as a user',
   usage: ['login [--email ADDRESS]'],
   details:
-    'The session lasts 12 hours without use, 7 days at most, and ends with chaperone logout. It is kept in your home (mode 0600),\n' +
-    'outside the data folder, and so is the proof that you signed in here before. Programs of the same user account can read your home, except under chaperone run --capture.\n' +
-    'Where the control plane has an identity provider, the sign-in goes on in a browser of this computer; --email signs in by password.',
+    'The session expires after 12 hours without use or after 7 days, and ends with chaperone logout. It is stored in your home folder\n' +
+    '(mode 0600), outside the data folder, together with a proof of earlier sign-ins on this computer. Programs of the same user account\n' +
+    'can read your home folder, except under chaperone run --capture.\n' +
+    'If the control plane has an identity provider, the sign-in continues in a browser on this computer; --email signs in by password.',
   options: {
-    email: { type: 'string', value: 'ADDRESS', help: 'who signs in by password; asked for otherwise' },
+    email: {
+      type: 'string',
+      value: 'ADDRESS',
+      help: 'e-mail address for a sign-in by password (default: prompt)',
+    },
   },
   examples: [
-    ['chaperone login', 'asks for e-mail address and password, or leads to the identity provider'],
-    ['pass chaperone | chaperone login --email ada@example.com', 'the password from standard input'],
+    ['chaperone login', 'prompt for e-mail address and password, or sign in through the identity provider'],
+    ['pass chaperone | chaperone login --email ada@example.com', 'read the password from standard input'],
   ],
   run,
 }
@@ -49,5 +53,7 @@ async function run(invocation: Invocation): Promise<number> {
 function sessionOf(url: string, answer: SignInResponse) {
   const id = cookieOf(answer, /^svc_session=([\w-]+)$/)?.[1]
   if (id !== undefined) return { id, user: Reply.parse(answer.body).user }
-  throw new ChaperoneError('conflict', { detail: `${url} began no session` })
+  throw new ChaperoneError('conflict', {
+    detail: `${url} accepted the sign-in but sent no session cookie. Check that the address is that of a control plane.`,
+  })
 }

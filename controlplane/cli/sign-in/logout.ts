@@ -5,10 +5,10 @@ import { storedSession, storeSession } from './stored-sessions.ts'
 
 export const logout: Command = {
   name: 'logout',
-  summary: 'Ends the session of chaperone login.',
+  summary: 'End the session of chaperone login',
   usage: ['logout'],
   options: {},
-  examples: [['chaperone logout', 'the command line is then without a user again']],
+  examples: [['chaperone logout', 'end the session and remove it from your home folder']],
   run,
 }
 
@@ -18,13 +18,13 @@ async function run(invocation: Invocation): Promise<number> {
   const place = sessionStoreKey(invocation)
   const session = storedSession(env, place)
   if (session === undefined) {
-    terminal.print(`Nobody is signed in at ${url}.`)
+    terminal.print(`No user is signed in at ${url}.`)
     return EXIT.ok
   }
   try {
     await userClient(invocation).call('POST', '/api/auth/logout', {})
   } finally {
-    // Removed in any case: the session may have ended already.
+    // Remove the stored session even if the request fails, because the session may have expired.
     storeSession(env, place, null)
   }
   terminal.print(`Signed ${session.email} out at ${url}.`)

@@ -4,26 +4,27 @@ import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Terminal } from '../command.ts'
-import { refuse, type SignInResponse, signInRequest } from './sign-in-request.ts'
+import { requireSignInSuccess, type SignInResponse, signInRequest } from './sign-in-request.ts'
 
 const Options = z.looseObject({
   identity_provider: z.looseObject({ name: z.string() }).nullable().default(null),
 })
 const Started = z.looseObject({ url: z.string() })
-/** As long as the control plane takes the answer. */
-const PATIENCE_MS = 10 * 60_000
+/** Lifetime of a sign-in request at the control plane. */
+const SIGN_IN_TIMEOUT_MS = 10 * 60_000
 
-/** The name of the identity provider of the control plane; null where users sign in by password only. */
+/** Returns the name of the control plane's identity provider; null where users sign in by password only. */
 export async function identityProvider(url: string): Promise<string | null> {
   const { status, body } = await signInRequest(url, 'GET /api/auth/options')
-  // An older control plane has no options.
+  // Older control planes do not have the endpoint.
   if (status === 404) return null
   return Options.parse(body).identity_provider?.name ?? null
 }
 
 /**
- * Signs in through the identity provider: the user opens an address in a browser of this machine, which comes back to a
- * port on loopback with a code. Only this process has the secret that the code is exchanged with.
+ * Signs in through the identity provider with a loopback redirect (RFC 8252, 7.3). The user opens an address in a browser of
+ * this machine; the browser is redirected to a loopback port with a code. The code can only be exchanged with a secret that
+ * does not leave this process.
  */
 export async function oidcLogin(
   url: string,
@@ -38,9 +39,9 @@ export async function oidcLogin(
     const started = await signInRequest(url, 'POST /api/auth/oidc/start', {
       body: { challenge, loopback_port: port },
     })
-    const { url: address } = Started.parse(refuse(url, started).body)
+    const { url: address } = Started.parse(requireSignInSuccess(url, started).body)
     terminal.warn(`Sign in with ${name}: open this address in a browser on this computer.\n\n  ${address}\n`)
-    terminal.warn(`Go on there only if the page shows port ${port}. Ctrl-C ends the sign-in.`)
+    terminal.warn(`Continue there only if the page shows port ${port}. Press Ctrl-C to cancel the sign-in.`)
     return await exchanged
   } finally {
     server.closeAllConnections()
@@ -56,29 +57,29 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-type Waiting = { readonly url: string; readonly secret: string; readonly port: number }
+type PendingSignIn = { readonly url: string; readonly secret: string; readonly port: number }
 
-/** Other programs and pages of this machine can call the port: a code that is not of this sign-in changes nothing. */
-async function untilExchanged(server: Server, waiting: Waiting): Promise<SignInResponse> {
+/** Other programs and pages of this machine can call the port, so a code of another sign-in is rejected and ignored. */
+async function untilExchanged(server: Server, pending: PendingSignIn): Promise<SignInResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<SignInResponse>()
-  const timer = setTimeout(() => reject(tooLate()), PATIENCE_MS)
+  const timer = setTimeout(() => reject(timedOut()), SIGN_IN_TIMEOUT_MS)
   server.on('request', (request, reply) => {
     const respond = (answer: SignInResponse | null): void => {
       reply.once('close', () => answer && resolve(answer))
       reply.writeHead(answer ? 200 : 400, HEADERS).end(answer ? DONE : REFUSED)
     }
-    exchange(request, waiting).then(respond, reject)
+    exchange(request, pending).then(respond, reject)
   })
   return await promise.finally(() => clearTimeout(timer))
 }
 
 const DONE = 'You are signed in at the terminal. Close this page.\n'
-const REFUSED = 'This is no answer to the sign-in at the terminal.\n'
+const REFUSED = 'This code does not belong to the sign-in at the terminal.\n'
 
-/** Null where no session begins. */
+/** Exchanges the code of the request for a session. Null when the code is missing or rejected. */
 async function exchange(
   request: IncomingMessage,
-  { url, secret, port }: Waiting,
+  { url, secret, port }: PendingSignIn,
 ): Promise<SignInResponse | null> {
   const code = codeOf(request, port)
   if (code === null) return null
@@ -93,15 +94,15 @@ const HEADERS = {
   connection: 'close',
 }
 
-/** Null for what is no answer of the control plane. Another host name would be a page that points its name at this machine. */
+/** Returns the code of a redirect. Null for any other request, or another host name, which indicates DNS rebinding. */
 function codeOf({ method, url = '', headers }: IncomingMessage, port: number): string | null {
   const isOurs = method === 'GET' && headers.host === `127.0.0.1:${port}`
   const [, code = null] = (isOurs && /^\/signed-in\?code=([\w-]{43})$/.exec(url)) || []
   return code
 }
 
-function tooLate(): ChaperoneError {
+function timedOut(): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: 'Nobody signed in within ten minutes. Start again: chaperone login',
+    detail: 'The sign-in was not completed within ten minutes. Start again: chaperone login',
   })
 }

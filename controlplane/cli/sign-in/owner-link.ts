@@ -4,13 +4,13 @@ import { type Command, EXIT, flag } from '../command.ts'
 
 export const ownerLink: Command = {
   name: 'owner-link',
-  summary: 'Makes a new link with which the first owner registers, valid for an hour and once.',
+  summary: 'Create a link with which the first owner registers',
   usage: ['owner-link [--json]'],
   details:
-    'Whoever opens the link becomes the owner. Once there is an owner no link is made, and earlier ones are void.\n' +
-    'In a cluster: kubectl chaperone owner-link.',
+    'The link is valid for an hour and for one registration. The user who opens it becomes the owner. Once the installation has an\n' +
+    'owner, no link is created and earlier ones are invalid. In a cluster: kubectl chaperone owner-link.',
   options: {},
-  examples: [['chaperone owner-link', 'prints the link']],
+  examples: [['chaperone owner-link', 'print the link']],
   async run(invocation) {
     const { terminal } = invocation
     const link = await createOwnerLink(controlPlane(invocation))

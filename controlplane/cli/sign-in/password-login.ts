@@ -1,8 +1,8 @@
 import { openPrompt } from '../terminal/prompt.ts'
-import { cookieOf, refuse, type SignInResponse, signInRequest } from './sign-in-request.ts'
+import { cookieOf, requireSignInSuccess, type SignInResponse, signInRequest } from './sign-in-request.ts'
 import { storeDeviceProof, storedDeviceProof } from './stored-device-proofs.ts'
 
-/** Signs in by e-mail address and password, which are read from the terminal. Keeps the device proof for the next time. */
+/** Signs in with e-mail address and password, read from the terminal. Stores the device proof for later sign-ins. */
 export async function passwordLogin(
   url: string,
   given: {
@@ -17,7 +17,7 @@ export async function passwordLogin(
     body: { email, password },
     cookie: storedDeviceProof(env, place, email),
   })
-  const [device] = cookieOf(refuse(url, answer), /^svc_device_[0-9a-f]{16}=[\w.-]+$/) ?? []
+  const [device] = cookieOf(requireSignInSuccess(url, answer), /^svc_device_[0-9a-f]{16}=[\w.-]+$/) ?? []
   if (device !== undefined) storeDeviceProof(env, place, { email, cookie: device })
   return answer
 }

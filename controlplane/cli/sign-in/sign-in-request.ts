@@ -3,11 +3,11 @@ import { ChaperoneError } from '../../../core/errors.ts'
 export type SignInResponse = {
   readonly status: number
   readonly body: unknown
-  /** `name=value` of each cookie that it sets. */
+  /** `name=value` of each cookie that the response sets. */
   readonly cookies: readonly string[]
 }
 
-/** A request of a user who is not signed in yet. Throws `not_ready` when nothing answers. */
+/** Sends a request without a session. Throws `not_ready` when the server is unreachable. */
 export async function signInRequest(
   url: string,
   operation: `${'GET' | 'POST'} /api/auth/${string}`,
@@ -28,13 +28,13 @@ export async function signInRequest(
   return { status: answer.status, body: await answer.json().catch(() => ({})), cookies }
 }
 
-/** The match of the first cookie whose `name=value` this pattern describes. */
+/** Returns the match of the first cookie whose `name=value` matches the pattern. */
 export function cookieOf({ cookies }: SignInResponse, pattern: RegExp): RegExpExecArray | undefined {
   return cookies.map((pair) => pattern.exec(pair)).find((match) => match !== null)
 }
 
-/** Throws what the server said when it refused. */
-export function refuse(url: string, answer: SignInResponse): SignInResponse {
+/** Returns a 2xx response; throws the server's error otherwise. */
+export function requireSignInSuccess(url: string, answer: SignInResponse): SignInResponse {
   if (answer.status >= 200 && answer.status < 300) return answer
   const { message, error } = answer.body as { message?: unknown; error?: unknown }
   const why = [message, error].find((text) => typeof text === 'string') ?? `status ${answer.status}`

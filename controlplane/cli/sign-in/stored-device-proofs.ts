@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { readStateJson, writeStateFile } from '../state/state-home.ts'
 
-/** Proofs that a user signed in at this terminal before, by the place of the control plane and the e-mail address. */
+/** Proofs of earlier sign-ins on this computer, by session key of the control plane and by e-mail address. */
 const FILE = 'devices.json'
 const Devices = z.record(z.string(), z.record(z.string(), z.string()))
 
-/** Returns the cookie that keeps the sign-ins of this terminal apart from those of strangers. */
+/** Returns the device cookie, with which the control plane counts failed sign-ins of this computer separately. */
 export function storedDeviceProof(env: NodeJS.ProcessEnv, place: string, email: string): string | undefined {
   return read(env)[place]?.[email.toLowerCase()]
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { readStateJson, writeStateFile } from '../state/state-home.ts'
 
-/** The user's sessions, by the folder of their installation or by CHAPERONE_URL; in the home, where a data folder does not lead to them. */
+/** The user's sessions by session key. Stored in the home folder, so that reading a data folder does not give a session. */
 const FILE = 'sessions.json'
 const StoredSession = z.object({ id: z.string(), email: z.string() })
 const Sessions = z.record(z.string(), StoredSession)
@@ -11,7 +11,7 @@ export function storedSession(env: NodeJS.ProcessEnv, place: string): StoredSess
   return read(env)[place]
 }
 
-/** Keeps the session of one control plane; null removes it. */
+/** Stores the session for one control plane; null removes it. */
 export function storeSession(env: NodeJS.ProcessEnv, place: string, session: StoredSession | null): void {
   const { [place]: _replaced, ...others } = read(env)
   const sessions = session === null ? others : { ...others, [place]: session }

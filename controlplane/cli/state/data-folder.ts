@@ -19,7 +19,7 @@ import { assertOwnedFolder, realFolderPath } from './folder-ownership.ts'
 import { statePath } from './state-home.ts'
 import { trustedFolders } from './trusted-folders.ts'
 
-/** Every path of a data folder, absolute. */
+/** Absolute paths in a data folder. */
 export type DataFolder = ReturnType<typeof dataFolder>
 
 export function dataFolder(dir: string) {
@@ -47,7 +47,7 @@ export function dataFolder(dir: string) {
   } as const
 }
 
-/** What a running installation tells other commands. */
+/** Addresses and files of a running installation, for other commands. */
 export const RunFile = z.object({
   pid: z.number().int(),
   base_url: z.string(),
@@ -63,7 +63,7 @@ export type RunFile = z.infer<typeof RunFile>
 /** The name of a data folder in a working tree. */
 export const FOLDER_NAME = '.chaperone'
 
-export type Search = {
+export type FolderSearch = {
   /** `--data`. */
   readonly flag: string | undefined
   readonly env: NodeJS.ProcessEnv
@@ -72,11 +72,11 @@ export type Search = {
 }
 
 /**
- * `--data`, else CHAPERONE_DATA, else the nearest trusted `.chaperone` upward, else the folder in the home. A
- * `.chaperone` nearer than that is passed over with a warning: a repository can bring one. Throws `conflict` when the
- * folder belongs to, or may be changed by, another user.
+ * Returns the data folder: `--data`, else CHAPERONE_DATA, else the nearest trusted `.chaperone` in the working directory or a
+ * parent, else the folder in the home folder. Ignores a nearer `.chaperone` that is not trusted, with a warning, because a
+ * repository can contain one. Throws `conflict` when another user owns the folder or can write to it.
  */
-export function findDataFolder(search: Search): DataFolder {
+export function findDataFolder(search: FolderSearch): DataFolder {
   const folder = dataFolder(
     namedFolder(search) ?? trustedFolder(search) ?? join(statePath(search.env), 'data'),
   )
@@ -84,7 +84,7 @@ export function findDataFolder(search: Search): DataFolder {
   return folder
 }
 
-/** Throws `conflict` when another user owns or may change the folder or what commands believe in it. */
+/** Throws `conflict` when another user owns or can write to the folder or a file in it that commands rely on. */
 export function assertOwnedDataFolder(folder: DataFolder): void {
   const { root, keys, run, lock, adminToken, gatewayToken, gateway, manifests, logs, caCert, caBundle } =
     folder
@@ -110,26 +110,24 @@ export function assertOwnedDataFolder(folder: DataFolder): void {
   ])
 }
 
-function namedFolder({ flag, env, cwd }: Search): string | null {
+function namedFolder({ flag, env, cwd }: FolderSearch): string | null {
   const name = flag ?? env['CHAPERONE_DATA']
   return name === undefined || name === '' ? null : resolve(cwd, name)
 }
 
-function trustedFolder({ env, cwd, warn }: Search): string | null {
+function trustedFolder({ env, cwd, warn }: FolderSearch): string | null {
   const upward = foldersUpward(cwd)
   if (upward.length === 0) return null
   const trusted = trustedFolders(env)
   const found = upward.find((folder) => trusted.includes(folder))
   const nearest = upward[0]
   if (nearest !== undefined && nearest !== found) {
-    warn(
-      `chaperone: ${nearest} is not trusted and is passed over. If it is yours: chaperone trust ${nearest}`,
-    )
+    warn(`chaperone: ${nearest} is not trusted and is ignored. If it is yours: chaperone trust ${nearest}`)
   }
   return found ?? null
 }
 
-/** Data folders in this folder and those above it, nearest first, as real paths. */
+/** Real paths of the data folders in this folder and its parents, nearest first. */
 function foldersUpward(cwd: string): readonly string[] {
   const found: string[] = []
   for (let dir = cwd; ; dir = dirname(dir)) {
@@ -139,7 +137,7 @@ function foldersUpward(cwd: string): readonly string[] {
   }
 }
 
-/** Makes the folder and its private parts. Throws with what to change when it cannot be written. */
+/** Creates the data folder and its subfolders. Throws `conflict` with a remedy when the folder is not writable. */
 export function prepareDataFolder(folder: DataFolder): void {
   try {
     for (const dir of [folder.root, folder.logs, folder.gateway])
@@ -155,18 +153,18 @@ export function prepareDataFolder(folder: DataFolder): void {
 function describeFailure(dir: string, cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const advice: Readonly<Record<string, string>> = {
-    EACCES: 'You may not write there: choose another folder with --data, or change its owner.',
-    EPERM: 'It belongs to another user: choose another folder with --data, or change its owner.',
-    ENOENT: 'It cannot be made there: choose another folder with --data.',
-    EROFS: 'It is on a read-only file system: choose another folder with --data.',
-    ENOSPC: 'The disk is full: free some space, or choose another folder with --data.',
-    ENOTDIR: 'A part of that path is a file: choose another folder with --data.',
-    EEXIST: 'A file of that name is in the way: choose another folder with --data.',
+    EACCES: 'The folder is not writable. Choose another folder with --data, or change its owner.',
+    EPERM: 'The folder belongs to another user. Choose another folder with --data, or change its owner.',
+    ENOENT: 'The folder cannot be created. Choose another folder with --data.',
+    EROFS: 'The file system is read-only. Choose another folder with --data.',
+    ENOSPC: 'The disk is full. Free some space, or choose another folder with --data.',
+    ENOTDIR: 'A part of the path is a file. Choose another folder with --data.',
+    EEXIST: 'A file with this name exists. Choose another folder with --data.',
   }
   return `The data folder ${dir} cannot be used (${code || String(cause)}). ${advice[code] ?? 'Choose another folder with --data.'}`
 }
 
-/** Reads a private file, making it (0600) on first use. `isNew` says which. */
+/** Reads a private file, or creates it with mode 0600. `isNew` reports whether it was created. */
 export function ensureSecret(
   file: string,
   make: () => string,
@@ -181,8 +179,8 @@ export function ensureSecret(
 }
 
 /**
- * Replaces the file whole or not at all, and only where content or mode differ. Several processes may do so at the same
- * time: each writes a file of its own, and the last rename wins.
+ * Writes the file atomically, and only when content or mode differ. Safe for concurrent processes: each writes its own temporary
+ * file, and the last rename wins.
  */
 export function writePrivate(file: string, content: string | Uint8Array, mode = 0o600): void {
   const bytes = Buffer.from(content)
@@ -198,7 +196,7 @@ export function writePrivate(file: string, content: string | Uint8Array, mode = 
   }
 }
 
-/** A link is replaced by a file, whatever it leads to. */
+/** False for a symbolic link, which is replaced by a file. */
 function isWritten(file: string, bytes: Buffer, mode: number): boolean {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined || !found.isFile() || found.size !== bytes.length) return false
@@ -206,7 +204,7 @@ function isWritten(file: string, bytes: Buffer, mode: number): boolean {
   return bytes.equals(readFileSync(file))
 }
 
-/** The running installation's addresses; undefined when none runs on the folder. */
+/** Reads the run file of a running installation; undefined when none runs in the folder. */
 export function readRunFile(folder: DataFolder): RunFile | undefined {
   if (statSync(folder.run, { throwIfNoEntry: false }) === undefined) return undefined
   const parsed = RunFile.safeParse(parseJson(readFileSync(folder.run, 'utf8')))

@@ -8,19 +8,19 @@ export type FolderLock = { release(): void }
 type Holder = { readonly pid: number; readonly started: string }
 
 /**
- * One supervisor per data folder. Refuses with the other's pid while that process lives; a lock whose process is
- * gone, or whose number belongs to another process by now, is taken over.
+ * Takes the lock that allows one supervisor per data folder. Throws `conflict` with the pid of the holder while that process runs.
+ * Takes over a stale lock, whose process has ended or whose pid was reused.
  */
 export async function lockFolder(file: string): Promise<FolderLock> {
   const mine: Holder = { pid: process.pid, started: processIdentity(process.pid) ?? '' }
   for (let attempt = 0; attempt < 100; attempt++) {
-    if (create(file, mine)) return { release: () => release(file, mine) }
+    if (createLockFile(file, mine)) return { release: () => release(file, mine) }
     const state = stateOf(file)
     if (state.kind === 'held') throw refusal(file, state.holder)
     if (state.kind === 'unwritten' || !takeOver(file)) await delay(20)
   }
   throw new ChaperoneError('conflict', {
-    detail: `The lock ${file} could not be taken. Remove it when nothing uses the folder.`,
+    detail: `The lock ${file} could not be taken. Remove it if no process uses the folder.`,
   })
 }
 
@@ -29,11 +29,11 @@ type LockState = { readonly kind: 'held'; readonly holder: Holder } | { readonly
 function stateOf(file: string): LockState {
   const holder = readHolder(file)
   if (holder !== undefined && isAlive(holder)) return { kind: 'held', holder }
-  // Made, but not yet written: its owner is about to.
+  // A new lock file is empty until its holder writes it.
   return { kind: holder === undefined && ageMs(file) < 1_000 ? 'unwritten' : 'stale' }
 }
 
-/** Only one process at a time may remove a stale lock: a second one could remove the first one's new lock. */
+/** Removes a stale lock. Serialized by a claim folder: a second process could otherwise remove the new lock of the first. */
 function takeOver(file: string): boolean {
   if (!claim(`${file}.takeover`)) return false
   if (stateOf(file).kind === 'stale') rmSync(file, { force: true })
@@ -41,7 +41,7 @@ function takeOver(file: string): boolean {
   return true
 }
 
-/** The living process that holds the lock. */
+/** Returns the pid of the running process that holds the lock. */
 export function lockHolder(file: string): number | undefined {
   const holder = readHolder(file)
   return holder !== undefined && isAlive(holder) ? holder.pid : undefined
@@ -50,8 +50,8 @@ export function lockHolder(file: string): number | undefined {
 function refusal(file: string, holder: Holder): ChaperoneError {
   return new ChaperoneError('conflict', {
     detail:
-      `Chaperone already runs on this data folder (pid ${holder.pid}, lock ${file}). ` +
-      `Use it as it is (chaperone status), stop it first (kill ${holder.pid}), or start another one with --data OTHER_DIR --port 0 --gateway-port 0.`,
+      `Chaperone already runs in this data folder (pid ${holder.pid}, lock ${file}). ` +
+      `Use the running installation (chaperone status), stop it first (kill ${holder.pid}), or start another one with --data OTHER_DIR --port 0 --gateway-port 0.`,
   })
 }
 
@@ -59,7 +59,7 @@ function isAlive(holder: Holder): boolean {
   return processIdentity(holder.pid) === holder.started
 }
 
-function create(file: string, holder: Holder): boolean {
+function createLockFile(file: string, holder: Holder): boolean {
   try {
     writeFileSync(file, JSON.stringify(holder), { flag: 'wx', mode: 0o644 })
     return true
@@ -90,7 +90,7 @@ function release(file: string, mine: Holder): void {
   if (readHolder(file)?.started === mine.started) rmSync(file, { force: true })
 }
 
-/** 0 for a file that is gone. */
+/** 0 for a file that does not exist. */
 function ageMs(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined ? 0 : Date.now() - found.mtimeMs

@@ -6,10 +6,10 @@ const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
 
 /**
- * Throws `conflict` when another user owns or may change the folder, a file of it in `files`, or a folder on the way to it:
- * the tokens and addresses in it would be those of the other user. What does not exist is not checked.
+ * Throws `conflict` when another user owns or can write to the folder, one of `files`, or a parent folder, because that user
+ * could replace the tokens and addresses in it. Paths that do not exist are not checked.
  *
- * @param files Paths relative to the folder, or absolute.
+ * @param files Paths in the folder, relative or absolute.
  */
 export function assertOwnedFolder(root: string, files: readonly string[]): void {
   const uid = process.getuid?.()
@@ -27,7 +27,7 @@ export function assertOwnedFolder(root: string, files: readonly string[]): void 
   for (const path of [real, ...files.map((file) => resolve(real, file))]) assertOwn(path, uid)
 }
 
-/** `/tmp` is writable by everybody, but its sticky bit keeps others from replacing the folder. */
+/** A folder with the sticky bit, such as `/tmp`, may be writable by others: they cannot replace entries of other users. */
 function assertParent(dir: string, uid: number): void {
   const stat = statSync(dir)
   if (stat.uid !== 0 && stat.uid !== uid) throw foreign(dir, stat)
@@ -35,7 +35,7 @@ function assertParent(dir: string, uid: number): void {
   if (isOpen && !isOfPrivateGroup(stat)) throw open(dir, stat)
 }
 
-/** Many systems create folders writable by a group of the user alone, which has the number of the user. */
+/** Many systems create folders that are writable by the user's private group, whose gid is the uid. */
 function isOfPrivateGroup({ mode, uid, gid }: Stats): boolean {
   return (mode & 0o002) === 0 && gid === uid && gid === process.getgid?.()
 }
@@ -56,17 +56,17 @@ function nearestExisting(path: string): string {
 function foreign(path: string, { uid }: Stats): ChaperoneError {
   const remedy =
     process.getuid?.() === 0
-      ? 'Run the command as that user, or name another folder with --data DIR.'
-      : `Name another folder with --data DIR, or have it changed: chown ${process.getuid?.()} ${path}`
+      ? 'Run the command as that user, or choose another folder with --data DIR.'
+      : `Choose another folder with --data DIR, or change its owner: chown ${process.getuid?.()} ${path}`
   return refusal(
-    `${path} belongs to another user (uid ${uid}), who could give this command false addresses and tokens. ${remedy}`,
+    `${path} belongs to another user (uid ${uid}), who could replace the addresses and tokens that this command uses. ${remedy}`,
   )
 }
 
 function open(path: string, { mode }: Stats): ChaperoneError {
   const octal = (mode & 0o7777).toString(8)
   return refusal(
-    `Other users may change ${path} (mode ${octal}). Check its content, then run: chmod go-w ${path}`,
+    `${path} is writable by other users (mode ${octal}). Check its content, then run: chmod go-w ${path}`,
   )
 }
 
@@ -74,7 +74,7 @@ function refusal(detail: string): ChaperoneError {
   return new ChaperoneError('conflict', { detail: `The data folder is not used. ${detail}` })
 }
 
-/** The real path of a folder that exists, or the path itself. */
+/** Returns the real path of an existing folder, else the path itself. */
 export function realFolderPath(dir: string): string {
   return statSync(dir, { throwIfNoEntry: false }) === undefined ? join(resolve(dir)) : realpathSync(dir)
 }

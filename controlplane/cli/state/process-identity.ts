@@ -1,10 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/**
- * A process number alone is used again sooner or later; with its start time it names one process for good.
- * Undefined when no such process runs.
- */
+/** Returns an identity that is unique for the process: pids are reused, pid and start time are not. Undefined when it has ended. */
 export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : psIdentity(pid)
 }
@@ -12,7 +9,7 @@ export function processIdentity(pid: number): string | undefined {
 function linuxIdentity(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The command name may hold spaces and brackets: fields count from the last bracket. Field 3 is the state, 22 the start.
+    // The command name may contain spaces and parentheses, so fields are counted from the last one. Field 3 is the state, 22 the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`

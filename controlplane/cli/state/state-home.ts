@@ -18,8 +18,8 @@ import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * Returns the folder of this user's own state: `$XDG_STATE_HOME/chaperone`, else `~/.local/state/chaperone`. Creates it
- * with mode 0700. Throws `conflict` when it is no folder, belongs to another user, or is writable by group or others.
+ * Returns the user's state folder: `$XDG_STATE_HOME/chaperone`, else `~/.local/state/chaperone`. Creates it with mode 0700. Throws
+ * `conflict` when it is not a folder, belongs to another user, or is writable by group or others.
  */
 export function stateHome(env: NodeJS.ProcessEnv): string {
   const dir = statePath(env)
@@ -31,15 +31,15 @@ export function stateHome(env: NodeJS.ProcessEnv): string {
   return dir
 }
 
-/** Returns where `stateHome` is, without creating or checking it. */
+/** Returns the path of the state folder, without creating or checking it. */
 export function statePath(env: NodeJS.ProcessEnv): string {
-  // The XDG specification has relative paths ignored.
+  // The XDG Base Directory Specification requires that relative paths are ignored.
   const given = env['XDG_STATE_HOME'] ?? ''
   const state = isAbsolute(given) ? given : join(env['HOME'] || homedir(), '.local', 'state')
   return join(state, 'chaperone')
 }
 
-/** Reads a file of the state home; undefined when it is absent. Throws `conflict` for a link, a foreign owner or a mode beyond 0600. */
+/** Reads a file in the state folder; undefined when it is absent. Throws `conflict` for a link, another owner or a mode beyond 0600. */
 export function readStateFile(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const file = join(stateHome(env), name)
   const descriptor = openExisting(file)
@@ -55,7 +55,7 @@ export function readStateFile(env: NodeJS.ProcessEnv, name: string): string | un
   }
 }
 
-/** The value of a JSON file of the state home. Undefined for one that is absent or damaged: the next write makes it anew. */
+/** Reads a JSON file in the state folder. Undefined when it is absent or damaged; the next write replaces it. */
 export function readStateJson<S extends z.ZodType>(
   env: NodeJS.ProcessEnv,
   name: string,
@@ -74,7 +74,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Writes a file of the state home (0600), whole or not at all. */
+/** Writes a file in the state folder atomically, with mode 0600. */
 export function writeStateFile(env: NodeJS.ProcessEnv, name: string, text: string): void {
   const file = join(stateHome(env), name)
   const unfinished = `${file}.${randomUUID()}`
@@ -82,7 +82,7 @@ export function writeStateFile(env: NodeJS.ProcessEnv, name: string, text: strin
   renameSync(unfinished, file)
 }
 
-/** Removes a file of the state home; an absent one is no error. */
+/** Removes a file in the state folder; an absent file is not an error. */
 export function removeStateFile(env: NodeJS.ProcessEnv, name: string): void {
   rmSync(join(stateHome(env), name), { force: true })
 }
@@ -92,7 +92,7 @@ function create(dir: string): void {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
-    throw refused(dir, `cannot be created (${code})`, 'move away what is in its place, or set XDG_STATE_HOME')
+    throw refused(dir, `cannot be created (${code})`, 'move the file in its place, or set XDG_STATE_HOME')
   }
 }
 
@@ -118,7 +118,7 @@ function refuseForeign(path: string, { uid, mode }: { readonly uid: number; read
     throw refused(
       path,
       `belongs to another user (uid ${uid})`,
-      'change its owner, or set XDG_STATE_HOME to a folder of your own',
+      'change its owner, or set XDG_STATE_HOME to a folder that you own',
     )
   }
   if ((mode & 0o022) !== 0) {
@@ -127,5 +127,5 @@ function refuseForeign(path: string, { uid, mode }: { readonly uid: number; read
 }
 
 function refused(path: string, what: string, remedy: string): ChaperoneError {
-  return new ChaperoneError('conflict', { detail: `${path} ${what}. It is not used: ${remedy}` })
+  return new ChaperoneError('conflict', { detail: `${path} ${what}, and is not used. Remedy: ${remedy}` })
 }

@@ -9,19 +9,20 @@ import { setTrustedFolders, trustedFolders } from './trusted-folders.ts'
 
 export const trust: Command = {
   name: 'trust',
-  summary: 'Lets a data folder in a working tree count; without it only the one in your home does.',
+  summary: 'Trust the data folder of a working tree',
   usage: ['trust DIR', 'trust --list', 'trust --remove DIR'],
   details:
-    'A repository can bring a folder .chaperone with tokens and addresses of somebody else. The list is kept in your home.\n' +
-    'Whoever can write to the folder later is trusted, too. --data DIR and CHAPERONE_DATA name a folder without it.',
-  words: 1,
+    'A folder .chaperone that is not trusted is ignored, because a repository can contain one with tokens and addresses of another\n' +
+    'user. The list of trusted folders is stored in your home folder. Users who can write to a trusted folder later are trusted too.\n' +
+    '--data DIR and CHAPERONE_DATA do not require trust.',
+  maxArguments: 1,
   options: {
     list: { type: 'boolean', help: 'print the trusted folders' },
     remove: { type: 'boolean', help: 'no longer trust DIR' },
   },
   examples: [
-    ['chaperone trust .', 'the folder .chaperone of this working tree'],
-    ['chaperone trust --remove .', 'the folder in your home counts again'],
+    ['chaperone trust .', 'trust the folder .chaperone of this working tree'],
+    ['chaperone trust --remove .', 'use the data folder in your home folder again'],
   ],
   run,
 }
@@ -29,14 +30,14 @@ export const trust: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const [given] = invocation.positionals
   if (flag(invocation, 'list')) return list(invocation, given)
-  if (given === undefined) throw usageError(trust, 'Which folder? chaperone trust DIR.')
+  if (given === undefined) throw usageError(trust, 'Give the folder: chaperone trust DIR.')
   const { env, cwd, terminal } = invocation
   const folder = folderOf(resolve(cwd, given))
   const isRemoved = flag(invocation, 'remove')
   const trusted = trustedFolders(env)
   if (isRemoved) remove(env, folder, trusted)
   else add(env, folder, trusted)
-  const sentence = isRemoved ? 'is no longer trusted' : 'is trusted in the working tree that it is in'
+  const sentence = isRemoved ? 'is no longer trusted' : 'is trusted for commands in its working tree'
   const asJson = flag(invocation, 'json')
   terminal.print(asJson ? JSON.stringify({ folder, trusted: !isRemoved }) : `${folder} ${sentence}.`)
   return EXIT.ok
@@ -50,7 +51,7 @@ function list(invocation: Invocation, given: string | undefined): number {
   return EXIT.ok
 }
 
-/** A working tree stands for the data folder in it. */
+/** Returns the data folder in a working tree, else the folder itself. */
 function folderOf(dir: string): string {
   const inside = join(dir, FOLDER_NAME)
   return realFolderPath(existsSync(inside) ? inside : dir)
@@ -59,13 +60,13 @@ function folderOf(dir: string): string {
 function add(env: NodeJS.ProcessEnv, folder: string, trusted: readonly string[]): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new ChaperoneError('conflict', {
-      detail: `There is no data folder ${folder}. Name one that exists, or make one with npm start in the checkout.`,
+      detail: `The data folder ${folder} does not exist. Give an existing one, or create one with npm start in the checkout.`,
     })
   }
   const { root, keys } = dataFolder(folder)
   if (basename(root) !== FOLDER_NAME && !existsSync(keys)) {
     throw new ChaperoneError('conflict', {
-      detail: `${root} is no data folder, and there is no ${FOLDER_NAME} in it. Name the data folder, or the working tree that it is in.`,
+      detail: `${root} is not a data folder and does not contain ${FOLDER_NAME}. Give the data folder or its working tree.`,
     })
   }
   assertOwnedDataFolder(dataFolder(folder))

@@ -5,14 +5,14 @@ import { readStateFile, writeStateFile } from './state-home.ts'
 const FILE = 'trusted-folders.json'
 const Stored = z.object({ folders: z.array(z.string()) })
 
-/** Data folders in working trees that this user trusts, as real paths. Throws `conflict` when the list cannot be read. */
+/** Returns the real paths of data folders in working trees that this user trusts. Throws `conflict` when the list is damaged. */
 export function trustedFolders(env: NodeJS.ProcessEnv): readonly string[] {
   const text = readStateFile(env, FILE)
   if (text === undefined) return []
   const parsed = Stored.safeParse(jsonOf(text))
   if (parsed.success) return parsed.data.folders
   throw new ChaperoneError('conflict', {
-    detail: `The list of trusted folders (${FILE} in the state folder of your home) cannot be read. Remove it, and trust the folders again.`,
+    detail: `The list of trusted folders (${FILE} in your state folder) is damaged. Remove it, and trust the folders again.`,
   })
 }
 

@@ -6,8 +6,8 @@ import { realFolderPath } from './folder-ownership.ts'
 import { setTrustedFolders, trustedFolders } from './trusted-folders.ts'
 
 /**
- * The data folder of a working tree, for a start from there: trusted once it is made. Throws `conflict` for one that was
- * there before and is not trusted: whoever made the working tree could have put it there.
+ * Returns the data folder of a working tree. Creates and trusts it when it does not exist. Throws `conflict` for an existing
+ * folder that is not trusted, because the repository may have contained it.
  */
 export function workingTreeFolder({
   env,
@@ -23,7 +23,7 @@ export function workingTreeFolder({
     setTrustedFolders(env, [...trusted, realFolderPath(dir)])
   } else if (!trusted.includes(realFolderPath(dir))) {
     throw new ChaperoneError('conflict', {
-      detail: `${dir} was here before the first start and is not trusted. If it is yours: chaperone trust ${dir}. Otherwise remove it.`,
+      detail: `${dir} exists already and is not trusted. If it is yours: chaperone trust ${dir}. Otherwise remove it.`,
     })
   }
   const folder = dataFolder(realFolderPath(dir))

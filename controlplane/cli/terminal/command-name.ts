@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { shellQuote } from '../up/try-command.ts'
+import { shellQuote } from './shell-quote.ts'
 
 /** What to type for `chaperone`: an installed program has that name, in a checkout it is the script. */
 export function commandName(cwd: string, self = import.meta.url): string {

@@ -8,8 +8,8 @@ export type InstallationSecrets = {
   readonly postgresPassword: { readonly value: string; readonly isNew: boolean }
 }
 
-/** Makes what is missing, every file 0600. A folder that lost its master key says so at start, in the control plane. */
-export function ensureKeys(folder: DataFolder): InstallationSecrets {
+/** Creates missing secret files with mode 0600. The control plane refuses to start with a new master key on an existing database. */
+export function ensureSecrets(folder: DataFolder): InstallationSecrets {
   ensureSecret(folder.masterKey, () => randomBytes(32).toString('base64'))
   for (const file of [folder.enrolToken, folder.operatorToken]) ensureSecret(file, randomToken)
   return {
@@ -19,7 +19,7 @@ export function ensureKeys(folder: DataFolder): InstallationSecrets {
   }
 }
 
-/** 43 characters of base62, every character equally likely. */
+/** 43 unbiased base62 characters: bytes from 248 are skipped, because 248 is a multiple of 62. */
 function randomToken(): string {
   const fair: number[] = []
   while (fair.length < 43) fair.push(...randomBytes(64).filter((byte) => byte < 248))

@@ -16,7 +16,7 @@ import { type DataFolder, prepareDataFolder, type RunFile, writePrivate } from '
 import { type FolderLock, lockFolder } from '../state/folder-lock.ts'
 import { choosePort } from './choose-port.ts'
 import { recordGatewayAddress } from './gateway-address.ts'
-import { ensureKeys, type InstallationSecrets } from './installation-secrets.ts'
+import { ensureSecrets, type InstallationSecrets } from './installation-secrets.ts'
 import { type Processes, startProcesses } from './processes.ts'
 import { startOnPorts } from './retry-ports.ts'
 import { ensureManifests } from './starter-manifests.ts'
@@ -29,26 +29,26 @@ export type InstallationOptions = {
   readonly port: number
   readonly gatewayPort: number
   readonly withGateway: boolean
-  /** `session`: once there is an owner, the token of this machine answers no approvals. */
+  /** `session`: once there is an owner, approvals require a session; `token`: the token of the command line suffices. */
   readonly approvals: 'session' | 'token'
   readonly env: NodeJS.ProcessEnv
   readonly warn: (line: string) => void
 }
 
-/** The line that `chaperone up --json` prints. */
+/** Printed by `chaperone up --json` as one line. */
 export type Facts = {
   readonly base_url: string
   readonly gateway_url: string | null
   readonly ca_file: string
   readonly ca_bundle_file: string
-  /** Null once somebody owns the installation. */
+  /** Null once the installation has an owner. */
   readonly owner_link: string | null
   readonly agents: readonly LocalAgent[]
 }
 
 export type Installation = { readonly facts: Facts; readonly starterWritten: boolean; stop(): Promise<void> }
 
-/** Everything `chaperone up` starts. Throws a ChaperoneError that says what to change; then nothing is left running. */
+/** Starts every process of an installation. Rejects with a `ChaperoneError`; started processes are stopped first. */
 export async function startInstallation(
   options: InstallationOptions,
   signal: AbortSignal,
@@ -69,7 +69,7 @@ async function startLocked(
   signal: AbortSignal,
 ): Promise<Installation> {
   const { folder, manifests, warn, env, withGateway } = options
-  const keys = ensureKeys(folder)
+  const keys = ensureSecrets(folder)
   const installationKeyFile = ensureInstallationKey(env, folder.root)
   const { created: starterWritten } = ensureManifests(manifests)
   const { ports: addresses, started: processes } = await startOnPorts(
@@ -97,7 +97,10 @@ async function chooseAddresses(
     host,
     port: await choosePort(host, options.port, '--port'),
     gatewayPort: withGateway ? await choosePort('127.0.0.1', options.gatewayPort, '--gateway-port') : 0,
-    ...{ manifests, withGateway, approvals, installationKeyFile },
+    manifests,
+    withGateway,
+    approvals,
+    installationKeyFile,
   }
 }
 
@@ -144,6 +147,6 @@ async function openAgentPorts(
   )
   if (isUsable) await registerAgent(gateway, DEFAULT_AGENT)
   if (!(await waitUntilApplied(api)))
-    warn('The gateway has not taken over the newest configuration yet: chaperone status')
+    warn('The gateway has not applied the configuration yet. See: chaperone status')
   return await registeredAgents(gateway)
 }

@@ -29,27 +29,27 @@ export type ProcessesOptions = {
 }
 
 export type Processes = {
-  /** Gateway and watcher first, so that their last words find the control plane; the database last. */
+  /** Stops the gateway and the watcher first, so that they can upload records to the control plane, and the database last. */
   stop(): Promise<void>
 }
 
 type Kept = Pick<Supervised<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
 
-/** Longest waits in ms before a process is killed; together below the five seconds that a stop may take. */
+/** Grace periods in ms before SIGKILL. Their sum stays below 5 s, the longest that a stop may take. */
 const GRACE = { edge: 1_800, controlPlane: 1_200, postgres: 1_000 } as const
 
-/** Starts database, control plane, gateway and watcher, as much at once as they allow. All or nothing. */
+/** Starts database, control plane, gateway and watcher, concurrently where possible. If one fails, stops all and rejects. */
 export async function startProcesses(options: ProcessesOptions, signal: AbortSignal): Promise<Processes> {
   const failed = new AbortController()
   const any = AbortSignal.any([signal, failed.signal])
   const running: Running = {}
-  const parts = [
+  const starts = [
     startDataSide(options, running, any),
     ...(options.addresses.withGateway ? [startKept(options, 'gateway', running, any)] : []),
   ]
-  for (const part of parts) part.catch(() => failed.abort())
-  const results = await Promise.allSettled(parts)
+  for (const start of starts) start.catch(() => failed.abort())
+  const results = await Promise.allSettled(starts)
   const broken = results.find(
     (result) => result.status === 'rejected' && !isConsequence(result.reason, signal, results),
   )
@@ -60,7 +60,7 @@ export async function startProcesses(options: ProcessesOptions, signal: AbortSig
   return { stop: () => stopAll(running) }
 }
 
-/** The part that was cut short because another one failed is not what a person needs to hear of. */
+/** True for the error of a start that was aborted because another start failed: only the cause is reported. */
 function isConsequence(
   reason: unknown,
   signal: AbortSignal,
@@ -100,7 +100,7 @@ async function startPostgres({ folder, keys, warn }: ProcessesOptions, running: 
   const first = await start(0)
   running.postgres = supervise({
     first,
-    // The control plane knows this port: it has to be the same again.
+    // The port must not change, because it is in the DATABASE_URL of the control plane.
     start: () => start(first.port),
     ...announcements('database', join(folder.logs, 'postgres.log'), warn),
   })
@@ -118,7 +118,7 @@ async function startKept(
   const first = await startProgram(spec, signal)
   running[name] = supervise({
     first,
-    // The file may be another one by then: a bundle is made of the sources as they are.
+    // Resolve the file again, because a bundle is rebuilt when a source has changed.
     start: async (stopping) => startProgram(await specOf(name, options), stopping),
     ...announcements(spec.title, spec.logFile, options.warn),
   })
@@ -154,7 +154,7 @@ async function specOf(
 async function fileOf(program: BundledProgram, { env, warn }: ProcessesOptions): Promise<string> {
   const shipped = shippedFile(program)
   if (shipped !== null) return shipped
-  // `node --watch` restarts when a file changes that one of the processes has loaded: those are the sources.
+  // `node --watch` restarts when a loaded file changes, so watched processes must run from the sources.
   const isWatched = env['WATCH_REPORT_DEPENDENCIES'] !== undefined && program !== 'sidecar'
   return (isWatched ? null : await programBundle(program, warn)) ?? programFile(program)
 }
@@ -163,12 +163,10 @@ function announcements(title: string, logFile: string, warn: (line: string) => v
   const seconds = (ms: number) => `${ms / 1000} s`
   return {
     onExit: (exit: Parameters<typeof describeExit>[0], retryMs: number) =>
-      warn(
-        `The ${title} ended ${describeExit(exit)}; it is started again in ${seconds(retryMs)}. Log: ${logFile}`,
-      ),
+      warn(`The ${title} ended ${describeExit(exit)}. Restart in ${seconds(retryMs)}. Log: ${logFile}`),
     onFailure: (error: unknown, retryMs: number) =>
-      warn(`${failureReason(error)}\nNext try in ${seconds(retryMs)}.`),
-    onRestarted: () => warn(`The ${title} is back.`),
+      warn(`${failureReason(error)}\nNext attempt in ${seconds(retryMs)}.`),
+    onRestarted: () => warn(`The ${title} runs again.`),
   }
 }
 

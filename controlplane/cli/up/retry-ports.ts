@@ -1,8 +1,10 @@
 const ATTEMPTS = 3
 
 /**
- * Chooses ports and starts what listens on them. A port that was free when it was chosen may be somebody else's a moment
- * later: where `isChosen` (nobody asked for that port) others are tried, three times in all. Rejects with the last reason.
+ * Chooses ports and starts the processes that listen on them. Retries with other ports when another program took one in between, up
+ * to three attempts. Rejects with the last error.
+ *
+ * @param isChosen Whether the ports were chosen here and not by the user; otherwise there is no retry.
  */
 export async function startOnPorts<P, S>(
   isChosen: boolean,

@@ -14,12 +14,12 @@ import { editorSchema } from '../../../core/crd/editor-schema.ts'
 
 export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 
-/** Beside the manifests, where their first line names it for editors. */
+/** JSON schema for editors, which the first line of each manifest references. */
 const SCHEMA_FILE = 'manifest.schema.json'
 
 /**
- * Writes the starter set when the folder does not exist. An existing folder, an empty one too, is left alone, but for
- * the editors' schema in it, which follows the program.
+ * Creates the manifests folder with the starter set. Does not change an existing folder, even an empty one, except for the JSON
+ * schema in it, which is updated with the program.
  */
 export function ensureManifests(dir: string): { readonly created: boolean } {
   if (existsSync(dir)) {
@@ -29,7 +29,7 @@ export function ensureManifests(dir: string): { readonly created: boolean } {
   const unfinished = `${dir}.new`
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(dirname(dir), { recursive: true, mode: 0o755 })
-  // People put credentials into these files.
+  // Private, because users put credentials into these files.
   mkdirSync(unfinished, { mode: 0o700 })
   for (const name of readdirSync(STARTER_DIR)) copyFileSync(join(STARTER_DIR, name), join(unfinished, name))
   writeFileSync(join(unfinished, SCHEMA_FILE), editorSchema())

@@ -3,14 +3,14 @@ import { EXIT } from '../command.ts'
 export type StopSignals = Disposable & {
   /** Resolves at the first signal. */
   readonly requested: Promise<void>
-  /** Aborted at the first signal, also in the middle of a start. */
+  /** Aborted at the first signal, to cancel a start. */
   readonly starting: AbortSignal
 }
 
-/** A closed terminal is a stop, too. */
+/** SIGHUP is sent when the terminal closes. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Listens for signals until disposed. The first one requests an orderly stop; the third one ends the process at once. */
+/** Listens for signals until disposed. The first signal requests a graceful stop; the third one ends the process at once. */
 export function stopSignals(): StopSignals {
   const controller = new AbortController()
   const { promise, resolve } = Promise.withResolvers<void>()

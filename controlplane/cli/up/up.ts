@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { portOption, usageError } from '../arguments.ts'
 import { proxyOrigin } from '../client/agents.ts'
-import { type Command, EXIT, flag, type Invocation, isNamed, text } from '../command.ts'
+import { type Command, EXIT, flag, type Invocation, isFolderChosen, text } from '../command.ts'
 import { workingTreeFolder } from '../state/working-tree-folder.ts'
 import { commandName } from '../terminal/command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
@@ -11,46 +11,49 @@ import { tryCommand } from './try-command.ts'
 
 export const up: Command = {
   name: 'up',
-  summary:
-    'Starts control plane, dashboard, gateway and database on this machine, and stops them with Ctrl-C.',
+  summary: 'Start the control plane, gateway and database on this machine',
   usage: [
     'up [--data DIR] [--manifests DIR] [--here] [--host ADDR] [--port N] [--gateway-port N | --no-gateway]\n            [--approvals session|token] [--json]',
   ],
   details:
-    'Everything lives in one data folder; a second start resumes it. DATABASE_URL uses a PostgreSQL of your own instead of the\n' +
-    'embedded one. The manifests folder holds Gateways, Connectors, Permissions and Policies as YAML; edits are picked up.',
+    'Runs until Ctrl-C. All state is in one data folder, and the next start resumes it. DATABASE_URL selects your own PostgreSQL\n' +
+    'instead of the embedded one. The manifests folder contains Gateways, Connectors, Permissions and Policies as YAML; changes are\n' +
+    'applied while Chaperone runs.',
   options: {
     manifests: {
       type: 'string',
       value: 'DIR',
       help: 'folder with YAML manifests (default: manifests in the data folder)',
     },
-    port: { type: 'string', value: 'N', help: 'port of dashboard and API (default 3000; 0: any free one)' },
+    port: { type: 'string', value: 'N', help: 'port of dashboard and API (default 3000; 0: any free port)' },
     'gateway-port': {
       type: 'string',
       value: 'N',
-      help: 'port of the gateway (default 9443; 0: any free one)',
+      help: 'port of the gateway (default 9443; 0: any free port)',
     },
     host: { type: 'string', value: 'ADDR', help: 'address of dashboard and API (default 127.0.0.1)' },
     approvals: {
       type: 'string',
       value: 'MODE',
-      help: 'session (default): once there is an owner, approvals and rules need a user who has signed in (chaperone login); token: the token of this machine is enough',
+      help: 'session (default): once there is an owner, approvals and changes of rules require a session (chaperone login); token: the token of the command line suffices',
     },
     here: {
       type: 'boolean',
-      help: 'data in .chaperone of this folder, which is trusted once it is made (npm start); --data and CHAPERONE_DATA take its place',
+      help: 'use the data folder .chaperone of the working directory, and trust it if it is created (npm start); --data and CHAPERONE_DATA take precedence',
     },
     'no-gateway': {
       type: 'boolean',
-      help: 'policies, approvals and audit only; agents ask /api/v1/actions (Mode B)',
+      help: 'policies, approvals and audit only; agents call /api/v1/actions (Mode B)',
     },
   },
   examples: [
-    ['chaperone up', 'dashboard on http://127.0.0.1:3000, data in your home'],
-    ['chaperone up --data /tmp/try --port 0 --gateway-port 0', 'a second installation beside it'],
-    ['chaperone up --json | head -1', 'one line of JSON when ready, for scripts'],
-    ['DATABASE_URL=postgres://me@db/chaperone chaperone up --no-gateway', 'Mode B on a database of your own'],
+    ['chaperone up', 'start with the dashboard on http://127.0.0.1:3000 and data in your home folder'],
+    ['chaperone up --data /tmp/try --port 0 --gateway-port 0', 'start a second installation'],
+    ['chaperone up --json | head -1', 'print one line of JSON when ready, for scripts'],
+    [
+      'DATABASE_URL=postgres://me@db/chaperone chaperone up --no-gateway',
+      'start Mode B on your own database',
+    ],
   ],
   run,
 }
@@ -69,7 +72,7 @@ async function run(invocation: Invocation): Promise<number> {
   return EXIT.ok
 }
 
-/** Null when a signal came first: that is what was asked for, and no failure to explain. */
+/** Null when a termination signal arrived before the start completed, which is not an error. */
 async function startUnlessStopped(
   options: InstallationOptions,
   signal: AbortSignal,
@@ -86,7 +89,9 @@ async function startUnlessStopped(
 function upOptions(invocation: Invocation): InstallationOptions {
   const { env, cwd, terminal } = invocation
   const folder =
-    flag(invocation, 'here') && !isNamed(invocation) ? workingTreeFolder({ env, cwd }) : invocation.folder
+    flag(invocation, 'here') && !isFolderChosen(invocation)
+      ? workingTreeFolder({ env, cwd })
+      : invocation.folder
   const manifests = text(invocation, 'manifests')
   return {
     folder,
@@ -112,7 +117,7 @@ function welcome(
   invocation: Invocation,
 ): string[] {
   const agent = facts.agents[0]
-  const named = isNamed(invocation) ? folder.root : null
+  const named = isFolderChosen(invocation) ? folder.root : null
   return [
     '',
     `  Dashboard        ${facts.base_url}`,
@@ -128,7 +133,7 @@ function welcome(
   ]
 }
 
-/** The link to a terminal only: logs keep what a program prints. */
+/** Prints the link to a terminal only, because logs keep the output of a program. */
 function becomeOwner({ owner_link: link }: Facts, cwd: string, named: string | null): string[] {
   if (link === null) return []
   const shown = process.stdout.isTTY
@@ -140,16 +145,16 @@ function becomeOwner({ owner_link: link }: Facts, cwd: string, named: string | n
 function firstSteps(facts: Facts, agent: Facts['agents'][number], next: readonly string[]): string[] {
   return [
     '',
-    '  Try it: an agent deletes a repository, and is told why it may not.',
+    '  Try it: an agent deletes a repository, and the gateway refuses with the reason.',
     `    ${tryCommand(agent.proxy_url, facts.ca_file)}`,
     '',
     '  Next, in another terminal:',
     ...next.map((line) => `    ${line}`),
     '',
-    '  Credentials and rules are in the manifests: edit them, a change is in force within a second.',
+    '  Credentials and rules are in the manifests. Changes are in force within a second.',
   ]
 }
 
 function modeB(facts: Facts): string[] {
-  return ['', `  No gateway: agents ask ${facts.base_url}/api/v1/actions before they act.`]
+  return ['', `  No gateway: agents call ${facts.base_url}/api/v1/actions before each action.`]
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { URGENT_MS, unlessLate } from '../../urgent.ts'
-import type { Restriction } from './restriction.ts'
 import type { Principal } from '../route.ts'
+import type { Restriction } from './restriction.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
 

@@ -9,9 +9,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
 import { acknowledgement } from '../../../controlplane/cli/commands/kill.ts'
 import { trafficLine } from '../../../controlplane/cli/commands/traffic.ts'
+import { COMMANDS as COMMANDS_BY_NAME } from '../../../controlplane/cli/commands.ts'
 import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/state/data-folder.ts'
+import { shellQuote } from '../../../controlplane/cli/terminal/shell-quote.ts'
 import { printable } from '../../../controlplane/cli/terminal/table.ts'
-import { shellQuote } from '../../../controlplane/cli/up/try-command.ts'
 
 let root: string
 beforeEach(() => {
@@ -58,7 +59,7 @@ const COMMANDS = [
 ]
 
 describe('the command line', () => {
-  it('says so when what runs there answers as another version does', async () => {
+  it('reports a response that another version of the control plane sends', async () => {
     const other = createServer((_request, response) => response.end('{"objects":[{"kind":7}]}'))
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -66,10 +67,12 @@ describe('the command line', () => {
     const { code, err } = await cli(['agent', 'list'], env)
     other.close()
     expect(code).toBe(1)
-    expect(err).toMatch(/does not know \(agents: .+\)\.\n.*older or a newer version.*chaperone up$/)
+    expect(err).toMatch(
+      /cannot read the response \(agents: .+\)\.\n.*older or a newer version.*chaperone up$/,
+    )
   })
 
-  it('says that the manifests folder is gone, and how it comes back', async () => {
+  it('reports a missing manifests folder, and how to create it', async () => {
     const data = dataFolder(join(root, 'data'))
     const manifests = join(root, 'gone')
     mkdirSync(data.root)
@@ -85,7 +88,7 @@ describe('the command line', () => {
     const { code, err } = await cli(['apply', '--data', data.root, '-f', 'new.yaml'])
     expect([code, err]).toEqual([
       1,
-      `chaperone: The manifests folder ${manifests} is gone. Make it again: mkdir ${manifests}`,
+      `chaperone: The manifests folder ${manifests} does not exist. Create it: mkdir ${manifests}`,
     ])
   })
 
@@ -119,22 +122,26 @@ describe('the command line', () => {
     }
   })
 
-  it.each(COMMANDS)('teaches %s with a usage, options and an example', async (name) => {
+  it.each([...COMMANDS_BY_NAME])('registers %s under the name of its command', async (name, load) => {
+    expect((await load()).name).toBe(name)
+  })
+
+  it.each(COMMANDS)('explains %s with a usage, options and an example', async (name) => {
     const { code, out } = await cli([name, '--help'])
     expect(code).toBe(0)
     expect(out).toContain(`chaperone ${name}`)
     expect(out).toMatch(/Usage:[\s\S]*Options:[\s\S]*--data DIR[\s\S]*Examples:/)
   })
 
-  it('teaches every command that there is', async () => {
+  it('lists every command with a summary of one line', async () => {
     const { code, out } = await cli(['--help'])
     expect(code).toBe(0)
     const listed = [...out.matchAll(/^ {2}([a-z-]+) {2,}\w/gm)].map(([, name]) => name)
     expect(listed.filter((name) => name !== 'chaperone')).toEqual(COMMANDS)
-    expect(out).toContain('Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers')
+    expect(out).toContain('Exit codes: 0 success, 1 refused or a failed check, 2 wrong usage, 3 unreachable')
   })
 
-  // `kill on agent:dev` must not stop everything because a word too many is passed over.
+  // `kill on agent:dev` must not activate the kill switch for all because the extra argument is ignored.
   it.each([
     [['kill', 'on', 'agent:dev'], 'agent:dev', 'kill on [--scope SCOPE]'],
     [['kill', 'off', 'agent:dev'], 'agent:dev', 'kill off [--scope SCOPE]'],
@@ -148,14 +155,14 @@ describe('the command line', () => {
     [['logs', 'gateway', 'postgres'], 'postgres', 'logs [control-plane|'],
     [['up', 'here'], 'here', 'up [--data DIR]'],
     [['demo', 'yes'], 'yes', 'demo [--yes]'],
-  ])('refuses a word too many, names it and says what is taken: %j', async (args, word, usage) => {
+  ])('rejects an extra argument, names it and prints the usage: %j', async (args, word, usage) => {
     const { code, out, err } = await cli(args)
     expect([code, out]).toEqual([2, ''])
     expect(err).toContain(`${word} is not expected`)
     expect(err).toContain(usage)
   })
 
-  it('says where each object comes from', async () => {
+  it('prints the origin of each object', async () => {
     const origin = (from: string, file: string | null = null, commit: string | null = null) => ({
       ...{
         managed_by: file === null ? null : 'kubernetes Policy team/prod',
@@ -184,13 +191,13 @@ describe('the command line', () => {
     expect(out).not.toMatch(/\bapi\b/)
   })
 
-  it('asks what to get, and lists it', async () => {
+  it('lists the kinds when none is given', async () => {
     const { code, err } = await cli(['get'])
     expect(code).toBe(2)
-    expect(err).toContain('Say one of gateways, connectors, permissions, policies, agents, manifests.')
+    expect(err).toContain('Give one of gateways, connectors, permissions, policies, agents, manifests.')
   })
 
-  it('names the command and the option that was meant, with exit code 2', async () => {
+  it('suggests the nearest command and option, with exit code 2', async () => {
     expect(await cli(['stauts'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('Did you mean: chaperone status'),
@@ -218,7 +225,7 @@ describe('the command line', () => {
     ['agent', 'list'],
     ['run', '--', 'true'],
     ['explain', 'GET', 'https://api.github.com/user'],
-  ])('exits with 3 and says how to start when nothing runs: %s %s', async (...args) => {
+  ])('exits with 3 and prints how to start Chaperone when nothing runs: %s %s', async (...args) => {
     const { code, err } = await cli(args)
     expect(code).toBe(3)
     expect(err).toContain('chaperone up --data')
@@ -233,14 +240,14 @@ describe('the command line', () => {
     expect(err).toContain('http://127.0.0.1:1')
   })
 
-  it('refuses a folder that cannot be written with what to change', async () => {
+  it('rejects a data folder that is not writable, and says what to change', async () => {
     writeFileSync(join(root, 'file'), '')
     const { code, err } = await cli(['up', '--data', join(root, 'file', 'data')])
     expect(code).toBe(1)
     expect(err).toMatch(/cannot be used \(ENOTDIR\)[\s\S]*--data/)
   })
 
-  it('makes a key once, for its owner alone', async () => {
+  it('creates a key once, readable by its owner only', async () => {
     const folder = dataFolder(join(root, 'data'))
     prepareDataFolder(folder)
     expect(ensureSecret(folder.masterKey, () => 'first')).toEqual({ value: 'first', isNew: true })
@@ -251,7 +258,7 @@ describe('the command line', () => {
   })
 })
 
-describe('what it prints', () => {
+describe('output', () => {
   it('shows traffic as time, agent, action, decision, milliseconds and note', () => {
     const record = {
       id: 'rec_1',
@@ -265,17 +272,17 @@ describe('what it prints', () => {
     expect(trafficLine(record)).toBe('2026-01-01T00:00:00Z dev codehost.pr.merge ALLOW 12ms (approved)')
   })
 
-  it('counts who acknowledged a stop', () => {
+  it('counts the gateways that acknowledged the kill switch', () => {
     const state = { effective: [] }
     expect(acknowledgement({ ...state, acknowledged: { acked: 37, total: 37, ms: 84 } }, true, 90)).toBe(
       '37 of 37 stopped in 84 ms',
     )
     expect(acknowledgement({ ...state, acknowledged: { acked: 4, total: 5, ms: 20 } }, true, 90)).toMatch(
-      /^4 of 5 stopped in 20 ms \(1 away/,
+      /^4 of 5 stopped in 20 ms \(1 disconnected/,
     )
   })
 
-  it('never lets text of an agent move the cursor', () => {
+  it('escapes control characters in text of agents', () => {
     expect(printable('a\u001b[2Jb\u202ec')).toBe('a\\u001b[2Jb\\u202ec')
   })
 
@@ -308,7 +315,7 @@ tests:
     })
   })
 
-  it('warns of names that nobody knows, and fails on them with --strict', async () => {
+  it('warns of unknown action names, and fails on them with --strict', async () => {
     writeFileSync(
       join(root, 'unknown.yaml'),
       document('deny').replace('"codehost.*"', '"codehost.*", "codehost.pr.mrege"'),
@@ -333,8 +340,12 @@ tests:
       return cli(['policy', 'test', 'held.yaml', ...options])
     }
     const unknown = 'held.yaml: The group "secops" is not one of --groups.'
-    /** A server of somebody else at CHAPERONE_URL, for as long as `work` takes. */
-    const beside = async <T>(status: number, body: string, work: (url: string) => Promise<T>): Promise<T> => {
+    /** Runs `work` with an unrelated server at CHAPERONE_URL. */
+    const withServer = async <T>(
+      status: number,
+      body: string,
+      work: (url: string) => Promise<T>,
+    ): Promise<T> => {
       const server = createServer((request, response) => {
         request.resume().on('end', () => response.writeHead(status).end(body))
       })
@@ -347,7 +358,7 @@ tests:
       }
     }
 
-    it('says in one line that they were not checked where nothing runs', async () => {
+    it('prints one line that they were not checked where no control plane runs', async () => {
       const { code, err } = await check('--strict')
       expect(code).toBe(0)
       expect(err.split('\n')).toEqual([
@@ -356,7 +367,7 @@ tests:
       expect(JSON.parse((await check('--json')).out)).toMatchObject({ groups_checked: false })
     })
 
-    it('says why they were not checked where the control plane does not answer', async () => {
+    it('prints why they were not checked where the control plane does not answer', async () => {
       writeFileSync(join(root, 'held.yaml'), held)
       const { code, err } = await cli(['policy', 'test', 'held.yaml'], {
         CHAPERONE_URL: 'http://127.0.0.1:9',
@@ -379,7 +390,7 @@ tests:
       'fails with --strict where the server at CHAPERONE_URL %s',
       async (_how, status, body, why) => {
         writeFileSync(join(root, 'held.yaml'), held)
-        await beside(status, body, async (url) => {
+        await withServer(status, body, async (url) => {
           const env = { CHAPERONE_URL: url, CHAPERONE_TOKEN: 'x' }
           const strict = await cli(['policy', 'test', 'held.yaml', '--strict'], env)
           expect(strict).toMatchObject({ code: 1, out: expect.stringContaining('1 passed, 0 failed') })
@@ -403,7 +414,7 @@ tests:
     })
 
     it.each([[], ['--groups', 'finance']])(
-      'says of no groups that they were checked (%s %s)',
+      'reports groups_checked: null where no policy names a group (%s %s)',
       async (...options) => {
         writeFileSync(join(root, 'good.yaml'), document('deny'))
         const { out } = await cli(['policy', 'test', 'good.yaml', '--json', ...options])
@@ -411,7 +422,7 @@ tests:
       },
     )
 
-    it('takes the groups with members from --groups, and says nothing else of them', async () => {
+    it('reads the groups with members from --groups', async () => {
       expect(await check('--strict', '--groups', 'finance, secops')).toMatchObject({ code: 0, err: '' })
       const lenient = await check('--groups', 'finance')
       expect(lenient).toMatchObject({ code: 0, err: expect.stringContaining(`warning: ${unknown}`) })
@@ -425,7 +436,7 @@ tests:
       })
     })
 
-    it.each(['', ',', 'a,', ',a', ' '])('refuses the names "%s"', async (names) => {
+    it.each(['', ',', 'a,', ',a', ' '])('rejects the names "%s"', async (names) => {
       expect(await check(`--groups=${names}`)).toMatchObject({ code: 2 })
     })
   })
@@ -459,7 +470,7 @@ describe('a governed command', () => {
       process.exitCode = await spawnCommand(${JSON.stringify(command)}, ${JSON.stringify(args)}, process.env)`,
     ])
 
-  it('gets standard input, and gives its output and exit code', async () => {
+  it('inherits standard input and output, and its exit code is returned', async () => {
     const child = spawnCommand('sh', ['-c', 'read line; echo "got $line"; exit 7'])
     child.stdin.end('hello\n')
     const [chunk] = (await once(child.stdout, 'data')) as [Buffer]
@@ -467,14 +478,14 @@ describe('a governed command', () => {
     expect(await once(child, 'exit')).toEqual([7, null])
   })
 
-  it('gets SIGTERM, and its death by a signal is told as 128 plus the number', async () => {
+  it('receives SIGTERM, and an end by a signal gives the exit code 128 plus the number', async () => {
     const child = spawnCommand('sh', ['-c', 'echo ready; while :; do sleep 0.05; done'])
     await once(child.stdout, 'data')
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([143, null])
   })
 
-  it('is reported with 127 when there is no such command', async () => {
+  it('gives the exit code 127 when there is no such command', async () => {
     const child = spawnCommand('no-such-command-here', [])
     const [chunk] = (await once(child.stderr, 'data')) as [Buffer]
     expect(String(chunk)).toContain('no-such-command-here')

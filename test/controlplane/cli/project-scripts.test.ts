@@ -22,7 +22,11 @@ describe('the structure check', () => {
     ['operator/a.ts', "import type { X } from '../sidecar/x.ts'", /meet only over HTTP/],
     ['controlplane/a.ts', "const x = await import('../operator/x.ts')", /meet only over HTTP/],
     ['controlplane/features/a/routes.ts', "import { x } from './store.ts'", /never sees SQL/],
-    ['controlplane/features/a/service.ts', "import { x } from '../../http/server.ts'", /never sees a request/],
+    [
+      'controlplane/features/a/service.ts',
+      "import { x } from '../../http/server.ts'",
+      /never sees a request/,
+    ],
     [
       'sidecar/pipeline/stages/hold.ts',
       "import { dial } from '../../upstream/dial.ts'",

@@ -291,9 +291,9 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       (await chaperone('status')).includes('team incident') ? true : null,
     )
     const status = await chaperone('status')
-    expect(status).toContain('not shown: this needs the right to get approvals')
+    expect(status).toContain('not shown: this requires the right to get approvals')
     expect(status).not.toContain('other')
-    expect(await chaperone('traffic')).toContain('No request fits so far')
+    expect(await chaperone('traffic')).toContain('No matching records')
     const explain = (agent: string) => chaperone('explain', 'GET', 'https://a.test/', '--agent', agent)
     expect(await explain('team/bot')).toContain('team/bot')
     expect(await explain('other/bot')).toContain('There is no agent other/bot')

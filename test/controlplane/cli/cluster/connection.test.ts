@@ -105,7 +105,7 @@ test.each<[string, object, Call]>([
     CHAPERONE_CLIENT_CERT: createTestCa().issue('eve').cert,
     CHAPERONE_CLIENT_KEY: 'another',
   })
-  expect([code, stdout]).toEqual([0, 'Nothing waits for a person.\n'])
+  expect([code, stdout]).toEqual([0, 'No pending approvals.\n'])
   expect(calls).toEqual([call])
   expect(kubectl).not.toContain('secret')
   expect(left).toEqual([])

@@ -103,7 +103,7 @@ it('names every field that is in the way, and prints no pod', async () => {
 it('says that a pod without a Gateway is not governed, unless its namespace requires it', async () => {
   const free = await inject(DEPLOYMENT)
   expect(free.code).toBe(0)
-  expect(free.warnings).toContain('is not governed: it names no Gateway')
+  expect(free.warnings).toContain('is not governed: it has no annotation')
   const required = await inject(`${DEPLOYMENT}---${GATEWAY}`, '--required')
   expect(required.pods[0]?.metadata.annotations['chaperone.dev/gateway']).toBe('team/main')
   const nobody = await inject(DEPLOYMENT, '--required')
@@ -112,7 +112,7 @@ it('says that a pod without a Gateway is not governed, unless its namespace requ
 
 it.each([
   ['no Gateway of that name', POD, [], 1, 'names no Gateway in namespace team'],
-  ['a file without pods', GATEWAY, [], 1, 'No pod and no workload'],
+  ['a file without pods', GATEWAY, [], 1, 'no pod and no workload'],
   [
     'a pod that is none',
     'apiVersion: v1\nkind: Pod\nmetadata: { name: x }\nspec: { containers: 3 }',
@@ -121,7 +121,13 @@ it.each([
     'pod.yaml: spec.containers',
   ],
   ['YAML that is none', 'a: [', [], 1, 'pod.yaml: not valid YAML'],
-  ['a Gateway that cannot be', POD, ['--gateway', 'No Such/File.yaml'], 2, 'neither a file nor the name'],
+  [
+    'a Gateway that cannot be',
+    POD,
+    ['--gateway', 'No Such/File.yaml'],
+    2,
+    'neither an existing file nor the name',
+  ],
 ])('says what is wrong: %s', async (_, manifests, args, code, words) => {
   const result = await inject(manifests, ...args)
   expect([result.code, result.warnings]).toEqual([code, expect.stringContaining(words)])

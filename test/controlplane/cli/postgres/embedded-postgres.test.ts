@@ -6,8 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../../controlplane/cli/postgres/embedded-postgres.ts'
 import { installedBinaries } from '../../../../controlplane/cli/postgres/binaries.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../../../controlplane/cli/postgres/embedded-postgres.ts'
 import { processIdentity } from '../../../../controlplane/cli/state/process-identity.ts'
 import { SEED_PASSWORD, seedPostgres } from '../../../support/cluster-template.ts'
 

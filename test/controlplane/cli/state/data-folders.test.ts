@@ -140,9 +140,9 @@ describe('a data folder that a working tree brings', () => {
     fake.close()
     expect(ran.code).not.toBe(0)
     expect(ran.err).toContain(
-      `${fake.data} is not trusted and is passed over. If it is yours: chaperone trust ${fake.data}`,
+      `${fake.data} is not trusted and is ignored. If it is yours: chaperone trust ${fake.data}`,
     )
-    expect(ran.err).toContain(`Chaperone does not run on ${home()}`)
+    expect(ran.err).toContain(`Chaperone does not run in ${home()}`)
     expect(fake.seen).toEqual([])
     expect(existsSync(join(fake.data, 'manifests', 'secret.yaml'))).toBe(false)
   })
@@ -182,7 +182,7 @@ describe('a data folder that a working tree brings', () => {
     const lock = await lockFolder(join(tree, 'lock'))
     const { code, err } = await cli(['kill', 'on'], elsewhere)
     lock.release()
-    expect([code, err]).toEqual([3, expect.stringContaining(`\nIt runs on --data ${tree}\n`)])
+    expect([code, err]).toEqual([3, expect.stringContaining(`\nIt runs with --data ${tree}\n`)])
   })
 
   test('is found by its real path, so that a link is no other folder', async () => {
@@ -230,7 +230,7 @@ describe('a data folder that a working tree brings', () => {
     expect(await cli(['trust', '..'], tree)).toMatchObject({
       code: 1,
       out: '',
-      err: `chaperone: ${tree} is no data folder, and there is no .chaperone in it. Name the data folder, or the working tree that it is in.`,
+      err: `chaperone: ${tree} is not a data folder and does not contain .chaperone. Give the data folder or its working tree.`,
     })
     expect((await cli(['trust', '--list'], root)).out).toBe('')
     mkdirSync(join(tree, 'keys'))
@@ -240,7 +240,7 @@ describe('a data folder that a working tree brings', () => {
   test('is not trusted before it is there', async () => {
     expect(await cli(['trust', 'nowhere'], root)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('There is no data folder'),
+      err: expect.stringContaining('The data folder '),
     })
   })
 })
@@ -296,7 +296,7 @@ describe('a data folder that others may change', () => {
   ])('%s: mode %o, refused %s', async (_name, mode, isRefused) => {
     chmodSync(root, mode)
     const { err } = await cli(['status', '--data', data()], root)
-    expect(err.includes('Other users may change')).toBe(isRefused)
+    expect(err.includes('is writable by other users')).toBe(isRefused)
   })
 
   test.skipIf(!IS_ROOT).each(['', 'keys', 'run.json', 'admin.token', 'gateway.token', 'keys/master.key'])(
@@ -329,7 +329,7 @@ describe('a data folder that others may change', () => {
     symlinkSync(data(), join(root, 'link'))
     chmodSync(join(data(), 'run.json'), 0o666)
     expect((await cli(['kill', 'on', '--data', join(root, 'link')], root)).err).toContain(
-      'Other users may change',
+      'is writable by other users',
     )
   })
 })

@@ -1,0 +1,35 @@
+import type { Command } from './command.ts'
+
+type Load = () => Promise<Command>
+
+/**
+ * Every command by name, in the order of `chaperone --help`. A command's module is loaded on use, so that `chaperone status`
+ * does not read the source of `chaperone demo`.
+ */
+export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
+  ['up', async () => (await import('./up/up.ts')).up],
+  ['run', async () => (await import('./run/run.ts')).run],
+  ['status', async () => (await import('./commands/status.ts')).status],
+  ['explain', async () => (await import('./commands/explain.ts')).explain],
+  ['traffic', async () => (await import('./commands/traffic.ts')).traffic],
+  ['approvals', async () => (await import('./commands/approvals.ts')).approvals],
+  ['login', async () => (await import('./sign-in/login.ts')).login],
+  ['logout', async () => (await import('./sign-in/logout.ts')).logout],
+  ['owner-link', async () => (await import('./sign-in/owner-link.ts')).ownerLink],
+  ['user', async () => (await import('./sign-in/user.ts')).user],
+  ['kill', async () => (await import('./commands/kill.ts')).kill],
+  ['agent', async () => (await import('./commands/agent.ts')).agent],
+  ['apply', async () => (await import('./manifests/apply.ts')).apply],
+  ['get', async () => (await import('./commands/get.ts')).get],
+  ['export', async () => (await import('./manifests/export.ts')).exportCommand],
+  ['policy', async () => (await import('./manifests/policy.ts')).policy],
+  ['inject', async () => (await import('./manifests/inject.ts')).inject],
+  ['catalogue', async () => (await import('./commands/catalogue.ts')).catalogue],
+  ['backup', async () => (await import('./backup/backup.ts')).backup],
+  ['restore', async () => (await import('./backup/restore.ts')).restore],
+  ['trust', async () => (await import('./state/trust.ts')).trust],
+  ['doctor', async () => (await import('./doctor/doctor.ts')).doctor],
+  ['logs', async () => (await import('./commands/logs.ts')).logs],
+  ['demo', async () => (await import('./demo/demo.ts')).demo],
+  ['cluster-setup', async () => (await import('./cluster/cluster-setup.ts')).clusterSetup],
+])
