@@ -8,7 +8,7 @@ export type OperatorGauges = {
   readonly queueDepth: () => number
   readonly isLeader: () => boolean
   /** Seconds since every replica of the control plane was found to hold all stops. */
-  readonly stopsBehindS: () => number
+  readonly killSwitchesBehindS: () => number
 }
 
 export type OperatorMetrics = ReflectorMetrics & {
@@ -64,6 +64,6 @@ function observe(registry: Registry, gauges: OperatorGauges): void {
   gauge(
     'stops_behind_seconds',
     'Since every replica of the control plane was found to hold all stops',
-    gauges.stopsBehindS,
+    gauges.killSwitchesBehindS,
   )
 }

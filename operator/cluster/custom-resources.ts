@@ -22,23 +22,15 @@ type Statuses = {
   Policy: PolicyStatus
 }
 
-/** As the API server gives it: its schema was checked there, and its defaults filled in. */
-export type OurObject<K extends ResourceKind = ResourceKind> = KubeObject & {
+/** As the API server returns it: validated against the CRD, with defaults. */
+export type CustomResource<K extends ResourceKind = ResourceKind> = KubeObject & {
   readonly spec: Specs[K]
   readonly status?: Statuses[K]
 }
 
-export type OurStatus = Statuses[ResourceKind]
+export type ResourceStatus = Statuses[ResourceKind]
 
-/** Gateways first, because everything else names them. */
-export const KINDS = [
-  'Gateway',
-  'Connector',
-  'Permission',
-  'Policy',
-] as const satisfies readonly ResourceKind[]
-
-export type Caches = { readonly [K in ResourceKind]: Reflector<OurObject<K>> }
+export type InformerCaches = { readonly [K in ResourceKind]: Reflector<CustomResource<K>> }
 
 /** `Kind/namespace/name`. */
 export function queueKey(kind: ResourceKind, key: string): string {

@@ -1,29 +1,30 @@
 import type { Logger } from 'pino'
-import type { DesiredClient } from '../control/control-plane-client.ts'
+import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import { createOutageLog, type OutageLog } from '../control/outage-log.ts'
 import type { Namespaces } from '../kube/namespaces.ts'
 import { sleep } from '../kube/sleep.ts'
 
 export type NamespaceLabelsDeps = {
-  readonly desired: Pick<DesiredClient, 'putNamespaces'>
+  readonly controlPlane: Pick<ControlPlaneClient, 'putNamespaces'>
   readonly namespaces: Pick<Namespaces, 'list'>
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Called when objects are bound differently by the new labels. */
-  readonly onChange: () => void
+  /** Called when the labels bind objects to other Gateways than before. */
+  readonly onRebound: () => void
   readonly compareMs: number
 }
 
-/** Everything is reported again so often, because the control plane may have been restored from a backup. */
+/** Unchanged labels are reported this often, because the control plane may have been restored from a backup. */
 const REPEAT_MS = 60_000
 
 /**
- * Reports the labels of namespaces to the control plane, which has no rights on them and which Gateways admit objects
- * by. One replica does it, so that an older list never follows a newer one. A change is reported within `compareMs`.
+ * Reports the labels of all namespaces to the control plane, which cannot read them and needs them for
+ * `allowedNamespaces`. Only the leader reports, so that an older list never follows a newer one. A change is reported
+ * within `compareMs`.
  */
 export async function reportNamespaceLabels(deps: NamespaceLabelsDeps): Promise<void> {
   const { namespaces, signal, log, compareMs } = deps
-  const outages = createOutageLog({ log, message: 'labels of namespaces not reported, trying again' })
+  const outages = createOutageLog({ log, message: 'namespace labels not reported, retrying' })
   let reported = ''
   let reportedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
@@ -38,16 +39,16 @@ export async function reportNamespaceLabels(deps: NamespaceLabelsDeps): Promise<
   }
 }
 
-/** False while the control plane cannot be told. */
+/** False while the control plane is unreachable. */
 async function report(
-  { desired, signal, onChange }: NamespaceLabelsDeps,
+  { controlPlane, signal, onRebound }: NamespaceLabelsDeps,
   all: ReturnType<Namespaces['list']>,
   outages: OutageLog,
 ): Promise<boolean> {
   try {
-    const { rebound } = await desired.putNamespaces([...all], signal)
+    const { rebound } = await controlPlane.putNamespaces([...all], signal)
     outages.answered('control plane')
-    if (rebound) onChange()
+    if (rebound) onRebound()
     return true
   } catch (error) {
     if (!signal.aborted) outages.failed('control plane', error)

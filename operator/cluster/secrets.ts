@@ -1,69 +1,83 @@
 import type { Logger } from 'pino'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
-import { pathOf, RESOURCES, splitKey } from '../kube/objects.ts'
+import { keyOf, pathOf, RESOURCES, splitKey } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { SecretReading } from './credentials.ts'
+import { type InformerCaches, queueKey } from './custom-resources.ts'
 
-/** Secrets that Connectors name, each read by its name alone; nothing lists or watches Secrets. */
-export type Secrets = {
-  /** As it was last read; read now when it never was. */
+/** The Secrets that Connectors refer to. Each is read by its name; no Secret is listed or watched. */
+export type ConnectorSecrets = {
+  /** Returns the last reading; reads the Secret if there is none. */
   read(key: string): Promise<SecretReading>
-  /** Reads again and again until the signal is aborted. */
+  /** Polls until the signal is aborted. */
   follow(): Promise<void>
 }
 
-export type SecretsDeps = {
+export type ConnectorSecretsDeps = {
   readonly client: Pick<KubeClient, 'call'>
-  /** `namespace/name` of every Secret that a Connector names now. */
-  readonly named: () => ReadonlySet<string>
-  /** Called with the key of a Secret that reads differently from before. */
-  readonly onChange: (key: string) => void
+  readonly caches: Pick<InformerCaches, 'Connector'>
+  /** Called with the Connectors whose Secret changed. */
+  readonly enqueue: (key: string) => void
   readonly signal: AbortSignal
   readonly log: Logger
   readonly pollMs?: number
 }
 
-/** With the time of a hand-over, well within the five seconds in which a new credential is to be in use. */
+/** A new credential must be in use within 5 s, the push included. */
 const POLL_MS = 3_000
-const AT_A_TIME = 16
+const CONCURRENCY = 16
 const TIMEOUT_MS = 5_000
 
 type Secret = { readonly data?: Readonly<Record<string, string>> }
 
-export function createSecrets(deps: SecretsDeps): Secrets {
-  const { client, named, onChange, signal, log, pollMs = POLL_MS } = deps
+export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSecrets {
+  const { client, caches, enqueue, signal, log, pollMs = POLL_MS } = deps
   const known = new Map<string, SecretReading>()
 
-  async function look(key: string): Promise<SecretReading> {
+  async function refresh(key: string): Promise<SecretReading> {
     const reading = await fetchSecret(client, key)
     const before = known.get(key)
-    // A credential that was read once is not forgotten because the API server is busy.
+    // A busy API server does not invalidate a credential that was read once.
     if (reading.state === 'unreadable' && before !== undefined) return before
     known.set(key, reading)
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(reading)) {
       log.info({ secret: key, state: reading.state }, 'secret changed')
-      onChange(key)
+      for (const connector of connectorsOf(caches, key)) enqueue(connector)
     }
     return reading
   }
 
-  async function lookAtAll(): Promise<void> {
-    const keys = [...named()]
+  async function poll(): Promise<void> {
+    const keys = [...referencedSecrets(caches)]
     for (const key of known.keys()) if (!keys.includes(key)) known.delete(key)
-    for (let at = 0; at < keys.length && !signal.aborted; at += AT_A_TIME)
-      await Promise.all(keys.slice(at, at + AT_A_TIME).map(look))
+    for (let at = 0; at < keys.length && !signal.aborted; at += CONCURRENCY)
+      await Promise.all(keys.slice(at, at + CONCURRENCY).map(refresh))
   }
 
   return {
-    read: async (key) => known.get(key) ?? (await look(key)),
+    read: async (key) => known.get(key) ?? (await refresh(key)),
     async follow() {
       while (!signal.aborted) {
-        await lookAtAll()
+        await poll()
         await sleep(pollMs, signal)
       }
     },
   }
+}
+
+function referencedSecrets({ Connector }: Pick<InformerCaches, 'Connector'>): ReadonlySet<string> {
+  return new Set(
+    Connector.list().flatMap(({ metadata, spec }) =>
+      spec.credential === undefined ? [] : [`${metadata.namespace}/${spec.credential.secretRef.name}`],
+    ),
+  )
+}
+
+function connectorsOf({ Connector }: Pick<InformerCaches, 'Connector'>, secret: string): readonly string[] {
+  return Connector.list()
+    .filter(({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef.name}` === secret)
+    .map((connector) => queueKey('Connector', keyOf(connector)))
 }
 
 async function fetchSecret(client: Pick<KubeClient, 'call'>, key: string): Promise<SecretReading> {

@@ -1,44 +1,63 @@
 import type { Logger } from 'pino'
 import type { ResourceKind } from '../../core/crd/schemas.ts'
-import type { DesiredClient } from '../control/control-plane-client.ts'
+import type { ControlPlaneClient } from '../control/control-plane-client.ts'
+import { createOutageLog } from '../control/outage-log.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { listPages } from '../kube/list-pages.ts'
 import { type KubeObject, keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
-import type { HandOver } from '../reconcile/push.ts'
-import { type Caches, KINDS, queueKey, splitQueueKey } from './custom-resources.ts'
+import { sleep } from '../kube/sleep.ts'
+import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
+import type { PushedObjects } from '../reconcile/pushed-objects.ts'
+import { type InformerCaches, queueKey, splitQueueKey } from './custom-resources.ts'
 
 export type SweepDeps = {
   readonly client: Pick<KubeClient, 'call'>
-  readonly desired: Pick<DesiredClient, 'sweep'>
-  readonly caches: Caches
-  readonly handOver: Pick<HandOver, 'held' | 'forget'>
+  readonly controlPlane: Pick<ControlPlaneClient, 'sweep'>
+  readonly caches: InformerCaches
+  readonly pushed: Pick<PushedObjects, 'entries' | 'invalidate'>
   readonly enqueue: (key: string) => void
   readonly signal: AbortSignal
   readonly log: Logger
 }
 
+/** Sweeps every `everyMs` until the signal is aborted. */
+export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<void> {
+  const { signal, log } = deps
+  const outages = createOutageLog({ log, message: 'control plane not swept, retrying' })
+  while (!signal.aborted) {
+    try {
+      await sweep(deps)
+      outages.answered('control plane')
+    } catch (error) {
+      if (!signal.aborted) outages.failed('control plane', error)
+    }
+    await sleep(everyMs, signal)
+  }
+}
+
 /**
- * Compares the control plane with the cluster. Every kind is listed anew, because a copy whose watch is dead without
- * knowing it would look like deletions; when one list fails nothing is compared.
+ * Compares the control plane with the cluster: the control plane removes objects that the cluster no longer has, and
+ * lost objects are pushed again. Lists every kind, because a cache with a dead watch would look like deletions; when one
+ * list fails nothing is compared.
  */
-export async function sweep(deps: SweepDeps): Promise<void> {
-  const { client, desired, caches, handOver, enqueue, signal, log } = deps
+async function sweep(deps: SweepDeps): Promise<void> {
+  const { client, controlPlane, caches, pushed, enqueue, signal, log } = deps
   const present = new Map<string, string>()
-  for (const kind of KINDS) {
+  for (const kind of DEPENDENCY_ORDER) {
     const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES[kind]) }, signal)
     for (const item of items) present.set(queueKey(kind, keyOf(item)), item.metadata.uid)
   }
-  // Made since its kind was listed, and handed over already.
-  for (const [key, { uid }] of handOver.held()) {
+  // Objects that were created and pushed after their kind was listed.
+  for (const [key, { uid }] of pushed.entries()) {
     const { kind, namespace, name } = splitQueueKey(key)
     if (!present.has(key) && caches[kind].get(`${namespace}/${name}`) !== undefined) present.set(key, uid)
   }
   const objects = [...present].map(([key, uid]) => ({ ...splitQueueKey(key), uid }))
-  const { removed, missing } = await desired.sweep({ source: 'kubernetes', present: objects }, signal)
+  const { removed, missing } = await controlPlane.sweep({ source: 'kubernetes', present: objects }, signal)
   if (removed > 0 || missing.length > 0) log.info({ removed, missing: missing.length }, 'control plane swept')
   for (const { kind, namespace, name } of missing) {
     const key = queueKey(kind as ResourceKind, `${namespace}/${name}`)
-    handOver.forget(key)
+    pushed.invalidate(key)
     enqueue(key)
   }
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { GatewayProcess, OperatorState, PodRef } from '../../core/wire/operator.ts'
 import { sleep } from '../kube/sleep.ts'
-import type { DesiredClient } from './control-plane-client.ts'
+import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
 import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
@@ -13,13 +13,13 @@ export type Acknowledgements = {
   /** Milliseconds since any replica answered. */
   staleMs(): number
   /** Asks once. */
-  look(): Promise<void>
+  poll(): Promise<void>
   /** Asks again and again until the signal is aborted. */
   follow(): Promise<void>
 }
 
 export type AcknowledgementsDeps = {
-  readonly client: Pick<DesiredClient, 'state'>
+  readonly client: Pick<ControlPlaneClient, 'state'>
   readonly replicas: Replicas
   readonly signal: AbortSignal
   readonly log: Logger
@@ -50,7 +50,7 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
     }
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const answers = await Promise.all((await replicas.find()).map(ask))
     const merged = mergeStates(answers.filter((answer) => answer !== null))
     if (merged !== null) {
@@ -68,10 +68,10 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
   return {
     state: () => state,
     staleMs: () => performance.now() - answeredAt,
-    look,
+    poll,
     async follow() {
       while (!signal.aborted) {
-        await look()
+        await poll()
         await sleep(pollMs, signal)
       }
     },

@@ -21,7 +21,7 @@ import type { ControlPlaneHttp, Replica } from './control-plane-http.ts'
  * What the operator tells the control plane. Every call rejects with `not_ready` while the control plane cannot be
  * reached or answers 5xx (worth repeating), and with `validation` when it refuses the call (not worth repeating).
  */
-export type DesiredClient = {
+export type ControlPlaneClient = {
   put(body: PushBody, signal?: AbortSignal): Promise<PushReply>
   /** All of it as one version. */
   change(body: ChangeSetBody, signal?: AbortSignal): Promise<ChangeSetReply>
@@ -48,7 +48,7 @@ const STATE_TIMEOUT_MS = 5_000
 /** The tests of every policy in the set are run. */
 const CHANGE_TIMEOUT_MS = 60_000
 
-export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): DesiredClient {
+export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'>): ControlPlaneClient {
   return {
     async put(body, signal) {
       const { kind, metadata } = body.resource

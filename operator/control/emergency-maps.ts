@@ -6,7 +6,7 @@ import { listPages } from '../kube/list-pages.ts'
 import { keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
 import { createReflector, type ReflectorMetrics } from '../kube/reflector.ts'
 import type { KillRelay } from './kill-relay.ts'
-import { type ConfigMapObject, stopOfConfigMap } from './kill-switches.ts'
+import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
 
 /** In every namespace with a Gateway or a governed agent, and in the installation's own. */
 export const EMERGENCY_NAME = 'chaperone-emergency'
@@ -46,7 +46,7 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
 
   /** What is not there says nothing: a stop is lifted by saying so, not by losing the object that demands it. */
   function offer(map: ConfigMapObject | undefined): void {
-    const said = map === undefined ? null : stopOfConfigMap(map, own)
+    const said = map === undefined ? null : killSwitchOfConfigMap(map, own)
     if (map === undefined || said === null) return
     const { problems, ...stop } = said
     relay.offer(stop)

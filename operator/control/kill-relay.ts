@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import { createWorkQueue } from '../kube/queue.ts'
 import { sleep } from '../kube/sleep.ts'
-import type { DesiredClient } from './control-plane-client.ts'
+import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
-import { isInForce, type Stop } from './kill-switches.ts'
+import { isInForce, type RelayedKillSwitch } from './kill-switches.ts'
 import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
@@ -13,13 +13,13 @@ import { type Replicas, replicaName } from './replicas.ts'
  */
 export type KillRelay = AsyncDisposable & {
   /** What an object says now; an older word about the same object is ignored. */
-  offer(stop: Stop): void
+  offer(stop: RelayedKillSwitch): void
   /** Milliseconds since every replica was last found to hold all of it; Infinity before the first time. */
   behindMs(): number
 }
 
 export type KillRelayDeps = {
-  readonly client: Pick<DesiredClient, 'kill' | 'state'>
+  readonly client: Pick<ControlPlaneClient, 'kill' | 'state'>
   readonly replicas: Replicas
   readonly log: Logger
   readonly verifyMs?: number
@@ -39,7 +39,7 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
   const { log, replicas, verifyMs = VERIFY_MS } = deps
   const stopped = new AbortController()
   const { signal } = stopped
-  const wanted = new Map<string, Stop>()
+  const wanted = new Map<string, RelayedKillSwitch>()
   const heard = new Map<string, number>()
   const heardAt = (source: string) => heard.get(source) ?? Number.NEGATIVE_INFINITY
   const links = new Map<string, Link>()
@@ -109,7 +109,7 @@ type Link = { readonly replica: Replica; readonly taken: Map<string, string> }
 type Delivery = {
   readonly key: string
   readonly links: ReadonlyMap<string, Link>
-  readonly wanted: ReadonlyMap<string, Stop>
+  readonly wanted: ReadonlyMap<string, RelayedKillSwitch>
   readonly signal: AbortSignal
 }
 
@@ -137,6 +137,6 @@ function groupOf(key: string): string {
 }
 
 /** Without the revision: an object that changed elsewhere says the same about stops. */
-function textOf({ source, scopes, reason }: Stop): string {
+function textOf({ source, scopes, reason }: RelayedKillSwitch): string {
   return JSON.stringify([source, [...scopes].sort(), reason])
 }

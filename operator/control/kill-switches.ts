@@ -13,7 +13,7 @@ import { type KillRelayBody, RELAYED_KILL_LIMITS } from '../../core/wire/operato
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 /** What one object of the cluster stops right now. */
-export type Stop = KillRelayBody
+export type RelayedKillSwitch = KillRelayBody
 
 export type GatewayObject = KubeObject & { readonly spec: Partial<Pick<GatewaySpec, 'killSwitch'>> }
 export type ConfigMapObject = KubeObject & { readonly data?: Readonly<Record<string, string>> }
@@ -22,7 +22,7 @@ const NO_REASON = 'no reason given'
 const SCOPE = /^((connector|agent|gateway|namespace):)?[^\s:]+$/i
 
 /** `spec.killSwitch` of a Gateway. */
-export function stopOfGateway(gateway: GatewayObject): Stop {
+export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
   const name = keyOf(gateway)
   const source = gatewaySource(name)
   const { active = false, reason = '', scopes = ['all'] } = gateway.spec.killSwitch ?? {}
@@ -36,7 +36,7 @@ export function stopOfGateway(gateway: GatewayObject): Stop {
 }
 
 /** A Gateway that is not there stops nothing. `resourceVersion` is of the list in which it was missing. */
-export function stopOfNothing(source: string, resourceVersion: string): Stop {
+export function clearedKillSwitch(source: string, resourceVersion: string): RelayedKillSwitch {
   return { source, scopes: [], reason: '', by: 'kubernetes', revision: revisionOf({ resourceVersion }) }
 }
 
@@ -47,10 +47,10 @@ export function stopOfNothing(source: string, resourceVersion: string): Stop {
  * `active` that is no clear no stops, and a scope that is none becomes the widest one. So do more scopes than the control
  * plane accepts, and a long reason is cut.
  */
-export function stopOfConfigMap(
+export function killSwitchOfConfigMap(
   map: ConfigMapObject,
   ownNamespace: string,
-): (Stop & { readonly problems: readonly string[] }) | null {
+): (RelayedKillSwitch & { readonly problems: readonly string[] }) | null {
   const { active, reason = '', scopes = '' } = map.data ?? {}
   if (active === undefined) return null
   const { namespace = '' } = map.metadata
@@ -114,7 +114,7 @@ function isOfAnother(namespace: string, scope: string): boolean {
 }
 
 /** Whether a replica holds exactly this of the source. */
-export function isInForce(stop: Stop, effective: readonly KillEntry[]): boolean {
+export function isInForce(stop: RelayedKillSwitch, effective: readonly KillEntry[]): boolean {
   const latched = effective.filter(({ source }) => source === stop.source)
   return (
     latched.length === stop.scopes.length &&

@@ -7,7 +7,7 @@ import type { Reflector, ReflectorMetrics } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
 import { createEmergencyMaps } from './emergency-maps.ts'
 import type { KillRelay } from './kill-relay.ts'
-import { type GatewayObject, stopOfGateway, stopOfNothing } from './kill-switches.ts'
+import { clearedKillSwitch, type GatewayObject, killSwitchOfGateway } from './kill-switches.ts'
 
 /** Everything in the cluster that can stop agents: watched, and looked at every two seconds besides. */
 export type KillWatch = AsyncDisposable & {
@@ -42,14 +42,14 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
 
   function offerGateway(gateway: GatewayObject): void {
     seen.add(keyOf(gateway))
-    relay.offer(stopOfGateway(gateway))
+    relay.offer(killSwitchOfGateway(gateway))
   }
 
   function gatewayChanged(key: string): void {
     const gateway = gateways.get(key)
     if (gateway !== undefined) offerGateway(gateway)
     else if (seen.delete(key))
-      relay.offer(stopOfNothing(gatewaySource(key), gateways.resourceVersion() ?? '0'))
+      relay.offer(clearedKillSwitch(gatewaySource(key), gateways.resourceVersion() ?? '0'))
   }
 
   async function pollGateways(): Promise<void> {
@@ -61,7 +61,7 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
     const present = new Set(items.map(keyOf))
     for (const key of [...seen].filter((known) => !present.has(known))) {
       seen.delete(key)
-      relay.offer(stopOfNothing(gatewaySource(key), resourceVersion))
+      relay.offer(clearedKillSwitch(gatewaySource(key), resourceVersion))
     }
     for (const gateway of items) offerGateway(gateway)
   }

@@ -7,7 +7,7 @@ import { createWorkQueue } from '../kube/queue.ts'
 import type { Reflector } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
 import { untilAborted } from '../kube/until-aborted.ts'
-import type { DesiredClient } from './control-plane-client.ts'
+import type { ControlPlaneClient } from './control-plane-client.ts'
 import { createOutageLog } from './outage-log.ts'
 import type { InjectedPod } from './pod-metadata.ts'
 
@@ -22,7 +22,7 @@ export type PodReports = AsyncDisposable & {
 
 export type PodReportsDeps = {
   readonly client: Pick<KubeClient, 'call'>
-  readonly desired: Pick<DesiredClient, 'putPods' | 'knownPods'>
+  readonly controlPlane: Pick<ControlPlaneClient, 'putPods' | 'knownPods'>
   readonly pods: Pick<Reflector<InjectedPod>, 'get' | 'list' | 'synced'>
   readonly log: Logger
   /** Everything is compared so often, also when nothing changes. */
@@ -37,7 +37,7 @@ const CONCURRENCY = 8
 const BATCH = 500
 
 export function createPodReports(deps: PodReportsDeps): PodReports {
-  const { client, desired, pods, log, compareMs = COMPARE_MS } = deps
+  const { client, controlPlane, pods, log, compareMs = COMPARE_MS } = deps
   const stopped = new AbortController()
   const { signal } = stopped
   /** What the control plane counts as existing, by `namespace/name`. */
@@ -54,7 +54,7 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
     const isNew = now !== null && left.length === before.length
     const added = isNew ? [now] : []
     const reports = [...gone.map(asGone), ...added.map(asPresent)]
-    if (reports.length > 0) await desired.putPods(reports, signal)
+    if (reports.length > 0) await controlPlane.putPods(reports, signal)
     const kept = [...before.filter((pod) => !gone.includes(pod)), ...added]
     if (kept.length > 0) held.set(key, kept)
     else held.delete(key)
@@ -62,12 +62,12 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 
   /** Reports what the control plane does not know, and asks about what the watch does not have any more. */
   async function compare(): Promise<void> {
-    const known = await desired.knownPods(signal)
+    const known = await controlPlane.knownPods(signal)
     const uids = new Set(known.map(({ podUid }) => podUid))
     const present = pods.list().flatMap((pod) => knownPod(pod) ?? [])
     const unknown = present.filter(({ podUid }) => !uids.has(podUid))
     for (let at = 0; at < unknown.length; at += BATCH)
-      await desired.putPods(unknown.slice(at, at + BATCH).map(asPresent), signal)
+      await controlPlane.putPods(unknown.slice(at, at + BATCH).map(asPresent), signal)
     for (const pod of [...known, ...unknown]) hold(pod)
   }
 

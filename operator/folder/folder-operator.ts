@@ -1,104 +1,73 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { ManifestProblem } from '../../core/wire/operator.ts'
 import type { FolderConfig } from '../config.ts'
-import { createDesiredClient } from '../control/control-plane-client.ts'
+import { createControlPlaneClient } from '../control/control-plane-client.ts'
 import { createControlPlaneHttp } from '../control/control-plane-http.ts'
-import { createReconciler, type PassResult } from './folder-reconciler.ts'
+import { pushSet, type SetResult } from '../reconcile/push-set.ts'
+import { createPushedObjects } from '../reconcile/pushed-objects.ts'
+import { createReconciler } from '../reconcile/reconciler.ts'
+import { createFolderReport, type FolderResult } from './folder-report.ts'
 import { readFolder, watchFolder } from './manifest-folder.ts'
-import { EMPTY_SET, type ManifestSet, nextSet } from './manifest-set.ts'
+import { EMPTY_SET, type FolderItem, folderItems, type ManifestSet, nextSet } from './manifest-set.ts'
 
-const BACKOFF_MIN_MS = 200
-const BACKOFF_MAX_MS = 10_000
-/** Repeats the comparison with the control plane, so that a lost row comes back without an edit. */
+const BACK_OFF = { minMs: 200, maxMs: 10_000 }
+/** Compares with the control plane again, so that an object that it lost comes back without an edit. */
 const RESYNC_MS = 60_000
+/** The whole folder is one key: its objects come into force together. */
+const FOLDER_KEY = 'folder'
 
-export type FolderOperator = Disposable & {
-  /** Resolves after the first pass that reached the control plane. */
-  readonly firstPass: Promise<PassResult>
+export type FolderOperator = AsyncDisposable & {
+  /** Resolves after the first push that reached the control plane. */
+  readonly firstResult: Promise<FolderResult>
 }
 
-/** Keeps the control plane at what the manifests folder says, one pass at a time, until it is disposed of. */
+/** What the folder held at one moment. */
+type Observed = { readonly set: ManifestSet; readonly items: readonly FolderItem[] }
+
+/** Makes the control plane hold what the manifest folder holds, until it is disposed of. */
 export function createFolderOperator({ config, log }: { config: FolderConfig; log: Logger }): FolderOperator {
   const http = createControlPlaneHttp(config)
-  const reconciler = createReconciler({ client: createDesiredClient(http), log })
-  const first = Promise.withResolvers<PassResult>()
+  const client = createControlPlaneClient(http)
+  const pushed = createPushedObjects()
+  const first = Promise.withResolvers<FolderResult>()
+  const report = createFolderReport(log)
+  const stopped = new AbortController()
+  const { signal } = stopped
   let set: ManifestSet = EMPTY_SET
-  let reported = new Set<string>()
-  let backoffMs = BACKOFF_MIN_MS
-  let isRunning = false
-  let isStopped = false
-  let isDue = false
-  let timer: NodeJS.Timeout | undefined
 
-  async function pass(): Promise<void> {
-    set = nextSet(set, await readFolder(config.manifestsDir))
-    // Said before anything is asked of the control plane, which may be away; what it refused stays said.
-    reported = new Set([...reported, ...reportNew(log, reported, set.problems)])
-    const result = await reconciler.apply(set)
-    reported = reportNew(log, reported, result.problems)
-    first.resolve(result)
-  }
-
-  async function run(): Promise<void> {
-    clearTimeout(timer)
-    isDue = true
-    if (isRunning) return
-    isRunning = true
-    while (isDue && !isStopped) {
-      isDue = false
-      const delayMs = await attempt()
-      if (!isStopped) timer = setTimeout(run, delayMs)
-    }
-    isRunning = false
-  }
-
-  /** One pass; answers after how many milliseconds the next one is due without an edit. */
-  async function attempt(): Promise<number> {
-    clearTimeout(timer)
-    try {
-      await pass()
-      backoffMs = BACKOFF_MIN_MS
-      return RESYNC_MS
-    } catch (error) {
-      // An outage is told in one line; only what nobody expected comes with its stack.
-      const cause = error instanceof ChaperoneError ? {} : { err: error }
-      log.warn({ ...cause, retry_ms: backoffMs }, failureText(error))
-      const delayMs = backoffMs
-      backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS)
-      return delayMs
-    }
-  }
-
-  const folder = watchFolder(config.manifestsDir, run)
-  void run()
+  const reconciler = createReconciler<Observed, SetResult>({
+    async observe() {
+      set = nextSet(set, await readFolder(config.manifestsDir))
+      // Logged before the push, because the control plane may be unreachable.
+      report.fileProblems(set.problems)
+      return { set, items: folderItems(set) }
+    },
+    push({ set: { problems }, items }) {
+      const bodies = new Map(items.map(({ object, body }) => [object.key, body]))
+      return pushSet({ client, pushed, signal }, { bodies, problems })
+    },
+    async report({ set: { problems }, items }, result) {
+      first.resolve(report.result(items, problems, result))
+    },
+    resyncMs: RESYNC_MS,
+    signal,
+    queue: { log, ...BACK_OFF, failureMessage },
+  })
+  const changed = () => reconciler.add(FOLDER_KEY)
+  const watcher = watchFolder(config.manifestsDir, changed)
+  changed()
   return {
-    firstPass: first.promise,
-    [Symbol.dispose]() {
-      isStopped = true
-      clearTimeout(timer)
-      folder[Symbol.dispose]()
+    firstResult: first.promise,
+    async [Symbol.asyncDispose]() {
+      stopped.abort()
+      watcher[Symbol.dispose]()
+      await reconciler.stop()
       http[Symbol.dispose]()
     },
   }
 }
 
-/** Logs each problem once, when it appears; answers the set to compare the next one with. */
-function reportNew(
-  log: Logger,
-  before: ReadonlySet<string>,
-  problems: readonly ManifestProblem[],
-): Set<string> {
-  const now = new Set<string>()
-  for (const { file, line, message } of problems) {
-    const text = `${file}:${line ?? '?'} ${message}`
-    now.add(text)
-    if (!before.has(text)) log.error({ file, line }, `manifest problem: ${text}`)
-  }
-  return now
-}
-
-function failureText(error: unknown): string {
+function failureMessage(error: unknown): string {
   return error instanceof ChaperoneError
     ? `manifests not applied: ${error.message}`
     : 'manifests not applied: the folder cannot be read'

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
-import { API_VERSION } from '../../core/crd/schemas.ts'
+import type { ResourceKind } from '../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
-import type { ManifestProblem, PushBody, SweepBody } from '../../core/wire/operator.ts'
+import type { ManifestProblem, PushBody } from '../../core/wire/operator.ts'
 import { type ManifestOrigin, UNKNOWN_ORIGIN } from '../../core/wire/origin.ts'
+import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
+import { type ObservedManifest, pushBody } from '../reconcile/push-body.ts'
 import { illegibleHead } from './manifest-head.ts'
 import { duplicates, type ManifestObject, parseManifests } from './manifests.ts'
 import { type BrokenFile, type RefusedPolicy, refusedPolicies } from './refused-policies.ts'
@@ -47,91 +49,84 @@ export function nextSet(previous: ManifestSet, files: readonly ManifestFile[]): 
   }
 }
 
-/** Gateways first, because everything else names them. Secrets travel inside the Connectors that name them. */
-const KIND_ORDER: readonly string[] = ['Gateway', 'Connector', 'Permission', 'Policy']
-
-/** An object of the folder and where it stands. */
+/** An object of the folder with its place, and the body that pushes it. */
 export type FolderItem = { readonly object: Omit<ManifestObject, 'resource'>; readonly body: PushBody }
 
-/** What the control plane should hold, in the order in which it should be told, with the place of each. */
-export function desiredBodies(set: ManifestSet): FolderItem[] {
+/** The objects to push, in dependency order. Secrets travel inside the Connectors that refer to them. */
+export function folderItems(set: ManifestSet): FolderItem[] {
   const objects = allObjects(set)
   const secrets = secretValues(objects.map(({ resource }) => resource))
+  const isPartial = set.problems.length > 0
   const readable = objects
-    .filter((object) => object.kind !== 'Secret')
-    .sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1))
-    .map((object) => ({ object, body: desiredBody(object, secrets, set.problems.length > 0) }))
+    .flatMap((object) => (object.kind === 'Secret' ? [] : [{ object, kind: object.kind }]))
+    .sort((a, b) => rank(a.kind) - rank(b.kind) || (a.object.key < b.object.key ? -1 : 1))
+    .map(({ object, kind }) => ({
+      object,
+      body: objectBody(object, kind, credentialOf(object, secrets, isPartial)),
+    }))
   return [...readable, ...set.refused.map((object) => ({ object, body: refusedBody(object) }))]
 }
 
-/** A Policy that its file keeps from being used: its denial is handed over. */
+function objectBody(
+  object: ManifestObject,
+  kind: ResourceKind,
+  credential: string | null | undefined,
+): PushBody {
+  const { metadata, spec } = object.resource as { metadata: ObservedManifest['metadata']; spec: unknown }
+  return withGeneration({
+    uid: `file:${object.key}`,
+    source: 'file',
+    managedBy: object.file,
+    origin: fileOrigin(object),
+    kind,
+    metadata: { ...metadata, namespace: object.namespace },
+    spec,
+    credential,
+  })
+}
+
+/** A Policy of a broken file is pushed with its problems, so that the control plane denies its scope. */
 function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: RefusedPolicy): PushBody {
-  const resource = {
-    apiVersion: API_VERSION,
-    kind: 'Policy' as const,
+  return withGeneration({
+    uid: `file:${key}`,
+    source: 'file',
+    managedBy: file,
+    origin: { ...UNKNOWN_ORIGIN, file },
+    kind: 'Policy',
     metadata: { name, namespace },
     spec: spec ?? null,
-  }
-  return {
-    uid: `file:${key}`,
-    generation: contentNumber(JSON.stringify([resource, problems])),
-    source: 'file',
-    managed_by: file,
-    origin: { ...UNKNOWN_ORIGIN, file },
-    resource,
-    problems: [...problems],
-    ...(unnamed === null ? {} : { unnamed }),
-  }
+    problems,
+    unnamed,
+  })
 }
 
-export function presentObjects(bodies: readonly FolderItem[]): SweepBody['present'] {
-  return bodies.map(({ object: { kind, namespace, name }, body }) => ({
-    kind,
-    namespace,
-    name,
-    uid: body.uid,
-  }))
+/** A file has no generation. A number made from the content is the same after a restart. */
+function withGeneration(manifest: Omit<ObservedManifest, 'generation'>): PushBody {
+  const { resource, problems } = pushBody({ ...manifest, generation: 0 })
+  const content = JSON.stringify(problems === undefined ? resource : [resource, problems])
+  const generation = Number.parseInt(createHash('sha256').update(content).digest('hex').slice(0, 12), 16)
+  return pushBody({ ...manifest, generation })
 }
 
-function desiredBody(
-  object: ManifestObject,
-  secrets: ReadonlyMap<string, string>,
-  isPartial: boolean,
-): PushBody {
-  const { metadata } = object.resource
-  const resource = { ...object.resource, metadata: { ...metadata, namespace: object.namespace } }
-  return {
-    uid: `file:${object.key}`,
-    generation: contentNumber(JSON.stringify(resource)),
-    source: 'file',
-    managed_by: object.file,
-    origin: fileOrigin(object),
-    resource: resource as PushBody['resource'],
-    ...credentialOf(object, secrets, isPartial),
-  }
-}
-
-/** The file of the folder, unless the manifest names the one that it was made from. */
+/** The file of the folder, unless an annotation of the manifest names the file it was rendered from. */
 function fileOrigin({ resource, file }: ManifestObject): ManifestOrigin {
   const origin = manifestOrigin(resource.metadata)
   return { ...origin, file: origin.file ?? file }
 }
 
 /**
- * A Connector's credential, from the Secret of its own namespace. While some file cannot be read the Secret may be
- * in it: then nothing is said about the credential, and the control plane keeps the one it has.
+ * The credential of a Connector, from a Secret of its own namespace. `undefined` while a file cannot be read, because
+ * the file may hold the Secret: the control plane then keeps the stored credential.
  */
 function credentialOf(
-  object: ManifestObject,
+  { resource, namespace }: ManifestObject,
   secrets: ReadonlyMap<string, string>,
   isPartial: boolean,
-): Pick<PushBody, 'credential'> {
-  if (object.resource.kind !== 'Connector') return {}
-  const ref = object.resource.spec.credential?.secretRef
-  if (ref === undefined) return { credential: null }
-  const value = secrets.get(secretPlace(object.namespace, ref))
-  if (value !== undefined) return { credential: value }
-  return isPartial ? {} : { credential: null }
+): string | null | undefined {
+  if (resource.kind !== 'Connector') return undefined
+  const ref = resource.spec.credential?.secretRef
+  if (ref === undefined) return null
+  return secrets.get(secretPlace(namespace, ref)) ?? (isPartial ? undefined : null)
 }
 
 function allObjects(set: ManifestSet): ManifestObject[] {
@@ -149,11 +144,6 @@ function readFile(file: ManifestFile): ReturnType<typeof parseManifests> {
   return { objects: [], problems: [{ file: file.file, line: null, message }], heads: [illegibleHead(1)] }
 }
 
-function rank(object: ManifestObject): number {
-  return KIND_ORDER.indexOf(object.kind)
-}
-
-/** A folder has no generations: the content's own number makes an unchanged file look unchanged after a restart. */
-function contentNumber(text: string): number {
-  return Number.parseInt(createHash('sha256').update(text).digest('hex').slice(0, 12), 16)
+function rank(kind: ResourceKind): number {
+  return DEPENDENCY_ORDER.indexOf(kind)
 }

@@ -2,6 +2,7 @@ import type { Document, Node } from 'yaml'
 import { isMap, isScalar, LineCounter } from 'yaml'
 import * as z from 'zod'
 import { knownFields } from '../../core/crd/known-fields.ts'
+import { readYamlDocuments, TOO_DEEP } from '../../core/crd/manifests/yaml-documents.ts'
 import {
   API_VERSION,
   ConnectorResource,
@@ -11,7 +12,6 @@ import {
   PolicyResource,
   SecretResource,
 } from '../../core/crd/schemas.ts'
-import { readYamlDocuments, TOO_DEEP } from '../../core/crd/manifests/yaml-documents.ts'
 import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
 import type { ManifestProblem } from '../../core/wire/operator.ts'

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { type FloorRules, floored } from '../../core/crd/floors.ts'
 import type { GatewayLookup } from '../../core/inject/governance.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
-import type { Companion, CompanionDeps } from '../cluster/cluster-operator.ts'
-import type { OurObject } from '../cluster/custom-resources.ts'
+import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-operator.ts'
+import type { CustomResource } from '../cluster/custom-resources.ts'
 import { agentElsewhere } from '../cluster/shared-agents.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
@@ -22,10 +22,10 @@ export type InjectionTiming = { readonly upkeepMs?: number; readonly sweepMs?: n
  * Everything that admits pods, on every replica: the webhook, the admission policies that hold without it, what sidecars
  * need to find in their namespaces, and the watchdog. For `companions` of the operator's composition.
  */
-export function injectionCompanion(
+export function admissionComponent(
   config: InjectionConfig,
   timing: InjectionTiming = {},
-): (deps: CompanionDeps) => Promise<Companion> {
+): (deps: AdmissionDeps) => Promise<AdmissionComponent> {
   return async (deps) => {
     const { client, log, caches, namespaces, instance } = deps
     const ownNamespace = deps.config.namespace
@@ -66,7 +66,7 @@ export function injectionCompanion(
   }
 }
 
-function lookup({ caches, config }: CompanionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
+function lookup({ caches, config }: AdmissionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
   return {
     gatewayOf(namespace, name) {
       const found = caches.Gateway.get(`${namespace}/${name}`)
@@ -76,12 +76,12 @@ function lookup({ caches, config }: CompanionDeps, gateways: () => readonly Inje
   }
 }
 
-function injectGateway({ metadata, spec }: OurObject<'Gateway'>, floorRules: FloorRules): InjectGateway {
+function injectGateway({ metadata, spec }: CustomResource<'Gateway'>, floorRules: FloorRules): InjectGateway {
   const { namespace = '', name } = metadata
   return { namespace, name, spec: floored(spec, namespace, floorRules).spec }
 }
 
-function settingsOf(injection: InjectionConfig, { config }: CompanionDeps) {
+function settingsOf(injection: InjectionConfig, { config }: AdmissionDeps) {
   return {
     images: injection.images,
     controlPlane: {
@@ -110,7 +110,7 @@ type UpkeepSources = {
 /** Writes what depends on the Gateways, soon after they change. */
 function createUpkeep(
   injection: InjectionConfig,
-  { client, config, log, caches, namespaces }: CompanionDeps,
+  { client, config, log, caches, namespaces }: AdmissionDeps,
   { gateways, upkeepMs }: UpkeepSources,
 ) {
   const { images, serviceAccount } = injection

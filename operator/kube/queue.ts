@@ -1,31 +1,34 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
-import { type BackOff, createBackOff } from './back-off.ts'
+import { type BackOff, createBackOff } from '../../core/state/back-off.ts'
 import { retryAfterMs } from './kube-failure.ts'
 
 /**
- * Keys to work on. A key that is added while it waits is there once; one that is added while it is worked on is worked
- * on once more afterwards; no key is worked on twice at a time.
+ * Queue of keys with the semantics of a Kubernetes work queue: a pending key is queued once, a key that is added while
+ * its work runs is queued again afterwards, and the work of one key never runs twice at a time.
  */
 export type WorkQueue = {
   add(key: string): void
+  /** Adds the key after `ms`. Of two delays of one key the earlier one counts. */
   addAfter(key: string, ms: number): void
-  /** Keys that wait or are worked on. */
+  /** Number of pending and running keys. */
   depth(): number
-  /** Takes nothing more; resolves when what was begun has ended. */
+  /** Discards pending keys and resolves when the running work has ended. */
   stop(): Promise<void>
 }
 
 export type WorkQueueDeps = {
-  /** Looks at the key's state as it is now. A rejection puts the key back, 5 ms to 5 min later. */
+  /** Works on the current state of the key. A rejection queues the key again with back-off. */
   readonly work: (key: string) => Promise<void>
   readonly concurrency?: number
-  /** Keys of one group, such as those of one namespace, leave workers to the others. Default: no groups. */
+  /** Limits the workers of one group of keys, such as a namespace. Default: no groups. */
   readonly groups?: { readonly of: (key: string) => string; readonly concurrency: number }
   readonly log: Logger
-  readonly onFailure?: (key: string) => void
+  /** Log message for a failure. Default: `reconcile failed, retrying`. */
+  readonly failureMessage?: (error: unknown) => string
   readonly random?: () => number
-  /** The longest wait after failures; default 5 min. */
+  /** Shortest and longest delay after failures; default 5 ms and 5 min. */
+  readonly minMs?: number
   readonly maxMs?: number
 }
 
@@ -34,95 +37,119 @@ const MAX_MS = 5 * 60_000
 const CONCURRENCY = 4
 
 export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
-  const { work, log, concurrency = CONCURRENCY, onFailure, random = Math.random, maxMs = MAX_MS } = deps
+  const { work, concurrency = CONCURRENCY } = deps
   const groups = createGroupCount(deps.groups)
-  const waiting = new Set<string>()
+  const failures = createFailures(deps)
+  const pending = new Set<string>()
   const again = new Set<string>()
   const running = new Map<string, Promise<void>>()
-  const timers = new Map<string, NodeJS.Timeout>()
-  const backOffs = new Map<string, BackOff & { failures: number }>()
+  const delayed = createDelays(add)
   let isStopped = false
 
   function add(key: string): void {
     if (isStopped) return
     if (running.has(key)) again.add(key)
-    else waiting.add(key)
-    pump()
+    else pending.add(key)
+    startWork()
   }
 
-  function addAfter(key: string, ms: number): void {
-    if (isStopped) return
-    // The earlier of two appointments stands: whoever comes early looks at everything.
-    if (timers.has(key)) return
-    const due = () => {
-      timers.delete(key)
-      add(key)
-    }
-    timers.set(key, setTimeout(due, ms))
-  }
-
-  function pump(): void {
-    for (const key of waiting) {
+  function startWork(): void {
+    for (const key of pending) {
       if (isStopped || running.size >= concurrency) return
       if (!groups.begin(key)) continue
-      waiting.delete(key)
+      pending.delete(key)
       running.set(key, run(key))
     }
   }
 
   async function run(key: string): Promise<void> {
-    // Not in the caller's own tick: who adds a key is never kept by the work.
+    // The caller of `add` must not run the work in its own tick.
     await Promise.resolve()
     try {
       await work(key)
-      backOffs.delete(key)
+      failures.reset(key)
     } catch (error) {
-      fail(key, error)
+      if (!isStopped) delayed.add(key, failures.record(key, error))
     }
     running.delete(key)
     groups.end(key)
-    if (again.delete(key)) waiting.add(key)
-    pump()
-  }
-
-  function fail(key: string, error: unknown): void {
-    if (isStopped) return
-    const backOff = backOffs.get(key) ?? { ...createBackOff({ minMs: MIN_MS, maxMs, random }), failures: 0 }
-    backOffs.set(key, backOff)
-    const retryMs = Math.max(backOff.next(), retryAfterMs(error) ?? 0)
-    backOff.failures += 1
-    if (isWorthSaying(backOff.failures))
-      say(error, { key, failures: backOff.failures, retry_ms: Math.round(retryMs) })
-    onFailure?.(key)
-    addAfter(key, retryMs)
-  }
-
-  /** Somebody who is away needs no stack. */
-  function say(error: unknown, fields: object): void {
-    const why = error instanceof ChaperoneError ? { error: error.message } : { err: error }
-    log.warn({ ...fields, ...why }, 'reconcile failed, trying again')
+    if (again.delete(key)) pending.add(key)
+    startWork()
   }
 
   return {
     add,
-    addAfter,
-    depth: () => waiting.size + running.size,
+    addAfter(key, ms) {
+      if (!isStopped) delayed.add(key, ms)
+    },
+    depth: () => pending.size + running.size,
     async stop() {
       isStopped = true
-      waiting.clear()
+      pending.clear()
       again.clear()
-      for (const timer of timers.values()) clearTimeout(timer)
-      timers.clear()
+      delayed.clear()
       await Promise.all(running.values())
     },
   }
 }
 
-/** Counts the keys of each group that are worked on. */
+/** Keys with one timer each. */
+function createDelays(onDue: (key: string) => void) {
+  const timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueAt: number }>()
+  return {
+    add(key: string, ms: number): void {
+      const dueAt = performance.now() + ms
+      const known = timers.get(key)
+      if (known !== undefined && known.dueAt <= dueAt) return
+      clearTimeout(known?.timer)
+      const due = () => {
+        timers.delete(key)
+        onDue(key)
+      }
+      timers.set(key, { timer: setTimeout(due, ms), dueAt })
+    },
+    clear(): void {
+      for (const { timer } of timers.values()) clearTimeout(timer)
+      timers.clear()
+    },
+  }
+}
+
+/** Back-off of each failing key, and its log lines. */
+function createFailures({
+  log,
+  random = Math.random,
+  minMs = MIN_MS,
+  maxMs = MAX_MS,
+  ...deps
+}: WorkQueueDeps) {
+  const { failureMessage = () => 'reconcile failed, retrying' } = deps
+  const byKey = new Map<string, { readonly backOff: BackOff; failures: number }>()
+  return {
+    /** Returns the milliseconds until the next attempt. */
+    record(key: string, error: unknown): number {
+      const state = byKey.get(key) ?? { backOff: createBackOff({ minMs, maxMs, random }), failures: 0 }
+      byKey.set(key, state)
+      const retryMs = Math.max(state.backOff.next(), retryAfterMs(error) ?? 0)
+      state.failures += 1
+      const { failures } = state
+      // An expected failure, such as an outage, has no stack in the log.
+      const cause = error instanceof ChaperoneError ? { error: error.message } : { err: error }
+      if (isPowerOfTwo(failures))
+        log.warn({ key, failures, retry_ms: Math.round(retryMs), ...cause }, failureMessage(error))
+      return retryMs
+    },
+    reset(key: string): void {
+      byKey.delete(key)
+    },
+  }
+}
+
+/** Counts the running keys of each group. */
 function createGroupCount(groups: WorkQueueDeps['groups']) {
   const running = new Map<string, number>()
   return {
-    /** False for a key whose group has all of its workers. */
+    /** False for a key whose group has reached its limit. */
     begin(key: string): boolean {
       if (groups === undefined) return true
       const group = groups.of(key)
@@ -141,7 +168,7 @@ function createGroupCount(groups: WorkQueueDeps['groups']) {
   }
 }
 
-/** The first failure of a row, then ever fewer of them: 1, 2, 4, 8, … */
-function isWorthSaying(failures: number): boolean {
-  return (failures & (failures - 1)) === 0
+/** Consecutive failures are logged at 1, 2, 4, 8, … */
+function isPowerOfTwo(count: number): boolean {
+  return (count & (count - 1)) === 0
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createBackOff } from './back-off.ts'
+import { createBackOff } from '../../core/state/back-off.ts'
 import type { KubeClient } from './client.ts'
 import { hasCode, retryAfterMs } from './kube-failure.ts'
 import { listPages, type Selection } from './list-pages.ts'

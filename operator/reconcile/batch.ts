@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ChangeSetBody, PushBody, PushReply } from '../../core/wire/operator.ts'
-import type { DesiredClient, ObjectName } from '../control/control-plane-client.ts'
+import type { ControlPlaneClient, ObjectName } from '../control/control-plane-client.ts'
 import { isTimeout } from '../control/control-plane-http.ts'
 
 /** A batch is sent `quietMs` after its last object and at most `longestMs` after its first. */
@@ -21,7 +21,7 @@ type Waiting = {
 }
 
 export function createBatch(
-  client: Pick<DesiredClient, 'change'>,
+  client: Pick<ControlPlaneClient, 'change'>,
   signal: AbortSignal,
   { quietMs, longestMs }: BatchTiming = TIMING,
 ): Batch {
@@ -61,7 +61,7 @@ export function createBatch(
 }
 
 async function sendBatch(
-  client: Pick<DesiredClient, 'change'>,
+  client: Pick<ControlPlaneClient, 'change'>,
   batch: Waiting,
   signal: AbortSignal,
 ): Promise<void> {
@@ -80,7 +80,7 @@ async function sendBatch(
  * it, because the control plane is slow then, and the rest is rejected: the caller tries again.
  */
 async function sendApart(
-  client: Pick<DesiredClient, 'change'>,
+  client: Pick<ControlPlaneClient, 'change'>,
   batch: Waiting,
   { signal, error }: { readonly signal: AbortSignal; readonly error: unknown },
 ): Promise<void> {
@@ -95,7 +95,7 @@ async function sendApart(
 
 /** Null when it was sent; its objects are rejected otherwise. */
 async function failureOf(
-  client: Pick<DesiredClient, 'change'>,
+  client: Pick<ControlPlaneClient, 'change'>,
   part: Waiting,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -151,7 +151,7 @@ function policiesApart(part: Waiting): Waiting[] {
 }
 
 async function sendTogether(
-  client: Pick<DesiredClient, 'change'>,
+  client: Pick<ControlPlaneClient, 'change'>,
   { puts, removals }: Waiting,
   signal: AbortSignal,
 ): Promise<void> {

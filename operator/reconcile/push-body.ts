@@ -1,27 +1,38 @@
-import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
 import type { PushBody } from '../../core/wire/operator.ts'
-import type { Credential } from '../cluster/credentials.ts'
-import type { OurObject } from '../cluster/custom-resources.ts'
-import { keyOf } from '../kube/objects.ts'
 
-/** What the control plane is to hold for one object. Of its metadata: the name, and where the manifest is kept. */
-export function desiredBody(
-  kind: ResourceKind,
-  object: OurObject,
-  credential: Credential | null,
-): PushBody {
-  const { metadata, spec } = object
-  const { namespace = '', name, uid, generation = 1, creationTimestamp } = metadata
-  const resource = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec }
+/** A manifest object as its source observed it. */
+export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 'origin'> & {
+  readonly kind: ResourceKind
+  readonly metadata: PushBody['resource']['metadata']
+  /** The control plane validates it against the schema of the kind. */
+  readonly spec: unknown
+  /** Shown when a user tries to edit the object in the dashboard. */
+  readonly managedBy: string
+  /** Of a Connector. Undefined: not readable at the moment; the control plane keeps the stored credential. */
+  readonly credential?: string | null | undefined
+  /** RFC 3339. */
+  readonly createdAt?: string | undefined
+  /** Full sentences. The control plane refuses the object with them. */
+  readonly problems?: readonly string[]
+  /** See `PushBody`. Null: the name and kind are legible. */
+  readonly unnamed?: 'policy' | 'unknown' | null
+}
+
+/** Builds the request body that pushes one manifest object to the control plane. */
+export function pushBody(manifest: ObservedManifest): PushBody {
+  const { uid, generation, source, managedBy, origin, kind, metadata, spec } = manifest
+  const { credential, createdAt, problems, unnamed = null } = manifest
   return {
     uid,
     generation,
-    source: 'kubernetes',
-    managed_by: `kubernetes ${kind} ${keyOf(object)}`,
-    origin: manifestOrigin(metadata),
-    resource: resource as PushBody['resource'],
-    ...(creationTimestamp === undefined ? {} : { created_at: creationTimestamp }),
-    ...(credential === null || credential.value === undefined ? {} : { credential: credential.value }),
+    source,
+    managed_by: managedBy,
+    ...(origin === undefined ? {} : { origin }),
+    resource: { apiVersion: API_VERSION, kind, metadata, spec },
+    ...(createdAt === undefined ? {} : { created_at: createdAt }),
+    ...(credential === undefined ? {} : { credential }),
+    ...(problems === undefined ? {} : { problems: [...problems] }),
+    ...(unnamed === null ? {} : { unnamed }),
   }
 }

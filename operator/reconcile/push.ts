@@ -1,75 +1,50 @@
-import { createHash } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { PushBody, PushReply } from '../../core/wire/operator.ts'
-import type { DesiredClient } from '../control/control-plane-client.ts'
+import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import { createBatch } from './batch.ts'
+import type { PushedObjects } from './pushed-objects.ts'
 
 /**
- * What became of handing an object over. `reply` is of exactly this content; with a `failure` beside it the control
- * plane could not be asked again whether it still holds. `isNew`: the control plane heard this
- * content for the first time from us just now.
+ * The result of pushing one object. `reply` belongs to exactly this content; a `failure` beside it means that the control
+ * plane did not confirm it again. `isNew`: this call was the first successful push of the content.
  */
-export type Handed = {
+export type PushResult = {
   readonly reply: PushReply | null
   readonly failure: string | null
   readonly isNew: boolean
 }
 
-/** Objects on their way to the control plane; one that it holds already costs no call. */
-export type HandOver = {
-  /** Never rejects for a control plane that is away or refuses: that is a `failure`. */
-  put(key: string, body: PushBody): Promise<Handed>
-  /** Rejects while the control plane cannot be told. */
+/** Pushes single objects. Objects that change at nearly the same time share a change set; an unchanged one costs no call. */
+export type Push = {
+  /** An unreachable control plane and a refused call are a `failure`, not a rejection. */
+  put(key: string, body: PushBody): Promise<PushResult>
+  /** Rejects while the control plane cannot be reached. */
   remove(key: string): Promise<void>
-  /** The next `put` is a call again: what the object names has changed. */
-  forget(key: string): void
-  forgetAll(): void
-  /** Keys that the control plane was told of, with the uid of the object and the last word about it. */
-  held(): ReadonlyMap<string, { readonly uid: string; readonly reply: PushReply }>
 }
 
-type Known = {
-  readonly hash: string
-  readonly isDue: boolean
-  readonly uid: string
-  readonly reply: PushReply
-}
-
-export function createHandOver(client: Pick<DesiredClient, 'change'>, signal: AbortSignal): HandOver {
+export function createPush(
+  client: Pick<ControlPlaneClient, 'change'>,
+  pushed: PushedObjects,
+  signal: AbortSignal,
+): Push {
   const batch = createBatch(client, signal)
-  const known = new Map<string, Known>()
   return {
     async put(key, body) {
-      const hash = hashOf(body)
-      const before = known.get(key)
-      const same = before?.hash === hash ? before.reply : null
-      if (same !== null && before?.isDue === false) return { reply: same, failure: null, isNew: false }
+      const last = pushed.find(key, body)
+      if (last?.isDue === false) return { reply: last.reply, failure: null, isNew: false }
       try {
         const reply = await batch.put(body)
-        known.set(key, { hash, uid: body.uid, reply, isDue: false })
-        return { reply, failure: null, isNew: same === null }
+        pushed.record(key, body, reply)
+        return { reply, failure: null, isNew: last === null }
       } catch (error) {
         if (!(error instanceof ChaperoneError)) throw error
-        return { reply: same, failure: error.message, isNew: false }
+        return { reply: last?.reply ?? null, failure: error.message, isNew: false }
       }
     },
     async remove(key) {
       const [kind = '', namespace = '', name = ''] = key.split('/')
       await batch.remove({ kind, namespace, name })
-      known.delete(key)
+      pushed.remove(key)
     },
-    forget(key) {
-      const before = known.get(key)
-      if (before !== undefined) known.set(key, { ...before, isDue: true })
-    },
-    forgetAll() {
-      for (const [key, before] of known) known.set(key, { ...before, isDue: true })
-    },
-    held: () => known,
   }
-}
-
-/** A credential is in it: only its hash is remembered. */
-function hashOf(body: PushBody): string {
-  return createHash('sha256').update(JSON.stringify(body)).digest('hex')
 }

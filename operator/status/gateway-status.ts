@@ -8,7 +8,7 @@ import {
 import { matchKill } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
-import type { OurObject } from '../cluster/custom-resources.ts'
+import type { CustomResource } from '../cluster/custom-resources.ts'
 import { keyOf } from '../kube/objects.ts'
 import { type Verdict, verdict } from './conditions.ts'
 import type { StatusFacts } from './status-facts.ts'
@@ -20,7 +20,7 @@ export type GatewayParts = {
 }
 
 /** What only the status of a Gateway says. */
-export function gatewayParts(gateway: OurObject<'Gateway'>, facts: StatusFacts): GatewayParts {
+export function gatewayParts(gateway: CustomResource<'Gateway'>, facts: StatusFacts): GatewayParts {
   const name = keyOf(gateway)
   const processes = facts.state?.processes.filter((process) => process.gateway === name) ?? []
   const stop = stopOf(gateway, name, facts.state?.kills ?? [])
@@ -39,7 +39,11 @@ export function gatewayParts(gateway: OurObject<'Gateway'>, facts: StatusFacts):
 }
 
 /** In force, or demanded by this very object and not heard back yet. */
-function stopOf({ spec }: OurObject<'Gateway'>, name: string, kills: readonly KillEntry[]): KillEntry | null {
+function stopOf(
+  { spec }: CustomResource<'Gateway'>,
+  name: string,
+  kills: readonly KillEntry[],
+): KillEntry | null {
   const own = gatewaySource(name)
   const concerning = kills.filter(({ source }) => concernsGateway(source, name))
   const found = matchKill(concerning, { gateway: name, agent: null, agentId: null, connectors: [] })
@@ -64,7 +68,7 @@ function killReasonOf(source: string, name: string): ConditionReason<'KillSwitch
 const NAMED = 5
 
 function bypassVerdicts(
-  { spec }: OurObject<'Gateway'>,
+  { spec }: CustomResource<'Gateway'>,
   { pods, bypassing }: StatusFacts,
   processes: readonly GatewayProcess[],
 ): readonly Verdict[] {

@@ -1,13 +1,13 @@
 import { connectorOfType } from '../../core/connectors/registry.ts'
 import type { ConnectorSpec, ResourceKind } from '../../core/crd/schemas.ts'
-import type { OurObject, OurStatus } from '../cluster/custom-resources.ts'
+import type { CustomResource, ResourceStatus } from '../cluster/custom-resources.ts'
 import { commonStatus, staleVerdicts } from './common-status.ts'
 import { conditionsOf, type Verdict } from './conditions.ts'
 import { gatewayParts } from './gateway-status.ts'
 import type { StatusFacts } from './status-facts.ts'
 
 /** The whole status as it should be. The same facts give the same text, but for the time of conditions that changed. */
-export function planStatus(kind: ResourceKind, object: OurObject, facts: StatusFacts): OurStatus {
+export function planStatus(kind: ResourceKind, object: CustomResource, facts: StatusFacts): ResourceStatus {
   if (isUnheard(object, facts)) return keptStatus(object, facts)
   const common = commonStatus(facts)
   const own = ownPart(kind, object, facts)
@@ -22,11 +22,11 @@ export function planStatus(kind: ResourceKind, object: OurObject, facts: StatusF
 }
 
 /** The control plane is away and nothing is known of it yet: what was last written stays, and says that it may be old. */
-function isUnheard({ metadata, status }: OurObject, { reply, failure }: StatusFacts): boolean {
+function isUnheard({ metadata, status }: CustomResource, { reply, failure }: StatusFacts): boolean {
   return reply === null && failure !== null && status?.observedGeneration === (metadata.generation ?? 1)
 }
 
-function keptStatus({ metadata, status }: OurObject, facts: StatusFacts): OurStatus {
+function keptStatus({ metadata, status }: CustomResource, facts: StatusFacts): ResourceStatus {
   const kept = (status?.conditions ?? []).filter(({ type }) => type !== 'Stale')
   const at = { generation: metadata.generation ?? 1, now: facts.now }
   const stale = conditionsOf(staleVerdicts(facts), status?.conditions ?? [], at)
@@ -35,20 +35,20 @@ function keptStatus({ metadata, status }: OurObject, facts: StatusFacts): OurSta
 
 type OwnPart = { readonly verdicts: readonly Verdict[]; readonly fields: Readonly<Record<string, unknown>> }
 
-function ownPart(kind: ResourceKind, object: OurObject, facts: StatusFacts): OwnPart {
+function ownPart(kind: ResourceKind, object: CustomResource, facts: StatusFacts): OwnPart {
   switch (kind) {
     case 'Gateway':
-      return gatewayPart(object as OurObject<'Gateway'>, facts)
+      return gatewayPart(object as CustomResource<'Gateway'>, facts)
     case 'Connector':
-      return { verdicts: [], fields: { domains: domainsOf(object as OurObject<'Connector'>) } }
+      return { verdicts: [], fields: { domains: domainsOf(object as CustomResource<'Connector'>) } }
     case 'Permission':
-      return { verdicts: [], fields: { rules: (object as OurObject<'Permission'>).spec.rules.length } }
+      return { verdicts: [], fields: { rules: (object as CustomResource<'Permission'>).spec.rules.length } }
     case 'Policy':
       return { verdicts: [], fields: testsOf(facts) }
   }
 }
 
-function gatewayPart(gateway: OurObject<'Gateway'>, facts: StatusFacts): OwnPart {
+function gatewayPart(gateway: CustomResource<'Gateway'>, facts: StatusFacts): OwnPart {
   const { verdicts, killed } = gatewayParts(gateway, facts)
   const { injected, ready } = facts.pods ?? { injected: 0, ready: 0 }
   const { metadata, spec } = gateway
@@ -66,7 +66,7 @@ function gatewayPart(gateway: OurObject<'Gateway'>, facts: StatusFacts): OwnPart
 
 const MAX_DOMAINS_TEXT = 4_096
 
-function domainsOf({ metadata, spec }: OurObject<'Connector'>): string {
+function domainsOf({ metadata, spec }: CustomResource<'Connector'>): string {
   const {
     type,
     domains = [],

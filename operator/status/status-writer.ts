@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ResourceKind } from '../../core/crd/schemas.ts'
-import type { OurObject, OurStatus } from '../cluster/custom-resources.ts'
+import type { CustomResource, ResourceStatus } from '../cluster/custom-resources.ts'
 import { applyStatus } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { RESOURCES } from '../kube/objects.ts'
@@ -8,9 +8,9 @@ import { createLimit } from './concurrency-limit.ts'
 
 export type StatusWriter = {
   /** Writes only what differs from the status that the object has, or that was written a moment ago. */
-  write(kind: ResourceKind, object: OurObject, status: OurStatus): Promise<void>
+  write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<void>
   /** The status to compare with: what was written may not have come back by the watch yet. */
-  current(kind: ResourceKind, object: OurObject): OurStatus | undefined
+  current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined
 }
 
 export type StatusWriterDeps = {
@@ -22,15 +22,15 @@ export type StatusWriterDeps = {
 const ECHO_MS = 5_000
 const WRITES_AT_A_TIME = 8
 
-type Written = { readonly uid: string; readonly status: OurStatus; readonly at: number }
+type Written = { readonly uid: string; readonly status: ResourceStatus; readonly at: number }
 
 export function createStatusWriter({ client, onWrite }: StatusWriterDeps): StatusWriter {
   const written = new Map<string, Written>()
   const limit = createLimit(WRITES_AT_A_TIME)
-  const keyFor = (kind: ResourceKind, { metadata }: OurObject) =>
+  const keyFor = (kind: ResourceKind, { metadata }: CustomResource) =>
     `${kind}/${metadata.namespace}/${metadata.name}`
 
-  function current(kind: ResourceKind, object: OurObject): OurStatus | undefined {
+  function current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined {
     const key = keyFor(kind, object)
     const own = written.get(key)
     if (own === undefined) return object.status
@@ -52,7 +52,7 @@ export function createStatusWriter({ client, onWrite }: StatusWriterDeps): Statu
 }
 
 /** In the order of types, as lists that are maps have none. */
-function plain(status: OurStatus): unknown {
+function plain(status: ResourceStatus): unknown {
   const conditions = [...(status.conditions ?? [])].sort((a, b) => (a.type < b.type ? -1 : 1))
   return JSON.parse(JSON.stringify({ ...status, conditions }))
 }

@@ -1,5 +1,5 @@
 import { parseAllDocuments } from 'yaml'
-import { desiredBodies, EMPTY_SET, nextSet } from '../../../operator/folder/manifest-set.ts'
+import { folderItems, EMPTY_SET, nextSet } from '../../../operator/folder/manifest-set.ts'
 import { OPERATOR_TOKEN, type TestInstallation } from '../routes/installation.ts'
 import { at, caller } from '../routes/start.ts'
 
@@ -22,7 +22,7 @@ export async function applyFolder(where: TestInstallation, text: string): Promis
   ]
   const set = nextSet(EMPTY_SET, files)
   if (set.problems.length > 0) throw new Error(JSON.stringify(set.problems))
-  const objects = desiredBodies(set).map(({ body }) => body)
+  const objects = folderItems(set).map(({ body }) => body)
   return sendObjects(where, 'file', objects)
 }
 

@@ -206,7 +206,7 @@ describe('the operator on an API server that misbehaves', () => {
     await eventually('it tries', () => (sweeps() > 2 ? true : null))
     expect(await readiness(operator)).toMatchObject({
       status: 503,
-      checks: { synced: 'not everything was listed yet' },
+      checks: { synced: 'the informer caches are not filled yet' },
     })
     fault[Symbol.dispose]()
     await ready(operator)
@@ -221,8 +221,8 @@ describe('the operator on an API server that misbehaves', () => {
     const resources = ['gateways', 'connectors', 'permissions', 'policies', 'pods']
     await eventually('it names all that it does not hear of', async () => {
       const { status, checks } = await readiness(operator)
-      const isNamed = resources.every((resource) => checks['watches']?.includes(resource))
-      return status === 503 && isNamed && checks['stops'] === 'stops could not be read' ? true : null
+      const isFolderChosen = resources.every((resource) => checks['watches']?.includes(resource))
+      return status === 503 && isFolderChosen && checks['kill-switches'] === 'the kill switches of the cluster cannot be read' ? true : null
     })
     await front.restore()
     await ready(operator)

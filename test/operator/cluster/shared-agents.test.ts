@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import { OperatorState, PushReply } from '../../../core/wire/operator.ts'
-import type { OurObject } from '../../../operator/cluster/custom-resources.ts'
+import type { CustomResource } from '../../../operator/cluster/custom-resources.ts'
 import { governedPod } from '../../../operator/cluster/governed-pods.ts'
 import { agentElsewhere, sharedAgents } from '../../../operator/cluster/shared-agents.ts'
 import { planStatus } from '../../../operator/status/plan-status.ts'
@@ -114,7 +114,7 @@ describe('a Gateway whose agent is also that of another', () => {
     const gateway = {
       metadata: { namespace: 'team', name: 'main', uid: 'u', resourceVersion: '7', generation: 3 },
       spec: GatewaySpec.parse({}),
-    } as OurObject<'Gateway'>
+    } as CustomResource<'Gateway'>
     const status = planStatus('Gateway', gateway, {
       reply: PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/main'] }),
       ...{ failure: null, credential: null, staleMs: 0, bypassing: [], now: '2026-01-01T00:00:00Z' },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseInput } from '../../../controlplane/http/input.ts'
 import { isKillScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { KillRelayBody } from '../../../core/wire/operator.ts'
-import { stopOfConfigMap } from '../../../operator/control/kill-switches.ts'
+import { killSwitchOfConfigMap } from '../../../operator/control/kill-switches.ts'
 
 const metadata = { namespace: 'team', name: 'chaperone-emergency', uid: 'u', resourceVersion: '7' }
 const many = Array.from({ length: 65 }, (_, n) => `agent:x${n}`).join(',')
@@ -22,7 +22,7 @@ describe('an emergency ConfigMap that exceeds what the control plane accepts', (
     ['a long scope', { scopes: `agent:${'x'.repeat(300)} agent:y` }, ['namespace:team', 'agent:y'], 1],
     ['too many scopes', { scopes: many }, ['namespace:team'], 1],
   ])('stops all the same with %s', (_, data, wanted, count) => {
-    const stop = stopOfConfigMap({ metadata, data: { active: 'true', ...data } }, 'system')
+    const stop = killSwitchOfConfigMap({ metadata, data: { active: 'true', ...data } }, 'system')
     if (stop === null) throw new Error('the ConfigMap says whether it is active')
     const { problems, ...body } = stop
     expect([body.scopes, problems.length]).toEqual([wanted, count])

@@ -8,10 +8,10 @@ import { text } from 'node:stream/consumers'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { KillRelayBody } from '../../../core/wire/operator.ts'
-import { createDesiredClient } from '../../../operator/control/control-plane-client.ts'
+import { createControlPlaneClient } from '../../../operator/control/control-plane-client.ts'
 import { createControlPlaneHttp } from '../../../operator/control/control-plane-http.ts'
 import { createKillRelay } from '../../../operator/control/kill-relay.ts'
-import type { Stop } from '../../../operator/control/kill-switches.ts'
+import type { RelayedKillSwitch } from '../../../operator/control/kill-switches.ts'
 import { createReplicas } from '../../../operator/control/replicas.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -59,7 +59,7 @@ async function replica(host = '127.0.0.1', port = 0) {
 
 const httpTo = (controlPlaneUrl: string) =>
   createControlPlaneHttp({ controlPlaneUrl, operatorTokenFile: tokenFile })
-const stop = (changes: Partial<Stop> = {}): Stop => ({
+const stop = (changes: Partial<RelayedKillSwitch> = {}): RelayedKillSwitch => ({
   ...{ source: 'configmap', scopes: ['all'], reason: 'fire', by: 'test', revision: 1 },
   ...changes,
 })
@@ -69,7 +69,7 @@ describe('calls to the control plane', () => {
     const one = await replica('127.0.0.2')
     const two = await replica('127.0.0.3', one.port)
     using http = httpTo(`http://control-plane.example:${one.port}`)
-    const client = createDesiredClient(http)
+    const client = createControlPlaneClient(http)
     const url = `http://control-plane.example:${one.port}`
     await client.state({ url, address: '127.0.0.2' })
     await writeFile(tokenFile, 'second')
@@ -103,7 +103,7 @@ describe('the relay of stops', () => {
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
     const http = httpTo(urls[0] ?? '')
     const replicas = createReplicas({ controlPlaneUrl: urls[0] ?? '', urls, host: null, log })
-    const relay = createKillRelay({ client: createDesiredClient(http), replicas, log, verifyMs: 100 })
+    const relay = createKillRelay({ client: createControlPlaneClient(http), replicas, log, verifyMs: 100 })
     return {
       relay,
       async close() {

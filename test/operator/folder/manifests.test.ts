@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkManifest } from '../../../controlplane/cli/manifests/manifest-files.ts'
-import { desiredBodies, EMPTY_SET, nextSet } from '../../../operator/folder/manifest-set.ts'
+import { EMPTY_SET, folderItems, nextSet } from '../../../operator/folder/manifest-set.ts'
 import { parseManifests } from '../../../operator/folder/manifests.ts'
 import fc from '../../support/fast-check.ts'
 
@@ -141,7 +141,7 @@ describe('the folder', () => {
   const files = (texts: Record<string, string>) =>
     Object.entries(texts).map(([file, text]) => ({ file, text }))
   const keys = (set: typeof EMPTY_SET) =>
-    desiredBodies(set).map(({ object, body }) => `${object.key} ${body.managed_by}`)
+    folderItems(set).map(({ object, body }) => `${object.key} ${body.managed_by}`)
 
   test('an object that two files declare belongs to the first; the second file is named with both places', () => {
     const set = nextSet(EMPTY_SET, files({ 'b.yaml': gateway('x'), 'a.yaml': gateway('x') }))
@@ -173,7 +173,7 @@ describe('the folder', () => {
     const text = `${HEAD}kind: Connector\nmetadata: { name: aaa }\nspec: { type: codehost }\n---\n${gateway('zzz')}`
     const set = nextSet(EMPTY_SET, files({ 'a.yaml': text }))
     expect(keys(set)).toEqual(['Gateway/default/zzz a.yaml', 'Connector/default/aaa a.yaml'])
-    const bytes = (of: typeof set) => desiredBodies(of).map(({ body }) => JSON.stringify(body))
+    const bytes = (of: typeof set) => folderItems(of).map(({ body }) => JSON.stringify(body))
     expect(bytes(nextSet(EMPTY_SET, files({ 'a.yaml': text })))).toEqual(bytes(set))
   })
 })

@@ -9,12 +9,11 @@ import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { PushReply } from '../../../core/wire/operator.ts'
 import {
-  desiredBodies,
   EMPTY_SET,
+  folderItems,
   type ManifestFile,
   type ManifestSet,
   nextSet,
-  presentObjects,
 } from '../../../operator/folder/manifest-set.ts'
 import { type Enrolled, type Replica, startWorld, type World } from '../../controlplane/sync/harness.ts'
 import { size } from '../../support/proof.ts'
@@ -49,13 +48,18 @@ const policyText = () => readFileSync(join(STARTER_DIR, POLICY_FILE), 'utf8')
 const withPolicy = (text: string) =>
   starter().map((each) => (each.file === POLICY_FILE ? { file: POLICY_FILE, text } : each))
 
-/** As the operator hands a folder over. */
+/** Pushes a folder as the operator does. */
 async function apply(set: ManifestSet): Promise<PushReply[]> {
-  const items = desiredBodies(set)
+  const items = folderItems(set)
   const { status, body } = await replica.operator('POST', '/api/operator/changes', {
     source: 'file',
     objects: items.map((item) => item.body),
-    present: presentObjects(items),
+    present: items.map(({ object: { kind, namespace, name }, body }) => ({
+      kind,
+      namespace,
+      name,
+      uid: body.uid,
+    })),
     problems: set.problems,
   })
   expect(status, JSON.stringify(body)).toBe(200)

@@ -5,9 +5,9 @@ import { KubeConfig } from '@kubernetes/client-node'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
-import type { Companion, CompanionDeps } from '../../../operator/cluster/cluster-operator.ts'
+import type { AdmissionComponent, AdmissionDeps } from '../../../operator/cluster/cluster-operator.ts'
 import { readConfig } from '../../../operator/config.ts'
-import { injectionCompanion } from '../../../operator/inject/admission-component.ts'
+import { admissionComponent } from '../../../operator/inject/admission-component.ts'
 import { readInjectionConfig } from '../../../operator/inject/config.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import { createNamespaces, type Namespaces } from '../../../operator/kube/namespaces.ts'
@@ -29,7 +29,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
   /** With no more rights than the injector needs. */
   let own: KubeClient
   let folder: string
-  let companion: Companion
+  let component: AdmissionComponent
   const main = {
     metadata: { name: 'main', namespace: 'team', uid: 'u', resourceVersion: '1' },
     spec: GatewaySpec.parse({}),
@@ -65,21 +65,21 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       stop: async () => undefined,
     }
     const none = { ...cache, get: () => undefined, list: () => [] }
-    const caches: CompanionDeps['caches'] = {
+    const caches: AdmissionDeps['caches'] = {
       Gateway: cache,
       Connector: none,
       Permission: none,
       Policy: none,
     }
-    const open = injectionCompanion(readInjectionConfig(env), { upkeepMs, sweepMs: 100 })
+    const open = admissionComponent(readInjectionConfig(env), { upkeepMs, sweepMs: 100 })
     const log = pino({ level: 'silent' })
     const metrics = { restarted: () => undefined, relisted: () => undefined }
     const namespaces = createNamespaces({ client: own, log, metrics, onChange: () => undefined })
     watched.push(namespaces)
     return open({ client: own, config, log, instance: 'test', caches, namespaces, pods: none })
   }
-  const ready = (started: Companion) =>
-    eventually('the companion is ready', () =>
+  const ready = (started: AdmissionComponent) =>
+    eventually('the component is ready', () =>
       started.checks.every(({ problem }) => problem() === null) ? true : null,
     )
   const images = async () => {
@@ -103,7 +103,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
   }
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'companion-'))
+    folder = await mkdtemp(join(tmpdir(), 'component-'))
     await writeFile(join(folder, 'ca.crt'), 'PEM')
     server = await startKubeApiServer({ withControllers: true })
     client = clientOf(server)
@@ -111,12 +111,12 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     await createNamespace(client, 'team')
     await untilAccount(client, 'team')
     own = await operatorClient(server, client)
-    companion = await start('registry.example:5000/chaperone:1')
-    await ready(companion)
+    component = await start('registry.example:5000/chaperone:1')
+    await ready(component)
   }, 120_000)
 
   afterAll(async () => {
-    await companion?.[Symbol.asyncDispose]()
+    await component?.[Symbol.asyncDispose]()
     for (const namespaces of watched) await namespaces.stop()
     own?.[Symbol.dispose]()
     client?.[Symbol.dispose]()
@@ -169,7 +169,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
     const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
     const path = `${policies}/chaperone-pods`
-    // Again and again: the companion may just be writing them.
+    // Again and again: the component may just be writing them.
     const name = await eventually('a pod slips by', async () => {
       await refusalOf(client, { method: 'DELETE', path: `${configurations}/chaperone-injector` })
       await refusalOf(client, { method: 'DELETE', path })
@@ -190,7 +190,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     })
     expect(event.note).toContain('it has no sidecar')
     // What the Gateway's own status then says.
-    expect([...(companion.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
+    expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
   })
 
   it('ends such a pod where that is wanted, and no other', async () => {

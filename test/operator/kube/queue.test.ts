@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { describe, expect, test } from 'vitest'
-import { createBackOff } from '../../../operator/kube/back-off.ts'
+import { createBackOff } from '../../../core/state/back-off.ts'
 import { createWorkQueue } from '../../../operator/kube/queue.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -5,11 +5,15 @@ import { ConnectorSpec, GatewaySpec } from '../../../core/crd/schemas.ts'
 import { ConnectorStatus, GatewayStatus } from '../../../core/crd/status.ts'
 import { type GatewayProcess, OperatorState, PushReply } from '../../../core/wire/operator.ts'
 import { resolveCredential } from '../../../operator/cluster/credentials.ts'
-import type { OurObject, OurStatus } from '../../../operator/cluster/custom-resources.ts'
+import type { CustomResource, ResourceStatus } from '../../../operator/cluster/custom-resources.ts'
 import { countPods, governedPod } from '../../../operator/cluster/governed-pods.ts'
+import { objectBody } from '../../../operator/cluster/object-body.ts'
 import { mergeStates } from '../../../operator/control/acknowledgements.ts'
-import { isInForce, stopOfConfigMap, stopOfGateway } from '../../../operator/control/kill-switches.ts'
-import { desiredBody } from '../../../operator/reconcile/push-body.ts'
+import {
+  isInForce,
+  killSwitchOfConfigMap,
+  killSwitchOfGateway,
+} from '../../../operator/control/kill-switches.ts'
 import { planStatus } from '../../../operator/status/plan-status.ts'
 import type { StatusFacts } from '../../../operator/status/status-facts.ts'
 
@@ -19,8 +23,9 @@ const gateway = (spec: object = {}, status?: object) =>
     metadata,
     spec: GatewaySpec.parse(spec),
     ...(status === undefined ? {} : { status }),
-  }) as OurObject<'Gateway'>
-const connector = (spec: object) => ({ metadata, spec: ConnectorSpec.parse(spec) }) as OurObject<'Connector'>
+  }) as CustomResource<'Gateway'>
+const connector = (spec: object) =>
+  ({ metadata, spec: ConnectorSpec.parse(spec) }) as CustomResource<'Connector'>
 const process = (changes: Partial<GatewayProcess> = {}): GatewayProcess => ({
   ...{ gateway: 'team/prod', process_id: 'p1', covered_version: 10, has_kill_state: true, rejected: null },
   conditions: [],
@@ -46,7 +51,7 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   now: '2026-01-01T00:00:00Z',
   ...changes,
 })
-const said = (status: OurStatus) =>
+const said = (status: ResourceStatus) =>
   status.conditions?.map(({ type, status: is, reason }) => `${type}=${is}/${reason}`)
 
 describe('the status of an object', () => {
@@ -204,7 +209,7 @@ describe('a credential', () => {
   ])('%s', (_name, reading, value, reason) => {
     const credential = resolveCredential(ref, 'team', reading)
     expect([credential.value, credential.problem?.reason]).toEqual([value, reason])
-    const body = desiredBody('Connector', connector({ type: 'codehost', ...ref }), credential)
+    const body = objectBody('Connector', connector({ type: 'codehost', ...ref }), credential)
     expect('credential' in body ? body.credential : undefined).toBe(value)
   })
 })
@@ -212,7 +217,7 @@ describe('a credential', () => {
 describe('a stop', () => {
   test('of a Gateway means that Gateway when it says all', () => {
     const on = gateway({ killSwitch: { active: true, reason: ' why ', scopes: ['ALL', 'agent:x'] } })
-    expect(stopOfGateway(on)).toMatchObject({
+    expect(killSwitchOfGateway(on)).toMatchObject({
       ...{
         source: 'manifest:team/prod',
         scopes: ['gateway:team/prod', 'agent:x'],
@@ -220,12 +225,12 @@ describe('a stop', () => {
         revision: 7,
       },
     })
-    expect(stopOfGateway(gateway({ killSwitch: { active: false } })).scopes).toEqual([])
-    expect(stopOfGateway(gateway()).scopes).toEqual([])
+    expect(killSwitchOfGateway(gateway({ killSwitch: { active: false } })).scopes).toEqual([])
+    expect(killSwitchOfGateway(gateway()).scopes).toEqual([])
   })
 
   const mapOf = (namespace: string, data?: Record<string, string>) =>
-    stopOfConfigMap({ metadata: { ...metadata, namespace }, ...(data && { data }) }, 'system')
+    killSwitchOfConfigMap({ metadata: { ...metadata, namespace }, ...(data && { data }) }, 'system')
   const map = (data: Record<string, string>) => mapOf('system', data)
   test.each(['true', 'TRUE', ' yes ', '1', 'on', 'ture'])(
     'by ConfigMap is on for %j: a slip of the pen is no all-clear',
@@ -262,7 +267,7 @@ describe('a stop', () => {
     expect([stop?.source, stop?.scopes, stop?.problems.length]).toEqual(['configmap:team', wanted, problems])
   })
   test('is in force only when a replica holds exactly its scopes with its reason', () => {
-    const stop = stopOfGateway(gateway({ killSwitch: { active: true, reason: 'why' } }))
+    const stop = killSwitchOfGateway(gateway({ killSwitch: { active: true, reason: 'why' } }))
     const entry = { scope: 'gateway:team/prod', source: stop.source, reason: 'why', since: '' }
     expect(isInForce(stop, [entry])).toBe(true)
     expect(isInForce(stop, [])).toBe(false)

@@ -1,0 +1,39 @@
+import type { PushReply } from '../../core/wire/operator.ts'
+import type { PushedObjects } from '../reconcile/pushed-objects.ts'
+import { splitQueueKey } from './custom-resources.ts'
+
+type DependentsDeps = {
+  readonly pushed: Pick<PushedObjects, 'entries' | 'invalidate'>
+  readonly enqueue: (key: string) => void
+}
+
+/**
+ * Enqueues the objects whose result can depend on a changed Gateway or Connector: objects that refer to the Gateway or
+ * share its namespace, and Connectors that compete with the changed one for a host. Only pushed objects are concerned;
+ * all others are enqueued already.
+ */
+export function enqueueDependents({ pushed, enqueue }: DependentsDeps, changed: string): void {
+  const { kind } = splitQueueKey(changed)
+  if (kind !== 'Gateway' && kind !== 'Connector') return
+  const gateways = pushed.entries().get(changed)?.reply.gateways ?? []
+  for (const [key, { reply }] of pushed.entries()) {
+    if (!isDependent({ changed, gateways }, key, reply)) continue
+    pushed.invalidate(key)
+    enqueue(key)
+  }
+}
+
+type Change = { readonly changed: string; readonly gateways: readonly string[] }
+
+function isDependent({ changed, gateways }: Change, key: string, reply: PushReply): boolean {
+  const cause = splitQueueKey(changed)
+  const other = splitQueueKey(key)
+  if (key === changed || other.kind === 'Gateway') return false
+  if (cause.kind === 'Connector') {
+    const sharesGateway =
+      cause.namespace !== other.namespace && reply.gateways?.some((name) => gateways.includes(name))
+    return other.kind === 'Connector' && (!reply.accepted || reply.problem !== null || sharesGateway === true)
+  }
+  const isBound = reply.gateways === null || reply.gateways.includes(`${cause.namespace}/${cause.name}`)
+  return isBound || !reply.accepted || other.namespace === cause.namespace
+}

@@ -1,0 +1,102 @@
+import type { PodRef } from '../../core/wire/operator.ts'
+import { type Acknowledgements, createAcknowledgements } from '../control/acknowledgements.ts'
+import { boundTo } from '../kube/bound-client.ts'
+import { createEventRecorder, type EventNote, type EventTarget } from '../kube/events.ts'
+import { keyOf } from '../kube/objects.ts'
+import type { WorkQueue } from '../kube/queue.ts'
+import { createPush } from '../reconcile/push.ts'
+import { createPushedObjects } from '../reconcile/pushed-objects.ts'
+import { createStatusWriter } from '../status/status-writer.ts'
+import { splitQueueKey } from './custom-resources.ts'
+import { createFinalizer } from './finalizer.ts'
+import type { LeaderDeps, LeaderTiming } from './leader.ts'
+import { reportNamespaceLabels } from './namespace-labels.ts'
+import { createDeletionReconciler, createObjectReconciler } from './object-reconciler.ts'
+import { createConnectorSecrets } from './secrets.ts'
+import { repeatSweep } from './sweep.ts'
+
+export type Enqueuer = {
+  readonly enqueue: (key: string, afterMs?: number) => void
+  readonly enqueueAll: () => void
+}
+
+/** The state and the queues of one leader term. */
+export type Term = {
+  readonly queues: { readonly objects: WorkQueue; readonly deletions: WorkQueue }
+  readonly acknowledgements: Acknowledgements
+  /** Polls, compares and reports until the signal of the term is aborted. */
+  follow(): Promise<void>
+}
+
+const TIMING: LeaderTiming = { sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000, releaseMs: 10_000 }
+/** Bounds the objects of one change set. Status writes have a lower limit of their own. */
+const CONCURRENCY = 256
+
+export function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, enqueueAll }: Enqueuer): Term {
+  const { controlPlane, caches, metrics, log, timing = TIMING } = deps
+  const client = boundTo(deps.client, signal)
+  const pushed = createPushedObjects()
+  const { instance, namespace: fallbackNamespace } = deps
+  const events = createEventRecorder({ client, log, instance, fallbackNamespace })
+  const acknowledgements = createAcknowledgements({
+    client: controlPlane,
+    replicas: deps.replicas,
+    signal,
+    log,
+    onChange: enqueueAll,
+    onRefused(refused) {
+      for (const pod of refused) void events.record(podTarget(pod), REFUSED)
+    },
+    pollMs: timing.stateMs,
+  })
+  const secrets = createConnectorSecrets({ client, caches, enqueue, signal, log, pollMs: timing.secretsMs })
+  const reconciling = {
+    ...{ caches, pushed, secrets, acknowledgements, events, enqueue, signal },
+    pods: deps.pods,
+    bypassing: deps.bypassing,
+    floorRules: deps.floorRules,
+    push: createPush(controlPlane, pushed, signal),
+    statuses: createStatusWriter({ client, onWrite: metrics.statusWritten }),
+    finalizer: createFinalizer({
+      client,
+      onGivenUp: (gateway) =>
+        log.warn({ gateway: keyOf(gateway) }, 'gateway deleted while the control plane was unreachable'),
+      patienceMs: timing.releaseMs,
+    }),
+    onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),
+    queue: { log, concurrency: CONCURRENCY },
+  }
+  const queues = {
+    objects: createObjectReconciler(reconciling),
+    deletions: createDeletionReconciler(reconciling),
+  }
+  const onRebound = () => {
+    pushed.invalidateAll()
+    enqueueAll()
+  }
+  return {
+    queues,
+    acknowledgements,
+    async follow() {
+      const { namespaces } = deps
+      const compareMs = timing.stateMs
+      await Promise.all([
+        acknowledgements.follow(),
+        secrets.follow(),
+        reportNamespaceLabels({ controlPlane, namespaces, signal, log, onRebound, compareMs }),
+        repeatSweep({ client, controlPlane, caches, pushed, enqueue, signal, log }, timing.sweepMs),
+      ])
+    },
+  }
+}
+
+const REFUSED: EventNote = {
+  type: 'Warning',
+  reason: 'SidecarRefused',
+  action: 'Authenticate',
+  note: 'The control plane refuses the sidecar of this pod: the metadata that the injector writes is missing or was changed. Create the pod again so that it is injected. The sidecar keeps trying.',
+}
+
+function podTarget({ podUid: uid, namespace, name }: PodRef): EventTarget {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, uid, resourceVersion: '' } }
+}

@@ -1,0 +1,28 @@
+import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
+import type { ResourceKind } from '../../core/crd/schemas.ts'
+import type { PushBody } from '../../core/wire/operator.ts'
+import { keyOf } from '../kube/objects.ts'
+import { pushBody } from '../reconcile/push-body.ts'
+import type { Credential } from './credentials.ts'
+import type { CustomResource } from './custom-resources.ts'
+
+/** The body that pushes a custom resource. Of its metadata only name, namespace and origin leave the cluster. */
+export function objectBody(
+  kind: ResourceKind,
+  object: CustomResource,
+  credential: Credential | null,
+): PushBody {
+  const { namespace = '', name, uid, generation = 1, creationTimestamp } = object.metadata
+  return pushBody({
+    uid,
+    generation,
+    source: 'kubernetes',
+    managedBy: `kubernetes ${kind} ${keyOf(object)}`,
+    origin: manifestOrigin(object.metadata),
+    kind,
+    metadata: { name, namespace },
+    spec: object.spec,
+    credential: credential?.value,
+    createdAt: creationTimestamp,
+  })
+}

@@ -1,0 +1,165 @@
+import { type FloorRules, floored } from '../../core/crd/floors.ts'
+import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
+import type { Acknowledgements } from '../control/acknowledgements.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import { keyOf } from '../kube/objects.ts'
+import type { WorkQueue } from '../kube/queue.ts'
+import type { Reflector } from '../kube/reflector.ts'
+import type { Push, PushResult } from '../reconcile/push.ts'
+import type { PushedObjects } from '../reconcile/pushed-objects.ts'
+import { createReconciler, type ReconcilerDeps } from '../reconcile/reconciler.ts'
+import { planStatus } from '../status/plan-status.ts'
+import type { StatusFacts } from '../status/status-facts.ts'
+import type { StatusWriter } from '../status/status-writer.ts'
+import { type Credential, resolveCredential } from './credentials.ts'
+import { type CustomResource, type InformerCaches, splitQueueKey } from './custom-resources.ts'
+import { enqueueDependents } from './dependents.ts'
+import type { Finalizer } from './finalizer.ts'
+import { countPods, type GovernedPod } from './governed-pods.ts'
+import { objectBody } from './object-body.ts'
+import type { ConnectorSecrets } from './secrets.ts'
+import { sharedAgents } from './shared-agents.ts'
+
+export type ObjectReconcilerDeps = Pick<
+  ReconcilerDeps<Observed, PushResult | null>,
+  'onResult' | 'signal' | 'queue'
+> & {
+  readonly caches: InformerCaches
+  readonly pods: Pick<Reflector<GovernedPod>, 'list'>
+  /** Ungoverned pods that should be governed, by `namespace/name` of the Gateway. */
+  readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  readonly floorRules: FloorRules
+  readonly push: Push
+  readonly pushed: PushedObjects
+  readonly secrets: Pick<ConnectorSecrets, 'read'>
+  readonly acknowledgements: Pick<Acknowledgements, 'state' | 'staleMs'>
+  readonly statuses: StatusWriter
+  readonly finalizer: Finalizer
+  readonly events: EventRecorder
+  readonly enqueue: (key: string, afterMs?: number) => void
+}
+
+/** While the control plane is unreachable an object is reconciled this often. */
+const RETRY_MS = 5_000
+
+type Present = {
+  readonly key: string
+  readonly kind: ResourceKind
+  readonly object: CustomResource
+  readonly credential: Credential | null
+}
+type Observed = Present | { readonly key: string; readonly object: null }
+
+/** Reconciles all objects but Gateways that are being deleted; see `createDeletionReconciler`. */
+export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
+  const { push, finalizer, onResult, signal, queue } = deps
+  return createReconciler<Observed, PushResult | null>({
+    ...(onResult === undefined ? {} : { onResult }),
+    signal,
+    queue,
+    observe: (key) => observe(deps, key),
+    async push(observed) {
+      if (observed.object === null) {
+        await push.remove(observed.key)
+        return null
+      }
+      const { key, kind, object, credential } = observed
+      if (kind === 'Gateway') await finalizer.ensure(object as CustomResource<'Gateway'>)
+      return push.put(key, objectBody(kind, object, credential))
+    },
+    async report(observed, result) {
+      if (observed.object === null || result === null) enqueueDependents(deps, observed.key)
+      else await report(deps, observed, result)
+    },
+  })
+}
+
+/** Reconciles Gateways that are being deleted. They have workers of their own, so that no hanging push delays them. */
+export function createDeletionReconciler(deps: ObjectReconcilerDeps): WorkQueue {
+  const { caches, finalizer, push, enqueue, onResult, signal, queue } = deps
+  return createReconciler<string, number | null>({
+    ...(onResult === undefined ? {} : { onResult }),
+    signal,
+    queue,
+    observe: async (key) => key,
+    async push(key) {
+      const gateway = deletingGateway(caches, key)
+      if (gateway === undefined) return null
+      return finalizer.release(gateway, async () => {
+        await push.remove(key)
+        enqueueDependents(deps, key)
+      })
+    },
+    async report(key, retryMs) {
+      if (retryMs !== null) enqueue(key, retryMs)
+    },
+  })
+}
+
+/** The Gateway of this key if it is being deleted. */
+export function deletingGateway(
+  caches: Pick<InformerCaches, 'Gateway'>,
+  key: string,
+): CustomResource<'Gateway'> | undefined {
+  const { kind, namespace, name } = splitQueueKey(key)
+  const gateway = kind === 'Gateway' ? caches.Gateway.get(`${namespace}/${name}`) : undefined
+  return gateway?.metadata.deletionTimestamp === undefined ? undefined : gateway
+}
+
+async function observe(deps: ObjectReconcilerDeps, key: string): Promise<Observed> {
+  const { kind, namespace, name } = splitQueueKey(key)
+  const object = deps.caches[kind].get(`${namespace}/${name}`) as CustomResource | undefined
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return { key, object: null }
+  const credential =
+    kind === 'Connector' ? await credentialOf(deps, object as CustomResource<'Connector'>) : null
+  return { key, kind, object, credential }
+}
+
+async function credentialOf(
+  { secrets }: ObjectReconcilerDeps,
+  { spec, metadata: { namespace = '' } }: CustomResource<'Connector'>,
+): Promise<Credential> {
+  const ref = spec.credential?.secretRef
+  const reading = ref === undefined ? null : await secrets.read(`${namespace}/${ref.name}`)
+  return resolveCredential(spec, namespace, reading)
+}
+
+async function report(
+  deps: ObjectReconcilerDeps,
+  { key, kind, object, credential }: Present,
+  result: PushResult,
+): Promise<void> {
+  const { statuses, enqueue, events } = deps
+  if (result.failure !== null) enqueue(key, RETRY_MS)
+  if (result.isNew) enqueueDependents(deps, key)
+  const status = statuses.current(kind, object)
+  const shown = status === undefined ? object : { ...object, status }
+  const facts = { ...result, credential, ...factsOf(deps, kind, object) }
+  await statuses.write(kind, shown, planStatus(kind, shown, facts))
+  if (!result.isNew || result.reply?.accepted !== false) return
+  const note = result.reply.reasons.join('; ')
+  const target = { ...object, apiVersion: API_VERSION, kind }
+  await events.record(target, { type: 'Warning', reason: 'Refused', action: 'Reconcile', note })
+}
+
+function factsOf(
+  { acknowledgements, pods, bypassing, floorRules }: ObjectReconcilerDeps,
+  kind: ResourceKind,
+  object: CustomResource,
+): Omit<StatusFacts, 'reply' | 'failure' | 'credential'> {
+  const key = keyOf(object)
+  const isGateway = kind === 'Gateway'
+  return {
+    state: acknowledgements.state(),
+    staleMs: acknowledgements.staleMs(),
+    pods: isGateway ? (countPods(pods.list()).get(key) ?? null) : null,
+    sharedAgents: isGateway ? (sharedAgents(pods.list()).get(key) ?? []) : [],
+    bypassing: isGateway ? (bypassing().get(key) ?? []) : [],
+    belowFloor: isGateway ? belowFloor(object as CustomResource<'Gateway'>, floorRules) : [],
+    now: `${new Date().toISOString().slice(0, 19)}Z`,
+  }
+}
+
+function belowFloor({ spec, metadata: { namespace = '' } }: CustomResource<'Gateway'>, rules: FloorRules) {
+  return floored(spec, namespace, rules).below
+}

@@ -1,0 +1,33 @@
+import type { KillWatch } from '../control/kill-watch.ts'
+import type { ReadinessCheck } from '../health-server.ts'
+import type { Informers } from './informer-caches.ts'
+
+/**
+ * The readiness of a replica. An unreachable control plane is not part of it, because pods are admitted without the
+ * control plane.
+ */
+export function readinessChecks(
+  informers: Pick<Informers, 'isSynced' | 'stalenessS'>,
+  killWatch: Pick<KillWatch, 'stalenessMs'>,
+  maxStalenessMs: number,
+): readonly ReadinessCheck[] {
+  return [
+    {
+      name: 'synced',
+      problem: () => (informers.isSynced() ? null : 'the informer caches are not filled yet'),
+    },
+    {
+      name: 'watches',
+      problem() {
+        const silent = [...informers.stalenessS()].filter(([, seconds]) => seconds * 1_000 > maxStalenessMs)
+        const names = silent.map(([name]) => name).join(', ')
+        return names === '' ? null : `the API server sent nothing about ${names}`
+      },
+    },
+    {
+      name: 'kill-switches',
+      problem: () =>
+        killWatch.stalenessMs() < maxStalenessMs ? null : 'the kill switches of the cluster cannot be read',
+    },
+  ]
+}

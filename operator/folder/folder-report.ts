@@ -1,0 +1,79 @@
+import type { Logger } from 'pino'
+import { IN_FORCE_TEXT, type ManifestProblem, type PushReply } from '../../core/wire/operator.ts'
+import type { SetResult } from '../reconcile/push-set.ts'
+import type { FolderItem } from './manifest-set.ts'
+
+/** `applied` objects are in force as written; `problems` are problems of files and refusals of objects. */
+export type FolderResult = { readonly applied: number; readonly problems: readonly ManifestProblem[] }
+
+/** The status sink of the folder: log lines, because a file has no status. A problem is logged once while it lasts. */
+export type FolderReport = {
+  /** Keeps earlier problems: a refusal stays logged until the next result. */
+  fileProblems(problems: readonly ManifestProblem[]): void
+  result(
+    items: readonly FolderItem[],
+    fileProblems: readonly ManifestProblem[],
+    result: SetResult,
+  ): FolderResult
+}
+
+export function createFolderReport(log: Logger): FolderReport {
+  let logged: ReadonlySet<string> = new Set()
+  return {
+    fileProblems(problems) {
+      logged = new Set([...logged, ...logNew(log, logged, problems)])
+    },
+    result(items, fileProblems, { replies, removed }) {
+      if (removed > 0) log.info({ removed }, 'manifest objects removed')
+      const refusals: ManifestProblem[] = []
+      let refused = 0
+      for (const item of items) {
+        const reply = replies.get(item.object.key)
+        if (reply === undefined) continue
+        logReply(log, item, reply)
+        if (reply.accepted) continue
+        refused += 1
+        refusals.push(...refusalProblems(item, reply))
+      }
+      const problems = [...fileProblems, ...refusals]
+      logged = logNew(log, logged, problems)
+      return { applied: items.length - refused, problems }
+    },
+  }
+}
+
+function logReply(log: Logger, { object }: FolderItem, reply: PushReply): void {
+  const place = { object: object.key, file: object.file, line: object.line }
+  for (const warning of reply.warnings) log.warn(place, `manifest warning: ${warning}`)
+  if (reply.accepted) {
+    log.info({ ...place, version: reply.version }, 'manifest object applied')
+    return
+  }
+  const text = `manifest object refused: ${object.key}; ${IN_FORCE_TEXT[reply.in_force]}`
+  log.error({ ...place, in_force: reply.in_force }, text)
+}
+
+/** Refusals by file and line of the field. The problems of a broken file are reported as such already. */
+function refusalProblems({ object, body }: FolderItem, reply: PushReply): ManifestProblem[] {
+  if (body.problems !== undefined) return []
+  const { file, key } = object
+  return reply.reasons.map((reason) => {
+    const path = /^(spec(?:\.\w+)+): /.exec(reason)?.[1] ?? ''
+    return { file, line: object.lineOf(path), message: `${key} was refused: ${reason}` }
+  })
+}
+
+/** Returns all problems, to compare the next ones with. */
+function logNew(
+  log: Logger,
+  before: ReadonlySet<string>,
+  problems: readonly ManifestProblem[],
+): ReadonlySet<string> {
+  const now = new Set<string>()
+  for (const { file, line, message } of problems) {
+    const text = `${file}:${line ?? '?'} ${message}`
+    now.add(text)
+    if (!before.has(text)) log.error({ file, line }, `manifest problem: ${text}`)
+  }
+  return now
+}

@@ -1,0 +1,93 @@
+import type { ChangeSetBody, ManifestProblem, PushBody, PushReply } from '../../core/wire/operator.ts'
+import type { ControlPlaneClient } from '../control/control-plane-client.ts'
+import type { PushedObjects } from './pushed-objects.ts'
+
+/** Everything that one source holds. */
+export type CompleteSet = {
+  /** By key, in the order in which the control plane reads them. */
+  readonly bodies: ReadonlyMap<string, PushBody>
+  readonly problems: readonly ManifestProblem[]
+}
+
+export type SetResult = {
+  /** Replies to the objects that were pushed; an accepted and unchanged object is not among them. */
+  readonly replies: ReadonlyMap<string, PushReply>
+  /** Objects that the control plane removed, because the source no longer has them. */
+  readonly removed: number
+}
+
+export type PushSetDeps = {
+  readonly client: Pick<ControlPlaneClient, 'change' | 'put'>
+  readonly pushed: PushedObjects
+  readonly signal: AbortSignal
+}
+
+/**
+ * Pushes a complete set as one change set: objects that changed, that were refused or that the control plane lost.
+ * Rejects when the control plane cannot be reached; calling again is safe.
+ */
+export async function pushSet(deps: PushSetDeps, set: CompleteSet): Promise<SetResult> {
+  deps.pushed.retain(new Set(set.bodies.keys()))
+  const first = await pushDue(deps, set)
+  if (first.lost === 0) return first
+  // Objects that the control plane lost are due now, and so are the refused ones.
+  const second = await pushDue(deps, set)
+  return {
+    replies: new Map([...first.replies, ...second.replies]),
+    removed: first.removed + second.removed,
+  }
+}
+
+async function pushDue(
+  { client, pushed, signal }: PushSetDeps,
+  { bodies, problems }: CompleteSet,
+): Promise<SetResult & { readonly lost: number }> {
+  const due = [...bodies].filter(([key, body]) => pushed.find(key, body)?.isDue !== false)
+  const present = [...bodies].map(([key, { uid }]) => ({ ...nameOf(key), uid }))
+  const set: ChangeSetBody = {
+    ...{ source: 'file', removed: [], present, problems: [...problems] },
+    objects: due.map(([, body]) => body),
+  }
+  const change = client.change(set, signal)
+  const { removed, missing, replies } = await change.catch(async (error: unknown) => {
+    await pushKillSwitches(client, set.objects, signal)
+    throw error
+  })
+  const results = new Map<string, PushReply>()
+  due.forEach(([key, body], index) => {
+    const reply = replies[index]
+    if (reply === undefined) return
+    results.set(key, reply)
+    pushed.record(key, body, reply)
+    // A refused object is pushed with every set: another object of the set may have resolved its problem.
+    if (!reply.accepted) pushed.invalidate(key)
+  })
+  const lost = missing.map(keyOf).filter((key) => !results.has(key))
+  for (const key of lost) pushed.invalidate(key)
+  return { replies: results, removed, lost: lost.length }
+}
+
+/** A kill switch must not fail together with its set: Gateways that activate one are pushed alone. */
+async function pushKillSwitches(
+  client: Pick<ControlPlaneClient, 'put'>,
+  bodies: readonly PushBody[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const body of bodies) {
+    const { kind, spec } = body.resource
+    if (kind === 'Gateway' && isKillSwitchActive(spec)) await client.put(body, signal).catch(() => undefined)
+  }
+}
+
+function isKillSwitchActive(spec: unknown): boolean {
+  return (spec as { killSwitch?: { active?: unknown } } | undefined)?.killSwitch?.active === true
+}
+
+function nameOf(key: string): { kind: string; namespace: string; name: string } {
+  const [kind = '', namespace = '', name = ''] = key.split('/')
+  return { kind, namespace, name }
+}
+
+function keyOf({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+  return `${kind}/${namespace}/${name}`
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+import type { PushBody, PushReply } from '../../core/wire/operator.ts'
+
+/** Keys, `Kind/namespace/name`, of the objects that the control plane received, with its last reply to each. */
+export type PushedObjects = {
+  /** The reply to exactly this content; null when the content was never pushed. `isDue`: push it again nevertheless. */
+  find(key: string, body: PushBody): { readonly reply: PushReply; readonly isDue: boolean } | null
+  record(key: string, body: PushBody, reply: PushReply): void
+  remove(key: string): void
+  /** Removes all other keys. */
+  retain(keys: ReadonlySet<string>): void
+  /** Makes the object due for another push: an object that it refers to has changed, or the control plane lost it. */
+  invalidate(key: string): void
+  invalidateAll(): void
+  entries(): ReadonlyMap<string, { readonly uid: string; readonly reply: PushReply }>
+}
+
+type Entry = {
+  /** A hash, because the content can hold a credential. */
+  readonly hash: string
+  readonly isDue: boolean
+  readonly uid: string
+  readonly reply: PushReply
+}
+
+export function createPushedObjects(): PushedObjects {
+  const entries = new Map<string, Entry>()
+  const invalidate = (key: string) => {
+    const entry = entries.get(key)
+    if (entry !== undefined) entries.set(key, { ...entry, isDue: true })
+  }
+  return {
+    find(key, body) {
+      const entry = entries.get(key)
+      return entry?.hash === hashOf(body) ? entry : null
+    },
+    record(key, body, reply) {
+      entries.set(key, { hash: hashOf(body), uid: body.uid, reply, isDue: false })
+    },
+    remove: (key) => {
+      entries.delete(key)
+    },
+    retain(keys) {
+      for (const key of entries.keys()) if (!keys.has(key)) entries.delete(key)
+    },
+    invalidate,
+    invalidateAll() {
+      for (const key of entries.keys()) invalidate(key)
+    },
+    entries: () => entries,
+  }
+}
+
+function hashOf(body: PushBody): string {
+  return createHash('sha256').update(JSON.stringify(body)).digest('hex')
+}

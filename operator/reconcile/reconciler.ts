@@ -1,0 +1,42 @@
+import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from '../kube/queue.ts'
+
+/** What a source (`cluster/` or `folder/`) adds to the loop. */
+export type ReconcilerDeps<Observed, Result> = {
+  /** Reads the current state of a key. */
+  readonly observe: (key: string) => Promise<Observed>
+  /** Makes the control plane hold the observed state. */
+  readonly push: (observed: Observed) => Promise<Result>
+  /** Writes the result where users read it: the status of a Kubernetes object, or log lines. */
+  readonly report: (observed: Observed, result: Result) => Promise<void>
+  /** Reconciles a key again this long after a success. Default: only when the key is added again. */
+  readonly resyncMs?: number
+  readonly onResult?: (key: string, result: 'ok' | 'failed') => void
+  /** After the abort a failed key is neither reported nor retried. */
+  readonly signal: AbortSignal
+  /** Retries, concurrency and logging. */
+  readonly queue: Omit<WorkQueueDeps, 'work'>
+}
+
+/**
+ * The reconcile loop of both sources: observe, push, report. The loop is level-triggered: reconciling an unchanged key
+ * changes nothing. A failed key is retried with back-off.
+ */
+export function createReconciler<Observed, Result>(deps: ReconcilerDeps<Observed, Result>): WorkQueue {
+  const { observe, push, report, resyncMs, onResult, signal } = deps
+
+  async function work(key: string): Promise<void> {
+    try {
+      const observed = await observe(key)
+      await report(observed, await push(observed))
+    } catch (error) {
+      if (signal.aborted) return
+      onResult?.(key, 'failed')
+      throw error
+    }
+    onResult?.(key, 'ok')
+    if (resyncMs !== undefined) queue.addAfter(key, resyncMs)
+  }
+
+  const queue = createWorkQueue({ ...deps.queue, work })
+  return queue
+}
