@@ -5,16 +5,13 @@ import { Registry } from './collections/registry.ts'
 import type { Metrics } from './metrics.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { EventPort } from './pipeline/ports.ts'
+import type { Log } from './process/log.ts'
 
 export type EventsDeps = {
   readonly metrics: Metrics
   readonly recent: RecentRecords
   readonly unlistedPorts: Pick<UnlistedPorts, 'note'>
-  readonly log: {
-    info(fields: object, message: string): void
-    debug(fields: object, message: string): void
-    isLevelEnabled(level: string): boolean
-  }
+  readonly log: Pick<Log, 'debug' | 'info'> & { isLevelEnabled(level: string): boolean }
 }
 
 export type Events = EventPort & {

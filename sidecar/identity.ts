@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../core/wire/gateway/sync.ts'
 import type { Credentials, KeyedPort } from './pipeline/exchange.ts'
+import { sha256 } from './process/sha256.ts'
 
 /** Headers whose key was verified, per snapshot: hashing happens once per agent, and a revoked key ends with its snapshot. */
 const verified = new WeakMap<Snapshot, Map<string, AgentEntry>>()
@@ -55,7 +56,7 @@ function verify(header: string, snapshot: Snapshot, keyedPort?: KeyedPort): Agen
   if (keyedPort !== undefined && keyedPort.agent !== name) return null
   if (agent !== undefined && keyedPort?.accepts(agent, key) === true) return agent
   // An unknown name costs the same hash as a known one.
-  const given = createHash('sha256').update(key).digest()
+  const given = sha256(key)
   const expected = Buffer.from(agent?.key_sha256 ?? '', 'hex')
   const matches = timingSafeEqual(
     given,

@@ -1,5 +1,4 @@
 import { chmod, readFile, rm } from 'node:fs/promises'
-import type { Logger } from 'pino'
 import { isOpaque } from '../core/capture/host-names.ts'
 import { POD_PORTS } from '../core/capture/pod-contract.ts'
 import { searchDomains } from '../core/capture/search-names.ts'
@@ -22,6 +21,7 @@ import { createUnownedNames } from './listener/dns/unowned-names.ts'
 import type { Front } from './listener/front.ts'
 import { Http1Connection } from './listener/http1/connection.ts'
 import { existsOutside, isUnownedHost, ownerOf } from './name-owner.ts'
+import type { Log } from './process/log.ts'
 import type { PodCa } from './tls/pod-ca.ts'
 import { writeTrustFolder } from './tls/trust-folder.ts'
 
@@ -35,7 +35,7 @@ export type PodDeps = {
   readonly health: () => Health
   readonly scrape: () => string
   readonly monotonicMs: () => number
-  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly log: Pick<Log, 'info' | 'warn'>
   /** Something changed that the control plane should hear of now. */
   readonly onChange: () => void
 }

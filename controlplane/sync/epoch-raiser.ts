@@ -1,6 +1,6 @@
+import type { Clock } from '../../core/state/clock.ts'
 import type { Query } from '../db/query.ts'
 import { raiseEpoch, type SeenOrders } from '../db/state-order.ts'
-import type { Clock } from './clock.ts'
 
 /** Begins a new epoch when the database went back behind what a gateway has seen. True when it did. */
 export type EpochRaiser = (seen: SeenOrders) => Promise<boolean>

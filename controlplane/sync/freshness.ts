@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import type { Clock } from '../../core/state/clock.ts'
 
 /** How recently this replica read what gateways depend on. */
 export type Freshness = {

@@ -1,40 +1,40 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../../core/state/clock.ts'
+import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/gateway/sync.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
-import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/gateway/sync.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
-import type { SidecarPrincipal } from '../http/route.ts'
+import type { Db } from '../db/query.ts'
 import { leaseMsOf } from '../features/gateways/lease.ts'
 import { LOCAL_GATEWAY } from '../features/gateways/names.ts'
 import { withdrawAllReplicas } from '../features/gateways/process-store.ts'
-import type { ProcessWord } from './process-words-store.ts'
-import type { Db } from '../db/query.ts'
-import { type Census, createCensus, type ElsewhereProcess } from './census.ts'
-import type { Clock } from './clock.ts'
+import type { SidecarPrincipal } from '../http/route.ts'
 import { createEpochRaiser } from './epoch-raiser.ts'
 import { createFreshness } from './freshness.ts'
+import { type GatewayLive, liveOf, type Sighting } from './gateway-live.ts'
 import { processesOf } from './gateway-processes.ts'
-import { createKillCast, type KillCast } from './kill-switch/broadcast.ts'
+import { createKillBroadcaster, type KillBroadcaster } from './kill-switch/broadcaster.ts'
 import { createKillProof } from './kill-switch/proof.ts'
-import type { SectionLibrary } from './sections/library.ts'
-import { type GatewayLive, liveOf, type Sighting } from './live.ts'
-import { createManifestCast, type ManifestCast } from './sections/broadcast.ts'
 import { createOrderBook, type Order, type OrderBook } from './orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
+import { createPeerRegistry, type PeerRegistry } from './peer-registry.ts'
 import {
   createPodSessions,
   type PodPresence,
   type PodSessionTiming,
   type SessionOwner,
 } from './pod-sessions.ts'
-import { applyWord } from './reports.ts'
-import { createRoster, type Roster } from './roster.ts'
-import { createSharingCast, type SharingCast } from './sharing.ts'
-import { createSteadyClock } from './steady-clock.ts'
-import { createVerdictCast, type VerdictCast } from './verdict-cast.ts'
+import { createProcessRegistry, type ElsewhereProcess, type ProcessRegistry } from './process-registry.ts'
+import { createReplicaMailbox } from './replica-mailbox.ts'
+import type { ProcessMessage } from './replica-mailbox-store.ts'
+import { applyMessage } from './reports.ts'
+import { createSectionBroadcaster, type SectionBroadcaster } from './sections/broadcaster.ts'
+import type { SectionLibrary } from './sections/library.ts'
 import { watchChanges } from './sections/watch.ts'
-import { createWords } from './words.ts'
+import { createSharedAgentsBroadcaster, type SharedAgentsBroadcaster } from './shared-agents-broadcaster.ts'
+import { createSteadyClock } from './steady-clock.ts'
+import { createVerdictBroadcaster, type VerdictBroadcaster } from './verdict-broadcaster.ts'
 
 export type HubDeps = {
   readonly db: Db
@@ -66,7 +66,7 @@ export type Hub = AsyncDisposable & {
   /** A call of a process: a session adopts its rotated token. */
   seen(owner: SessionOwner): void
   /** What a gateway process says of itself, whichever replica holds its stream. Rejects when it cannot be passed on. */
-  say(word: ProcessWord): Promise<void>
+  publish(message: ProcessMessage): Promise<void>
   /** Null when no process of it is connected, to any replica. */
   liveOf(gatewayId: string): GatewayLive | null
   /** Ids of the gateways that have a stream, to any replica. */
@@ -75,7 +75,7 @@ export type Hub = AsyncDisposable & {
   isHere(gatewayId: string): boolean
   /** Every gateway process that is connected, to any replica. */
   processes(): readonly GatewayProcess[]
-  readonly kill: Omit<KillCast, 'greet' | 'ack' | 'look' | 'views' | 'resend'>
+  readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
   /** Hands an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout` after 30 s. */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
   /** False for a result that is not waited for any more, or comes from a process that does not have the order. */
@@ -87,71 +87,81 @@ export type Hub = AsyncDisposable & {
 /** Reads the state once, then watches the database. Rejects when it cannot be read. */
 export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
-  const roster = createRoster()
+  const peerRegistry = createPeerRegistry()
   const orders = createOrderBook()
-  const census: Census = createCensus({
-    ...{ db, roster, clock, replicaId: newId('process') },
+  const processRegistry: ProcessRegistry = createProcessRegistry({
+    ...{ db, peerRegistry, clock, replicaId: newId('process') },
     leaseMs: (id) => leaseMsOf(library.configuration?.gateways.get(id)?.spec),
-    onLooked: () => {
-      kill.look()
-      sharing.look()
+    onRead: () => {
+      kill.countAcks()
+      sharedAgents.broadcast()
     },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be told or read'),
   })
   const raiseEpoch = createEpochRaiser(db, clock)
-  const base = { db, roster, library, log, freshness: createFreshness(clock), raiseEpoch }
+  const base = { db, peerRegistry, library, log, freshness: createFreshness(clock), raiseEpoch }
   const steady = createSteadyClock(clock)
-  const kill = createKillCast({ ...base, census, clock, proof: createKillProof(keyring) })
-  const sharing: SharingCast = createSharingCast({ roster, census })
-  const manifests = createManifestCast({ ...base, clock: steady, onReloaded: kill.resend })
-  const verdicts = createVerdictCast({ db, roster })
-  const words = createWords({
-    ...{ db, roster },
-    apply: (peer, word) => applyWord(peer, word, { kill, manifests, census, clock, log }),
+  const kill = createKillBroadcaster({ ...base, processRegistry, clock, proof: createKillProof(keyring) })
+  const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster({
+    peerRegistry,
+    processRegistry,
+  })
+  const manifests = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
+  const verdicts = createVerdictBroadcaster({ db, peerRegistry })
+  const mailbox = createReplicaMailbox({
+    ...{ db, peerRegistry },
+    apply: (peer, message) => applyMessage(peer, message, { kill, manifests, processRegistry, clock, log }),
     onFailed: (error) => log.error({ err: error }, 'words of gateway processes could not be taken'),
   })
   const sessions = createPodSessions({
-    ...{ roster, clock, log, pods: pods ?? NO_PODS },
+    ...{ peerRegistry, clock, log, pods: pods ?? NO_PODS },
     ...(podTiming === undefined ? {} : { timing: podTiming }),
   })
   await manifests.refresh()
   await kill.refresh()
   if (deps.isOnlyReplica === true) await withdrawAllReplicas(db, LOCAL_GATEWAY)
-  await census.refresh()
+  await processRegistry.refresh()
   const watch = await watchChanges({
     db,
     log,
     refreshConfiguration: manifests.refresh,
     refreshKill: kill.refresh,
     refreshVerdicts: verdicts.refresh,
-    refreshProcesses: census.refresh,
-    refreshWords: words.refresh,
+    refreshProcesses: processRegistry.refresh,
+    refreshMailbox: mailbox.refresh,
     refreshPods: sessions.refresh,
-    heardWord: words.heard,
+    onMailbox: mailbox.receive,
   })
   const beats = setInterval(manifests.beat, beatMs)
 
   return {
     open: (owner, sink) =>
-      connect({ roster, kill, census, sharing, manifests, verdicts, clock, steady, log }, owner, sink),
+      connect(
+        { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log },
+        owner,
+        sink,
+      ),
     seen: sessions.seen,
-    say: words.say,
-    liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, { roster, census }), kill.effective()),
+    publish: mailbox.publish,
+    liveOf: (gatewayId) =>
+      liveOf(sightingsOf(gatewayId, { peerRegistry, processRegistry }), kill.effective()),
     connected: () =>
-      new Set([...roster.peers.values(), ...census.elsewhere()].map((process) => process.gatewayId)),
-    isHere: (gatewayId) => roster.of(gatewayId).length > 0,
-    processes: () => processesOf({ roster, census, library, views: kill.views() }),
+      new Set(
+        [...peerRegistry.peers.values(), ...processRegistry.elsewhere()].map((process) => process.gatewayId),
+      ),
+    isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
+    processes: () => processesOf({ peerRegistry, processRegistry, library, views: kill.views() }),
     kill,
-    execute: (gatewayId, order) => handOver(whoServes(roster.of(gatewayId), order), orders, order),
+    execute: (gatewayId, order) => handOver(whoServes(peerRegistry.of(gatewayId), order), orders, order),
     settle: orders.settle,
     orders,
     async [Symbol.asyncDispose]() {
       clearInterval(beats)
       sessions[Symbol.dispose]()
       await watch[Symbol.asyncDispose]()
-      await census[Symbol.asyncDispose]()
+      await processRegistry[Symbol.asyncDispose]()
       orders.close()
-      sendAway(roster)
+      sendAway(peerRegistry)
     },
   }
 }
@@ -161,36 +171,36 @@ const NO_PODS: PodPresence = { ended: async () => () => null }
 type Casts = Pick<HubDeps, 'clock' | 'log'> & {
   /** Of the greeting and the beats. */
   readonly steady: Clock
-  readonly roster: Roster
-  readonly kill: KillCast
-  readonly census: Census
-  readonly sharing: SharingCast
-  readonly manifests: ManifestCast
-  readonly verdicts: VerdictCast
+  readonly peerRegistry: PeerRegistry
+  readonly kill: KillBroadcaster
+  readonly processRegistry: ProcessRegistry
+  readonly sharedAgents: SharedAgentsBroadcaster
+  readonly manifests: SectionBroadcaster
+  readonly verdicts: VerdictBroadcaster
 }
 
 /** Tells a process that has come everything it must know; the result is to be called when it has gone. */
 function connect(casts: Casts, owner: StreamOwner, sink: StreamSink): () => void {
-  const { roster, kill, census, sharing, manifests, verdicts, clock, steady, log } = casts
+  const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = casts
   const place = { gateway: owner.name, process: owner.processId }
   const onSlow = () => log.warn(place, 'slow gateway stream cut')
   const { sidecar = null } = owner
   const pod = sidecar === null ? null : { sidecar, reviewedAtMs: clock.monotonicMs() - sidecar.reviewAgeMs }
   const peer = createPeer({ ...owner, pod, sink, onSlow, nowMs: clock.nowMs() })
-  roster.add(peer)?.end()
+  peerRegistry.add(peer)?.end()
   peer.send(hello(peer, steady))
   kill.greet(peer)
-  census.arrived(peer)
-  sharing.look()
+  processRegistry.arrived(peer)
+  sharedAgents.broadcast()
   const failed = (error: unknown) =>
     log.error({ ...place, err: error }, 'gateway could not be told everything')
   manifests.greet(peer).catch(failed)
   verdicts.greet(peer).catch(failed)
   log.info(place, 'gateway connected')
   return () => {
-    if (roster.remove(peer)) {
-      census.left(peer)
-      sharing.look()
+    if (peerRegistry.remove(peer)) {
+      processRegistry.left(peer)
+      sharedAgents.broadcast()
     }
     log.info(place, 'gateway disconnected')
   }
@@ -208,7 +218,7 @@ function handOver(peer: Peer | undefined, orders: OrderBook, order: Order): Prom
   return result
 }
 
-function sendAway({ peers }: Roster): void {
+function sendAway({ peers }: PeerRegistry): void {
   for (const peer of peers.values()) {
     peer.send({ type: 'goaway', after_ms: 0 })
     peer.end()
@@ -218,10 +228,13 @@ function sendAway({ peers }: Roster): void {
 /** All running processes of a gateway. */
 function sightingsOf(
   gatewayId: string,
-  { roster, census }: { readonly roster: Roster; readonly census: Census },
+  {
+    peerRegistry,
+    processRegistry,
+  }: { readonly peerRegistry: PeerRegistry; readonly processRegistry: ProcessRegistry },
 ): readonly Sighting[] {
-  const others = census.elsewhere().filter((process) => process.gatewayId === gatewayId)
-  return [...roster.of(gatewayId), ...others.map(sightingOf)]
+  const others = processRegistry.elsewhere().filter((process) => process.gatewayId === gatewayId)
+  return [...peerRegistry.of(gatewayId), ...others.map(sightingOf)]
 }
 
 function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {

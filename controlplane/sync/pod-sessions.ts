@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../../core/state/clock.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
-import type { Clock } from './clock.ts'
 import type { Peer } from './peer.ts'
-import type { Roster } from './roster.ts'
+import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'
 
 /**
@@ -27,7 +27,7 @@ export type PodPresence = {
 type SessionPod = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
 
 export type PodSessionsDeps = {
-  readonly roster: Roster
+  readonly peerRegistry: PeerRegistry
   readonly pods: PodPresence
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'debug'>
@@ -43,8 +43,8 @@ const REVIEWS_IN_FLIGHT = 16
 const TIMING: PodSessionTiming = { reviewMs: 5 * 60_000, checkMs: 30_000 }
 
 export function createPodSessions(deps: PodSessionsDeps): PodSessions {
-  const { roster, pods, clock, log, timing = TIMING } = deps
-  const sessions = () => [...roster.peers.values()].filter(isSidecar)
+  const { peerRegistry, pods, clock, log, timing = TIMING } = deps
+  const sessions = () => [...peerRegistry.peers.values()].filter(isSidecar)
   const isDue = ({ pod }: SidecarPeer) => clock.monotonicMs() - pod.reviewedAtMs >= timing.reviewMs
 
   function end(peer: SidecarPeer, why: string): void {
@@ -87,7 +87,7 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
       }
     },
     seen({ processId, gatewayId, sidecar }) {
-      const peer = roster.peers.get(processId)
+      const peer = peerRegistry.peers.get(processId)
       if (sidecar === null || peer === undefined || !isSidecar(peer)) return
       const { tokenId, podUid } = peer.pod.sidecar
       if (peer.gatewayId !== gatewayId || podUid !== sidecar.podUid || tokenId === sidecar.tokenId) return

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../../core/state/clock.ts'
 import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
-import type { ProcessWord } from './process-words-store.ts'
-import type { Census } from './census.ts'
-import type { Clock } from './clock.ts'
-import type { KillCast } from './kill-switch/broadcast.ts'
-import type { ManifestCast } from './sections/broadcast.ts'
+import type { KillBroadcaster } from './kill-switch/broadcaster.ts'
 import type { Peer } from './peer.ts'
+import type { ProcessRegistry } from './process-registry.ts'
+import type { ProcessMessage } from './replica-mailbox-store.ts'
+import type { SectionBroadcaster } from './sections/broadcaster.ts'
 
 export type ReportsDeps = {
-  readonly kill: Pick<KillCast, 'ack'>
-  readonly manifests: Pick<ManifestCast, 'reported'>
-  readonly census: Pick<Census, 'changed'>
+  readonly kill: Pick<KillBroadcaster, 'ack'>
+  readonly manifests: Pick<SectionBroadcaster, 'reported'>
+  readonly processRegistry: Pick<ProcessRegistry, 'changed'>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -19,14 +19,14 @@ export type ReportsDeps = {
 const MAX_ERROR = 2_000
 
 /** Makes what a connected gateway process said of itself known here, and to the other replicas. */
-export function applyWord(peer: Peer, word: ProcessWord, deps: ReportsDeps): void {
+export function applyMessage(peer: Peer, message: ProcessMessage, deps: ReportsDeps): void {
   peer.lastSeenMs = deps.clock.nowMs()
-  if (word.kind === 'ack') applyAck(peer, word.body, deps)
-  else applyStatus(peer, word.body)
+  if (message.kind === 'ack') applyAck(peer, message.body, deps)
+  else applyStatus(peer, message.body)
 }
 
 function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
-  const { kill, census, log } = deps
+  const { kill, processRegistry, log } = deps
   if (body.version !== undefined) {
     peer.appliedVersion = body.version
     peer.rejected = null
@@ -34,7 +34,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
   const before = peer.killState
   kill.ack(peer, body)
   // Another replica may be counting.
-  if (peer.killState !== before) census.changed()
+  if (peer.killState !== before) processRegistry.changed()
   if (body.config_order !== undefined) {
     deps.manifests.reported(peer, body.config_order).catch((error: unknown) => {
       log.warn({ gateway: peer.name, err: error }, 'configuration not compared with the one of a gateway')

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import type { Clock } from '../../core/state/clock.ts'
 
 /**
  * The wall time of this moment and what has passed since by the monotonic clock. A gateway compares the times of beats

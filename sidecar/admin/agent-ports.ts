@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import * as z from 'zod'
 import { isErrno } from '../journal/segments/errno.ts'
 import type { KeyedPort } from '../pipeline/exchange.ts'
+import type { Log } from '../process/log.ts'
 
 /** Ports that belong to one agent each. The same name has the same port, also after a restart. */
 export type AgentPorts = {
@@ -25,7 +26,7 @@ export type AgentPortsDeps = {
   readonly file: string
   readonly front: PortOpener
   readonly accepts: KeyedPort['accepts']
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'warn'>
 }
 
 const PortsFile = z.array(z.object({ agent: z.string(), port: z.number().int().min(1).max(65_535) }))

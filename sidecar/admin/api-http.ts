@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type * as z from 'zod'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
+import { sha256 } from '../process/sha256.ts'
 
 /** JSON, or text in the metrics format. */
 export type ApiAnswer =
@@ -67,14 +68,10 @@ function isLoopbackHost(host: string): boolean {
 /** Constant in time. Throws 401. */
 export function assertToken(request: ApiRequest, token: string): void {
   const given = /^bearer +(\S+) *$/i.exec(headerOf(request.headers, 'authorization') ?? '')?.[1] ?? ''
-  if (timingSafeEqual(digest(given), digest(token))) return
+  if (timingSafeEqual(sha256(given), sha256(token))) return
   throw new ChaperoneError('unauthorized', {
     detail: 'Send Authorization: Bearer and the token in the file that INTERNAL_TOKEN_FILE names.',
   })
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }
 
 /** The body as the schema wants it. Throws 415 for anything but JSON, 400 naming every wrong or unknown field. */

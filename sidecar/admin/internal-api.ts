@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
+import type { Log } from '../process/log.ts'
 import { assertLocal, assertToken, failureReply, toReply } from './api-http.ts'
 import { type ApiRoute, createRouter } from './api-route.ts'
 
@@ -8,7 +9,7 @@ export type InternalApiDeps = {
   /** True when the gateway listens on loopback: then scrapers and probes too come from this machine only. */
   readonly isLoopbackOnly: boolean
   readonly routes: readonly ApiRoute[]
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Pick<Log, 'error'>
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/state/clock.ts'
 import type { StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { UnlistedPorts } from '../capture/unlisted-ports.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
@@ -6,7 +7,6 @@ import type { Events } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isMemoryBacked } from '../journal/memory-backed.ts'
 import type { Gauges, Metrics } from '../metrics.ts'
-import type { Clock } from '../process/clock.ts'
 import { VERSION } from '../process/version.ts'
 import type { Health } from './routes-state.ts'
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { CapturedKind } from '../listener/captured/transparent.ts'
+import type { Log } from '../process/log.ts'
 import { createProbeConnections, type ProbeConnections, type ProbeOutcome } from './probe-connections.ts'
 
 /**
@@ -19,10 +20,7 @@ export type Probe = {
 }
 
 export type ProbeDeps = {
-  readonly log: {
-    warn(fields: object, message: string): void
-    info(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'info' | 'warn'>
   readonly onChange: (state: CaptureState) => void
   readonly everyMs?: number
 }

@@ -1,5 +1,6 @@
 import { type AckBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
-import { pause } from '../process/back-off.ts'
+import type { Log } from '../process/log.ts'
+import { sleep } from '../process/sleep.ts'
 import type { ControlClient } from './client/client.ts'
 
 /**
@@ -10,10 +11,7 @@ export type Acks = (body: AckBody) => Promise<void>
 
 const ATTEMPTS = 3
 
-export function createAcks(
-  client: ControlClient,
-  log: { debug(fields: object, message: string): void },
-): Acks {
+export function createAcks(client: ControlClient, log: Pick<Log, 'debug'>): Acks {
   const never = new AbortController().signal
   return async (body) => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -22,7 +20,7 @@ export function createAcks(
       } catch (error) {
         log.debug({ err: error, attempt }, 'not acknowledged')
       }
-      await pause(100 * attempt, never)
+      await sleep(100 * attempt, never)
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { Clock } from '../../core/state/clock.ts'
 import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
 import {
   type AckBody,
@@ -8,7 +9,8 @@ import {
   SYNC_PATHS,
 } from '../../core/wire/gateway/sync.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { type Clock, isoNow } from '../process/clock.ts'
+import { isoNow } from '../process/clock.ts'
+import type { Log } from '../process/log.ts'
 import { type Acks, createAcks } from './acks.ts'
 import { type ClientDeps, type ControlClient, createControlClient } from './client/client.ts'
 import { createRetryLoop } from './client/retry-loop.ts'
@@ -36,12 +38,7 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly onQuota: (agents: Message<'quota'>['agents']) => void
   /** Carries out an order; never rejects. */
   readonly execute: (order: Order) => Promise<ResultBody>
-  readonly log: {
-    debug(fields: object, message: string): void
-    info(fields: object, message: string): void
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Log
 }
 
 /** Everything that the gateway has from its control plane, over one stream down and small calls up. */

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
 import { handleScope } from '../../core/connectors/handles/handle-scope.ts'
 import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import { type HandlesBody, HandlesReply } from '../../core/wire/gateway/handles.ts'
 import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { createLru } from '../collections/lru.ts'
 import type { HandlePort } from '../pipeline/ports.ts'
-import { pause } from '../process/back-off.ts'
+import { sha256Hex } from '../process/sha256.ts'
+import { sleep } from '../process/sleep.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
 
 /** Asks the control plane whose things are. Rejects when there is no answer within a second. */
@@ -44,10 +44,7 @@ export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
   const unless = (key: string): HandleOwner => (given.get(key) === undefined ? 'unknown' : 'foreign')
 
   return {
-    keyOf: (bound, { kind, id }) =>
-      createHash('sha256')
-        .update(`${handleScope(bound)}\n${kind}\n${id}`)
-        .digest('hex'),
+    keyOf: (bound, { kind, id }) => sha256Hex(`${handleScope(bound)}\n${kind}\n${id}`),
     give(key, { id }) {
       const owners = given.get(key) ?? []
       if (!owners.includes(id)) given.set(key, [...owners, id])
@@ -80,7 +77,7 @@ export function createFetchHandleOwners(client: () => ControlClient): FetchHandl
     // The wait for a connection has another limit.
     asking.catch(() => undefined)
     const answered = new AbortController()
-    const reply = await Promise.race([asking, pause(TIMEOUT_MS, answered.signal)]).finally(() =>
+    const reply = await Promise.race([asking, sleep(TIMEOUT_MS, answered.signal)]).finally(() =>
       answered.abort(),
     )
     const parsed = reply === undefined ? undefined : HandlesReply.safeParse(jsonOf(reply))

@@ -1,4 +1,5 @@
 import { type StatusBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
+import type { Log } from '../process/log.ts'
 import type { ControlClient } from './client/client.ts'
 
 /** Tells the control plane how this process fares: after each connect, and every few seconds. */
@@ -10,7 +11,7 @@ export function createStatusReports(deps: {
   readonly client: ControlClient
   readonly isConnected: () => boolean
   readonly status: () => StatusBody
-  readonly log: { debug(fields: object, message: string): void }
+  readonly log: Pick<Log, 'debug'>
 }): StatusReports {
   const report = (): void => {
     if (!deps.isConnected()) return

@@ -1,3 +1,4 @@
+import type { Log } from '../process/log.ts'
 import type { LostRange } from './lost-ranges.ts'
 import type { JournalFiles } from './segments/files.ts'
 
@@ -16,10 +17,7 @@ export type JournalDeps = {
   readonly processId: string
   /** Forwarding stops short of this many bytes on disk; the rest is for the results of what is under way. */
   readonly maxBytes: number
-  readonly log: {
-    warn(fields: object, message: string): void
-    info(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'info' | 'warn'>
   /** A whole batch is waiting and need not wait for the timer. */
   readonly onBatchReady?: () => void
   /** How often an unwritable journal is tried again. */

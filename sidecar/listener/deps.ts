@@ -1,6 +1,6 @@
-import type { Logger } from 'pino'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Credentials, Exchange } from '../pipeline/exchange.ts'
+import type { Log } from '../process/log.ts'
 import type { LeafCache } from '../tls/leaf-cache.ts'
 import type { OnQuota, QuotaLimits } from './connection-quotas.ts'
 
@@ -55,6 +55,6 @@ export type FrontDeps = {
   readonly onQuota: OnQuota
   api(request: ApiRequest): Promise<ApiReply>
   newRequestId(): string
-  readonly log: Pick<Logger, 'debug' | 'warn' | 'error'>
+  readonly log: Pick<Log, 'debug' | 'warn' | 'error'>
   readonly limits: FrontLimits
 }

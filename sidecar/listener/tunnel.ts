@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net'
 import type { RequestSources } from '../../core/request/canonical.ts'
 import type { Credentials } from '../pipeline/exchange.ts'
-import { EMPTY_BODY } from './body-intake.ts'
+import { newConnectExchange } from './connect-exchange.ts'
 import type { ConnectionDeadline } from './connection-deadline.ts'
 import type { FrontDeps } from './deps.ts'
 import { createDiscardingReply } from './discarding-reply.ts'
 import { Http1Connection } from './http1/connection.ts'
 import { serveHttp2 } from './http2/session.ts'
-import { newExchange } from './new-exchange.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { type TlsResult, terminateTls } from './terminate-tls.ts'
 import { createTunnelHandler, type TunnelContext } from './tunnel-handler.ts'
@@ -126,22 +125,11 @@ function tunnelContextOf(
 /** Nobody can be answered any more, but the attempt leaves its one record. */
 function reportTlsFailure(deps: FrontDeps, tunnel: Tunnel, why: string, sni: string | null): void {
   const { sources, credentials } = tunnelContextOf(tunnel, 'https', sni)
-  const exchange = newExchange({
+  const exchange = newConnectExchange({
     id: deps.newRequestId(),
-    acceptedAt: performance.now(),
-    timeMs: Date.now(),
-    kind: 'tunnel',
-    transport: 'connect',
-    raw: {
-      method: 'CONNECT',
-      target: sources.connectAuthority ?? tunnel.host,
-      rawHeaders: [],
-      httpVersion: '1.1',
-      scheme: 'https',
-      sources,
-    },
+    target: sources.connectAuthority ?? tunnel.host,
+    sources,
     credentials,
-    body: EMPTY_BODY,
     reply: createDiscardingReply(),
     abort: new AbortController(),
     problem: { code: 'malformed_request', detail: `TLS handshake with the client failed: ${why}` },

@@ -1,12 +1,11 @@
-/** Wall time for records and expiry, monotonic time for everything that measures. Both in ms. */
-export type Clock = { nowMs(): number; monotonicMs(): number }
+import type { Clock } from '../../core/state/clock.ts'
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
 }
 
-/** ISO 8601 UTC of the clock's wall time. */
+/** Returns the wall time of the clock in ISO 8601, UTC. */
 export function isoNow(clock: Clock): string {
   return new Date(clock.nowMs()).toISOString()
 }

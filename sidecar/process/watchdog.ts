@@ -1,6 +1,7 @@
+import type { Clock } from '../../core/state/clock.ts'
 import type { GatewayConfig } from '../config.ts'
 import { createStageClock, type StageClock } from '../pipeline/stage-clock.ts'
-import type { Clock } from './clock.ts'
+import type { Log } from './log.ts'
 
 export type WatchdogDeps = {
   /** A turn of the event loop that takes longer than this is reported. */
@@ -8,7 +9,7 @@ export type WatchdogDeps = {
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** Counts one report. `stage` is the name of a pipeline stage, or `other`. */
   readonly onBlocked: (stage: string) => void
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'warn'>
 }
 
 export type Watchdog = {

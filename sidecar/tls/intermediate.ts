@@ -1,4 +1,5 @@
 import { type PermittedNames, permittedNames } from '../../core/x509/name-constraints.ts'
+import type { Log } from '../process/log.ts'
 import { type Issued, issueCa, type Sign } from './issued-ca.ts'
 
 /** The intermediate of a pod: renewed at two thirds of its life, reissued when the terminated hosts change. */
@@ -17,7 +18,7 @@ export type IntermediateDeps = {
   /** Another certificate signs leaves from now on. */
   readonly onIssued: () => void
   readonly random: () => number
-  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'info' | 'warn'>
 }
 
 const RETRY_MS = 1_000

@@ -1,18 +1,26 @@
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
-import { type KillNames, type UnknownScope, unknownScope } from '../../../core/decision/kill-switch/kill-scope-names.ts'
-import { isKillScope, KILL_SCOPE_FORMS, normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import {
+  type KillNames,
+  type UnknownScope,
+  unknownScope,
+} from '../../../core/decision/kill-switch/kill-scope-names.ts'
+import {
+  isKillScope,
+  KILL_SCOPE_FORMS,
+  normaliseScope,
+} from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { Clock } from '../../../core/state/clock.ts'
 import type { KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { covers, type Namespaces } from '../../../core/wire/rights.ts'
-import { type Actor, systemActor } from '../audit/store.ts'
-import { listKillNames } from './name-store.ts'
-import { listSettled } from './store.ts'
 import type { Query } from '../../db/query.ts'
-import type { Clock } from '../../sync/clock.ts'
-import type { KillAcks, KillRound } from '../../sync/kill-switch/ack-round.ts'
-import { createDeadline, type Deadline } from './deadline.ts'
+import type { AckBarrier, KillAcks } from '../../sync/kill-switch/ack-barrier.ts'
+import { type Actor, systemActor } from '../audit/store.ts'
 import { makeRoom, notStored } from './capacity.ts'
+import { createDeadline, type Deadline } from './deadline.ts'
+import { listKillNames } from './name-store.ts'
 import { type KillSource, replaceSource } from './source.ts'
+import { listSettled } from './store.ts'
 import { createKillStoring, type KillStoring, type KillStoringDeps } from './storing.ts'
 
 export type KillSwitchDeps = KillStoringDeps & { readonly clock: Clock; readonly waits?: KillWaits }
@@ -109,7 +117,7 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
       const done = change.active
         ? await activate({ ...deps, storing }, { ...change, scope }, deadline)
         : await lift({ ...deps, storing }, { ...change, scope })
-      const acknowledged = await done.round.acknowledged(
+      const acknowledged = await done.barrier.acknowledged(
         change.active ? deadline.remainingMs() : waits.answerMs,
       )
       const reply = { ok: true, active: change.active, scope, effective: hub.kill.effective() } as const
@@ -156,7 +164,7 @@ function notes({ warning, order, released }: Done, acknowledged: KillAcks, unkno
 type Context = KillSwitchDeps & { readonly storing: KillStoring }
 type Scoped = KillChange & { readonly scope: string }
 type Done = {
-  readonly round: KillRound
+  readonly barrier: AckBarrier
   readonly warning?: string
   readonly order?: StateOrder | null
   readonly released?: readonly string[]
@@ -172,12 +180,12 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
   makeRoom(hub.kill, storing.pendingOf(change), scopes)
   const since = new Date(clock.nowMs()).toISOString()
   const entry: KillEntry = { scope: change.scope, source: change.source, reason, since }
-  const { round, announcement } = hub.kill.announce(entry, change.own?.id)
+  const { barrier, announcement } = hub.kill.announce(entry, change.own?.id)
   const setter = { by: change.by, isChecked: change.isChecked ?? true }
   const isStored = await deadline.limit(storing.store({ announcement, ...setter }), false)
   return isStored
-    ? { round, order: hub.kill.order() }
-    : { round, warning: notStored(hub.kill.announcements(), announcement.id) }
+    ? { barrier, order: hub.kill.order() }
+    : { barrier, warning: notStored(hub.kill.announcements(), announcement.id) }
 }
 
 /**
@@ -211,8 +219,8 @@ async function settled({ kill }: Context['hub'], { id }: OwnStop, deadline: Dead
     false,
   )
   return isRead
-    ? { round: kill.round(), order: kill.order() }
-    : { round: kill.round(), warning: notStored(kill.announcements(), id) }
+    ? { barrier: kill.broadcast(), order: kill.order() }
+    : { barrier: kill.broadcast(), warning: notStored(kill.announcements(), id) }
 }
 
 function after(ms: number): Promise<null> {
@@ -226,7 +234,7 @@ function after(ms: number): Promise<null> {
 async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
   const released = await storing.lift({ ...change, id: change.own?.id })
   await hub.kill.refresh()
-  return { round: hub.kill.round(), released }
+  return { barrier: hub.kill.broadcast(), released }
 }
 
 /** The scope as stored; absent means `all`. Throws `validation` for what is none. */

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { KillAnnouncement, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { AckBody } from '../../../core/wire/gateway/sync.ts'
-import { listLiftedSince, listSettled } from '../../features/kill-switch/store.ts'
 import type { Query } from '../../db/query.ts'
-import type { Clock } from '../clock.ts'
+import { listLiftedSince, listSettled } from '../../features/kill-switch/store.ts'
 import type { EpochRaiser } from '../epoch-raiser.ts'
-import type { KillBoard } from './state.ts'
-import type { KillProof } from './proof.ts'
 import type { Peer } from '../peer.ts'
+import type { KillProof } from './proof.ts'
+import type { KillState } from './state.ts'
 
 /** What gateways report of the kill state, which may be more than this replica has. */
 export type KillReports = {
@@ -17,12 +17,12 @@ export type KillReports = {
 
 export type KillReportsDeps = {
   readonly db: Query
-  readonly board: KillBoard
+  readonly state: KillState
   readonly clock: Clock
   readonly proof: KillProof
   readonly raiseEpoch: EpochRaiser
   readonly refresh: () => Promise<void>
-  readonly round: () => void
+  readonly broadcast: () => void
   readonly store: (announcement: KillAnnouncement) => void
   readonly settleLifted: (announcement: KillAnnouncement) => void
   readonly sendSettled: (peer: Peer, ids: readonly string[]) => void
@@ -33,7 +33,7 @@ export type KillReportsDeps = {
 const MAX_AGE_MS = 80 * 86_400_000
 
 export function createKillReports(deps: KillReportsDeps): KillReports {
-  const { board, clock, proof, refresh } = deps
+  const { state, clock, proof, refresh } = deps
 
   /**
    * A gateway that changed replicas brings stops that its former replica could not store. Only the database can tell
@@ -41,10 +41,10 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
    * stop is in force, gives it back again.
    */
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
-    const unknown = given.filter((each) => !board.isAnnounced(each.id) && proof.isGenuine(each))
+    const unknown = given.filter((each) => !state.isAnnounced(each.id) && proof.isGenuine(each))
     if (unknown.length === 0) return
     const settled = [...(await settledOf(unknown)), ...(await liftedOf(unknown))]
-    const open = unknown.filter(({ id }) => !settled.includes(id) && !board.isAnnounced(id))
+    const open = unknown.filter(({ id }) => !settled.includes(id) && !state.isAnnounced(id))
     if (open.length > 0) take(open)
     if (settled.length === 0) return
     // The state that this replica has read may be earlier than the moment at which they were settled.
@@ -53,8 +53,8 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
   }
 
   function take(open: readonly KillAnnouncement[]): void {
-    for (const announcement of open) board.announce(announcement)
-    deps.round()
+    for (const announcement of open) state.announce(announcement)
+    deps.broadcast()
     for (const announcement of open) deps.store(announcement)
   }
 
@@ -74,7 +74,7 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
   /** The gateway has a later state than this replica, which reads again and finds out whether the database went back. */
   async function catchUp(order: StateOrder): Promise<void> {
     const isBehind = () => {
-      const own = board.order()
+      const own = state.order()
       return own !== null && isEarlier(own, order)
     }
     if (!isBehind()) return

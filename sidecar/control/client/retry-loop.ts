@@ -1,4 +1,6 @@
-import { type BackOff, createBackOff, pause } from '../../process/back-off.ts'
+import type { BackOff } from '../../../core/state/back-off.ts'
+import { sleep } from '../../process/sleep.ts'
+import { createControlBackOff } from '../back-off.ts'
 
 /** Repeats an attempt, further and further apart, for as long as something is pending. */
 export type RetryLoop = {
@@ -16,24 +18,24 @@ export type RetryLoopDeps = {
   readonly random: () => number
 }
 
-const FIRST_MS = 1_000
+const FIRST_MS = 500
 const LONGEST_MS = 30_000
 
 export function createRetryLoop({ isPending, attempt, random }: RetryLoopDeps): RetryLoop {
-  const backoff: BackOff = createBackOff(random, FIRST_MS, LONGEST_MS)
+  const backoff: BackOff = createControlBackOff(random, FIRST_MS, LONGEST_MS)
   const closed = new AbortController()
-  let sleep = new AbortController()
+  let pauseEnd = new AbortController()
   let isRunning = false
 
   async function run(): Promise<void> {
     isRunning = true
     while (isPending() && !closed.signal.aborted) {
-      if (sleep.signal.aborted) {
-        sleep = new AbortController()
+      if (pauseEnd.signal.aborted) {
+        pauseEnd = new AbortController()
         await attempt()
       } else {
-        await pause(backoff.next(), AbortSignal.any([sleep.signal, closed.signal]))
-        sleep.abort()
+        await sleep(backoff.next(), AbortSignal.any([pauseEnd.signal, closed.signal]))
+        pauseEnd.abort()
       }
     }
     isRunning = false
@@ -46,11 +48,11 @@ export function createRetryLoop({ isPending, attempt, random }: RetryLoopDeps): 
 
   return {
     wake() {
-      sleep.abort()
+      pauseEnd.abort()
       start()
     },
     wakeLater() {
-      if (!isRunning) sleep = new AbortController()
+      if (!isRunning) pauseEnd = new AbortController()
       start()
     },
     close: () => closed.abort(),

@@ -3,7 +3,9 @@ import type { HoldBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
 import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
 import type { HoldOutcome } from '../../pipeline/ports.ts'
-import { createBackOff, pause } from '../../process/back-off.ts'
+import type { Log } from '../../process/log.ts'
+import { sleep } from '../../process/sleep.ts'
+import { createControlBackOff } from '../back-off.ts'
 import type { HoldClient } from './hold-client.ts'
 
 /** One request that waits. Exactly one of the two is called, once. */
@@ -24,7 +26,7 @@ export type HoldGroupDeps = {
   readonly random: () => number
   /** A verdict for this approval that came before the answer that names it. */
   readonly earlyVerdict: (approvalId: string) => VerdictMessage | null
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'warn'>
   /** Beyond the approval's own life-time, for a verdict that never comes. */
   readonly graceMs: number
 }
@@ -108,12 +110,12 @@ export class HoldGroup {
   /** Without it the approval counts against the limit of the agent until it expires. Never rejects. */
   async #reportLeave(): Promise<void> {
     const { binding, asker = '' } = this.#hold
-    const backoff = createBackOff(this.#deps.random, 250, 2_000)
+    const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
     for (let waited = 0; waited < RETRY_MS; ) {
       if (await this.#deps.calls.leave(this.#approval?.id ?? '', { binding, asker })) return
       const ms = backoff.next()
       waited += ms
-      await pause(ms, new AbortController().signal)
+      await sleep(ms, new AbortController().signal)
     }
   }
 
@@ -137,7 +139,7 @@ export class HoldGroup {
 
   /** The yes went to one request; the rest needs one of its own. */
   async #askAgain(): Promise<void> {
-    const backoff = createBackOff(this.#deps.random, 250, 2_000)
+    const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
     for (let waited = 0; ; ) {
       try {
         this.#opened(await this.#deps.calls.ask(this.#hold))
@@ -147,7 +149,7 @@ export class HoldGroup {
       }
       const ms = backoff.next()
       waited += ms
-      await pause(ms, new AbortController().signal)
+      await sleep(ms, new AbortController().signal)
     }
   }
 

@@ -1,6 +1,7 @@
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
 import type { HoldOutcome, HoldPort } from '../../pipeline/ports.ts'
+import type { Log } from '../../process/log.ts'
 import type { ControlClient } from '../client/client.ts'
 import { createHoldClient } from './hold-client.ts'
 import { HoldGroup, type HoldGroupDeps, type Waiter } from './hold-group.ts'
@@ -19,7 +20,7 @@ export type Holds = HoldPort & {
 export type HoldsDeps = {
   readonly client: ControlClient
   readonly random: () => number
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'warn'>
   /** How long after its own end an approval is given up without a verdict. Default 5 s. */
   readonly graceMs?: number
 }

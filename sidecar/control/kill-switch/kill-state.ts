@@ -4,6 +4,7 @@ import {
   matchKill,
   unionEffective,
 } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type {
   KillAnnouncement,
@@ -14,7 +15,8 @@ import type {
 import type { AckBody } from '../../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 import type { KillPort } from '../../pipeline/ports.ts'
-import { type Clock, isoNow } from '../../process/clock.ts'
+import { isoNow } from '../../process/clock.ts'
+import type { Log } from '../../process/log.ts'
 import type { LiveExchanges } from '../live-exchanges.ts'
 import { emptyKillFile, type KillFile, readKillFile, writeKillFile } from './kill-file.ts'
 
@@ -63,10 +65,7 @@ export type KillStateDeps = {
   readonly file: string
   readonly live: LiveExchanges
   readonly clock: Clock
-  readonly log: {
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'warn' | 'error'>
 }
 
 /** The one gateway of a laptop, until the control plane says otherwise. */

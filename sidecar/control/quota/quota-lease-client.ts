@@ -1,6 +1,6 @@
 import { type QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { pause } from '../../process/back-off.ts'
+import { sleep } from '../../process/sleep.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
 /** Borrows from the budget that several processes share. Rejects when there is no answer within a second. */
@@ -15,7 +15,7 @@ export function createAcquireQuotaLease(client: () => ControlClient): AcquireQuo
     // The wait for a connection has another limit; whatever comes of it later counts at the control plane.
     asking.catch(() => undefined)
     const answered = new AbortController()
-    const reply = await Promise.race([asking, pause(TIMEOUT_MS, answered.signal)]).finally(() =>
+    const reply = await Promise.race([asking, sleep(TIMEOUT_MS, answered.signal)]).finally(() =>
       answered.abort(),
     )
     const parsed = reply === undefined ? undefined : QuotaLeaseReply.safeParse(jsonOf(reply))

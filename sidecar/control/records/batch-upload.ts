@@ -4,6 +4,7 @@ import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Results } from '../../journal/backlog.ts'
 import { type LostRange, mergeRanges } from '../../journal/lost-ranges.ts'
+import type { Log } from '../../process/log.ts'
 import { type ControlClient, type ControlReply, jsonOf } from '../client/client.ts'
 import { createBatchWriter } from './batch-writer.ts'
 
@@ -20,7 +21,7 @@ export type RecordSink = {
 export type BatchUploadDeps = {
   readonly client: ControlClient
   readonly journal: RecordSink
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Pick<Log, 'error'>
 }
 
 /** Uploads a batch and acknowledges what was stored. Rejects when nothing was, with `Deferred` over the ingest quota. */

@@ -1,5 +1,7 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { createBackOff, pause } from '../../process/back-off.ts'
+import type { Log } from '../../process/log.ts'
+import { sleep } from '../../process/sleep.ts'
+import { createControlBackOff } from '../back-off.ts'
 import type { ControlClient } from '../client/client.ts'
 import { type Batch, createBatchUpload, Deferred, type RecordSink } from './batch-upload.ts'
 
@@ -21,10 +23,7 @@ export type UploaderDeps = {
   readonly client: ControlClient
   readonly journal: RecordSource
   readonly random: () => number
-  readonly log: {
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'warn' | 'error'>
   readonly flushMs?: number
 }
 
@@ -32,7 +31,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
   const { journal, log } = deps
   const stopped = new AbortController()
   const upload = createBatchUpload(deps)
-  const backoff = createBackOff(deps.random)
+  const backoff = createControlBackOff(deps.random)
   let nap = new AbortController()
   let isAway = false
   let deferredMs: number | null = null
@@ -77,7 +76,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
       if (await attempt()) continue
       nap = new AbortController()
       const ms = deferredMs ?? (isAway ? backoff.next() : (deps.flushMs ?? LIMITS.recordFlushMs))
-      await pause(ms, AbortSignal.any([nap.signal, stopped.signal]))
+      await sleep(ms, AbortSignal.any([nap.signal, stopped.signal]))
     }
   }
 
@@ -97,7 +96,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
       const last = running.then(async () => {
         while ((await attempt()) && !isAway && deferredMs === null);
       })
-      await Promise.race([last, pause(ms, new AbortController().signal)])
+      await Promise.race([last, sleep(ms, new AbortController().signal)])
     },
   }
 }

@@ -1,6 +1,6 @@
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
+import { sha256Hex } from '../../process/sha256.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
-import { sha256Hex } from '../stream/message-mac.ts'
 
 /** Something arrived but is wrong. Asking again would not help: the manifest is refused. */
 export class SectionIndexRefused extends Error {

@@ -1,10 +1,13 @@
 import { buildSnapshotInSteps } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { AckBody, DownMessage } from '../../../core/wire/gateway/sync.ts'
-import { createBackOff, pause } from '../../process/back-off.ts'
-import { type Clock, isoNow } from '../../process/clock.ts'
+import { isoNow } from '../../process/clock.ts'
+import type { Log } from '../../process/log.ts'
+import { sleep } from '../../process/sleep.ts'
+import { createControlBackOff } from '../back-off.ts'
 import type { ControlClient } from '../client/client.ts'
 import { fetchChanged, SectionIndexRefused, SectionReplaced } from './section-fetch.ts'
 
@@ -29,11 +32,7 @@ export type SnapshotsDeps = {
   readonly onSnapshot: (snapshot: Snapshot) => void
   readonly clock: Clock
   readonly random: () => number
-  readonly log: {
-    debug(fields: object, message: string): void
-    warn(fields: object, message: string): void
-    info(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'debug' | 'info' | 'warn'>
 }
 
 export function createSnapshots(deps: SnapshotsDeps): Snapshots {
@@ -54,7 +53,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
 
   /** Until it is applied, refused, or a newer one is wanted. */
   async function settle(manifest: SectionIndex, signal: AbortSignal): Promise<void> {
-    const backoff = createBackOff(deps.random)
+    const backoff = createControlBackOff(deps.random)
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await apply(manifest)
@@ -62,7 +61,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
         if (error instanceof SectionIndexRefused) return refuse(manifest.version, error)
         tellFailed(error, manifest.version, failures)
       }
-      await pause(backoff.next(), signal)
+      await sleep(backoff.next(), signal)
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../process/clock.ts'
+import type { Clock } from '../../../core/state/clock.ts'
 import { LATE_MS } from './heartbeats.ts'
 
 /** Tells the beats of one stream that prove that the control plane is there now from those that do not. */

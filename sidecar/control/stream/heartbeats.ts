@@ -1,4 +1,4 @@
-import type { Clock } from '../../process/clock.ts'
+import type { Clock } from '../../../core/state/clock.ts'
 
 /** A stream that stays silent, or whose beats are older than this, counts as lost although it is open. */
 export const LATE_MS = 15_000

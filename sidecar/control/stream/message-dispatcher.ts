@@ -1,4 +1,5 @@
 import { DownMessage, PROTOCOL } from '../../../core/wire/gateway/sync.ts'
+import type { Log } from '../../process/log.ts'
 import type { MacCheck } from './message-mac.ts'
 
 export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>
@@ -21,10 +22,7 @@ export type StreamHandlers = {
 export type MessageDispatcherDeps = {
   readonly handlers: StreamHandlers
   readonly checkMac: MacCheck
-  readonly log: {
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'warn' | 'error'>
 }
 
 /** Lines of the stream -> handlers. What is not understood is said and skipped; what is not signed by our enroller is ignored. */

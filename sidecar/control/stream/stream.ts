@@ -1,5 +1,8 @@
-import { type BackOff, createBackOff, pause } from '../../process/back-off.ts'
-import type { Clock } from '../../process/clock.ts'
+import type { BackOff } from '../../../core/state/back-off.ts'
+import type { Clock } from '../../../core/state/clock.ts'
+import type { Log } from '../../process/log.ts'
+import { sleep } from '../../process/sleep.ts'
+import { createControlBackOff } from '../back-off.ts'
 import type { ControlClient } from '../client/client.ts'
 import { createDeferredHandlers, type GatewayHandlers } from './deferred-handlers.ts'
 import { createHeartbeatCheck, type HeartbeatCheck } from './heartbeat-check.ts'
@@ -14,7 +17,7 @@ export type StreamDeps = {
   readonly beats: Heartbeats
   readonly clock: Clock
   readonly random: () => number
-  readonly log: MessageDispatcherDeps['log'] & { info(fields: object, message: string): void }
+  readonly log: MessageDispatcherDeps['log'] & Pick<Log, 'info'>
   readonly times?: Partial<StreamTimes>
 }
 
@@ -62,8 +65,8 @@ export class ControlStream {
   constructor(deps: StreamDeps) {
     this.#deps = deps
     this.#times = { ...TIMES, ...deps.times }
-    this.#backoff = createBackOff(deps.random)
-    this.#searches = createBackOff(deps.random, this.#times.firstSearchMs, this.#times.searchMs)
+    this.#backoff = createControlBackOff(deps.random)
+    this.#searches = createControlBackOff(deps.random, this.#times.firstSearchMs / 2, this.#times.searchMs)
   }
 
   start(): void {
@@ -101,7 +104,7 @@ export class ControlStream {
     if (next !== null) return this.#take(next)
     this.#current = null
     this.#search.abort()
-    await pause(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#stopped.signal)
+    await sleep(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#stopped.signal)
   }
 
   #open(): Stream {
@@ -192,7 +195,7 @@ export class ControlStream {
     this.#search = new AbortController()
     const signal = AbortSignal.any([this.#search.signal, this.#stopped.signal])
     while (!signal.aborted) {
-      await pause(this.#searches.next(), signal)
+      await sleep(this.#searches.next(), signal)
       if (!signal.aborted) await this.#tryAnother(signal)
     }
   }
@@ -200,7 +203,7 @@ export class ControlStream {
   async #tryAnother(signal: AbortSignal): Promise<void> {
     const stream = this.#open()
     this.#candidate = stream
-    await Promise.race([stream.ended, pause(this.#times.firstBeatMs, signal)])
+    await Promise.race([stream.ended, sleep(this.#times.firstBeatMs, signal)])
     if (stream !== this.#current) stream.close()
     if (this.#candidate === stream) this.#candidate = null
   }

@@ -1,4 +1,5 @@
 import { recordJson } from '../../pipeline/record/record-json.ts'
+import type { Log } from '../../process/log.ts'
 import { line } from '../line.ts'
 import type { Recovery } from './recover.ts'
 import { lostLine } from './sequence-recovery.ts'
@@ -17,10 +18,7 @@ export function recoveredLines({ unknown, lost }: RecoveredRecords): {
   return { entries, lines: Buffer.from([...results, ...lost.map(lostLine)].join('')) }
 }
 
-export function logRecovered(
-  log: { warn(fields: object, message: string): void },
-  { unknown, lost }: RecoveredRecords,
-): void {
+export function logRecovered(log: Pick<Log, 'warn'>, { unknown, lost }: RecoveredRecords): void {
   if (unknown.length > 0) log.warn({ unknown: unknown.length }, 'requests without a known outcome')
   if (lost.length > 0) log.warn({ lost }, 'sequence numbers without a record: lost, or reserved and not used')
 }

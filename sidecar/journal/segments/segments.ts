@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Log } from '../../process/log.ts'
 import type { Backlog } from '../backlog.ts'
 import { line } from '../line.ts'
 import type { JournalFiles } from './files.ts'
@@ -14,7 +15,7 @@ export type SegmentsDeps = {
   /** A new segment is in use. */
   readonly onBegun: () => void
   readonly onUnsynced: (error: unknown) => void
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Log, 'warn'>
 }
 
 /** The segment in use, and how the next one takes its place. Methods throw the system's own error. */

@@ -2,10 +2,9 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { portsOfHost } from '../../../core/capture/host-names.ts'
 import type { Credentials, Exchange, Reply } from '../../pipeline/exchange.ts'
-import { EMPTY_BODY } from '../body-intake.ts'
+import { newConnectExchange } from '../connect-exchange.ts'
 import type { ConnectionDeadline } from '../connection-deadline.ts'
 import type { FrontDeps } from '../deps.ts'
-import { newExchange } from '../new-exchange.ts'
 import { enterTunnel } from '../tunnel.ts'
 import { type Refusal, refusingDeps } from '../tunnel-refusal.ts'
 import { detachSocket } from '../upgrade.ts'
@@ -37,22 +36,10 @@ export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void
       refuseInside(deps, passthrough, refusal)
     else closeRefused(passthrough)
   })
-  const exchange = newExchange({
+  const exchange = newConnectExchange({
     id: deps.newRequestId(),
-    acceptedAt: performance.now(),
-    timeMs: Date.now(),
-    kind: 'tunnel',
-    transport: 'connect',
-    raw: {
-      method: 'CONNECT',
-      target,
-      rawHeaders: [],
-      httpVersion: '1.1',
-      scheme: 'https',
-      sources: { connectAuthority: target },
-    },
+    target,
     credentials: passthrough.credentials,
-    body: EMPTY_BODY,
     reply,
     abort,
     problem: null,

@@ -2,16 +2,14 @@ import { createSocket, type Socket as Datagrams, type RemoteInfo } from 'node:dg
 import { createServer, type Server, type Socket } from 'node:net'
 import { decode, encode, type Packet, streamEncode } from 'dns-packet'
 import type { Credentials } from '../../pipeline/exchange.ts'
+import type { Log } from '../../process/log.ts'
 import { answerDns, type DnsAnswerDeps } from './dns-answer.ts'
 
 export type DnsStreamDeps = Omit<DnsAnswerDeps, 'onUnowned'> & {
   /** Called with each name that no connector owns, and the credentials of its stream. */
   readonly onUnowned: (name: string, credentials: Credentials) => void
   readonly monotonicMs: () => number
-  readonly log: {
-    debug(fields: object, message: string): void
-    warn(fields: object, message: string): void
-  }
+  readonly log: Pick<Log, 'debug' | 'warn'>
 }
 
 export type DnsDeps = DnsAnswerDeps & Omit<DnsStreamDeps, 'onUnowned'> & { readonly port: number }

@@ -1,10 +1,9 @@
 import { withoutSearchDomain } from '../../../core/capture/search-names.ts'
 import { createLru } from '../../collections/lru.ts'
 import type { Credentials } from '../../pipeline/exchange.ts'
-import { EMPTY_BODY } from '../body-intake.ts'
+import { newConnectExchange } from '../connect-exchange.ts'
 import type { FrontDeps } from '../deps.ts'
 import { createDiscardingReply } from '../discarding-reply.ts'
-import { newExchange } from '../new-exchange.ts'
 
 export type UnownedNamesDeps = Pick<FrontDeps, 'handle' | 'newRequestId' | 'log'> & {
   /** Search domains of the client's resolver. */
@@ -53,22 +52,10 @@ function agentOf(credentials: Credentials): string | null {
 /** The CONNECT that would follow the look-up. Labels may hold any byte, and PostgreSQL stores no NUL. */
 function lookupOf(name: string, credentials: Credentials, id: string) {
   const target = `${name.replace(/[^a-z0-9._-]/g, '?')}:443`
-  const exchange = newExchange({
+  const exchange = newConnectExchange({
     id,
-    acceptedAt: performance.now(),
-    timeMs: Date.now(),
-    kind: 'tunnel',
-    transport: 'connect',
-    raw: {
-      method: 'CONNECT',
-      target,
-      rawHeaders: [],
-      httpVersion: '1.1',
-      scheme: 'https',
-      sources: { connectAuthority: target },
-    },
+    target,
     credentials,
-    body: EMPTY_BODY,
     reply: createDiscardingReply(),
     abort: new AbortController(),
     problem: null,

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto'
 import { type BoundHeader, boundHeaders } from '../../../core/connectors/binding/bound-headers.ts'
 import { fingerprintText } from '../../../core/connectors/binding/request-fingerprint.ts'
 import { requiredView } from '../../../core/decision/policies/required-groups.ts'
+import { sha256Hex } from '../../process/sha256.ts'
 import type { Exchange } from '../exchange.ts'
 import { outgoingOf } from '../outgoing.ts'
 import { boundBody } from './bound-body.ts'
 import { pinnedStates, type ReadPin } from './pins.ts'
-
-export function sha256Hex(bytes: Uint8Array | string): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
 
 /** What of a held request an approval is bound to, beside the agent and the rules. */
 export type BoundRequest = {

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import type { MemberPath } from '../../../core/connectors/connector.ts'
 import { maskMembers } from '../../../core/connectors/fields/json-members.ts'
 import { parseBody } from '../../../core/request/body/body.ts'
 import { boundaryOf, readParts } from '../../../core/request/body/multipart.ts'
 import { isRefusal, type RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
+import { sha256Hex } from '../../process/sha256.ts'
 import { bodyHash } from '../body/body-hash.ts'
 import type { Exchange } from '../exchange.ts'
 
@@ -26,7 +26,7 @@ export function boundBody(exchange: Exchange, unboundMembers: readonly MemberPat
   if (isOpenEnded === true) return whole(OPEN_ENDED)
   if (bodyBytes === undefined) return whole(null)
   const masked = unboundMembers.length === 0 ? null : maskedJson(exchange, bodyBytes, unboundMembers)
-  if (masked !== null) return whole(`json ${hashOf(masked)}`)
+  if (masked !== null) return whole(`json ${sha256Hex(masked)}`)
   const parts = hashParts(exchange, bodyBytes)
   return parts === null ? whole(bodyHash(bodyBytes)) : { hash: parts, withType: withoutBoundary }
 }
@@ -53,15 +53,11 @@ function hashParts({ raw, request }: Exchange, bytes: Buffer): string | null {
   if (isRefusal(boundary) || !PLAIN_BOUNDARY.test(boundary)) return null
   const parts = readParts(bytes, boundary)
   if (isRefusal(parts)) return null
-  return `parts ${parts.map(({ start, end }) => hashOf(bytes.subarray(start, end))).join(' ')}`
+  return `parts ${parts.map(({ start, end }) => sha256Hex(bytes.subarray(start, end))).join(' ')}`
 }
 
 function withoutBoundary(headers: RawHeaders): RawHeaders {
   return headers.map((text, at) =>
     at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'content-type' ? 'multipart/form-data' : text,
   )
-}
-
-function hashOf(bytes: Uint8Array | string): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

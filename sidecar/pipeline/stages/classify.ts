@@ -1,10 +1,6 @@
 import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../core/connectors/classify.ts'
-import type {
-  BodyView,
-  Classification,
-  HeadReader,
-  UploadReader,
-} from '../../../core/connectors/connector.ts'
+import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
+import type { BodyView, Classification } from '../../../core/connectors/connector.ts'
 import { judgeImpersonation } from '../../../core/connectors/credentials/impersonation.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'

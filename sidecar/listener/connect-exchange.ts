@@ -1,0 +1,31 @@
+import type { RequestSources } from '../../core/request/canonical.ts'
+import type { Credentials, Exchange, Reply } from '../pipeline/exchange.ts'
+import type { ExchangeAbort } from '../pipeline/exchange-abort.ts'
+import { EMPTY_BODY } from './body-intake.ts'
+import type { Problem } from './http1/framing.ts'
+import { newExchange } from './new-exchange.ts'
+
+export type ConnectParts = {
+  readonly id: string
+  /** `host:port`. */
+  readonly target: string
+  readonly sources?: RequestSources
+  readonly credentials: Credentials
+  readonly reply: Reply
+  readonly abort: ExchangeAbort
+  readonly problem: Problem | null
+}
+
+/** Creates the exchange of a CONNECT that no client sent, for a connection or a name look-up that stands for one. */
+export function newConnectExchange(parts: ConnectParts): Exchange {
+  const { target, sources = { connectAuthority: target }, ...rest } = parts
+  return newExchange({
+    ...rest,
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'tunnel',
+    transport: 'connect',
+    raw: { method: 'CONNECT', target, rawHeaders: [], httpVersion: '1.1', scheme: 'https', sources },
+    body: EMPTY_BODY,
+  })
+}
