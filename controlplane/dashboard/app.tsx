@@ -7,7 +7,7 @@ import { styleNonce } from './style-nonce.ts'
 import { cssVariables, theme } from './theme.ts'
 
 const nonce = styleNonce()
-// The part of the library that keeps the page behind a dialog from scrolling asks here.
+// react-remove-scroll, a dependency of Mantine, reads the nonce from this global.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 keepDialogFocus(document)

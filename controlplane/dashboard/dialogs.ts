@@ -4,7 +4,7 @@ import { KillSwitchDialog } from './frame/kill-switch/kill-switch-dialog.tsx'
 import { AlwaysAllowDialog } from './pages/approvals/always-allow/always-allow-dialog.tsx'
 import { ShortcutDialog } from './pages/approvals/shortcut-dialog.tsx'
 
-/** What opens over a page, with everything that places it: one chunk, fetched when the first view is done. */
+/** Dialogs and menus in one chunk, which loads after the first view. */
 export const DIALOGS = {
   AlwaysAllowDialog,
   DeactivateDialog,

@@ -1,6 +1,6 @@
 import { Center, Container } from '@mantine/core'
 import { ErrorNote } from './components/layout/error-note.tsx'
-import { Outline } from './components/layout/loading.tsx'
+import { LoadingSkeleton } from './components/layout/loading.tsx'
 import { Frame } from './frame/frame.tsx'
 import { LiveProvider } from './live/live-provider.tsx'
 import { preloadPage } from './pages/preload-page.ts'
@@ -8,33 +8,33 @@ import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { finishProviderSignIn } from './session/provider-sign-in.ts'
 import { fetchCurrentUser, SessionProvider, useSessionState } from './session/session.tsx'
 
-// Asked before anything is drawn; whoever draws says what is wrong. The page comes beside it: most are signed in.
+// Starts before the first render, in parallel with the chunk of the page: most users are signed in. Root shows errors.
 const finished = finishProviderSignIn()
 const first = finished.then(fetchCurrentUser)
 first.catch(() => undefined)
 preloadPage(location.hash)
 
-/** Who is there decides what is shown: the application, or the way in. */
+/** Shows the application to signed-in users and the sign-in page to others. */
 export function Root() {
-  const [state, ask] = useSessionState(first)
+  const [state, reload] = useSessionState(first)
   switch (state.kind) {
-    case 'asking':
+    case 'loading':
       return (
         <Container size="sm" pt="xl">
-          <Outline />
+          <LoadingSkeleton />
         </Container>
       )
     case 'unreachable':
       return (
         <Center mih="60vh" p="md" component="main">
-          <ErrorNote error={state.error} onRetry={ask} />
+          <ErrorNote error={state.error} onRetry={reload} />
         </Center>
       )
-    case 'nobody':
-      return <SignInPage why={state.why} finished={finished} onSignedIn={ask} />
-    case 'user':
+    case 'signed_out':
+      return <SignInPage reason={state.reason} finished={finished} onSignedIn={reload} />
+    case 'signed_in':
       return (
-        <SessionProvider user={state.user} editing={state.editing} onSignedOut={ask}>
+        <SessionProvider user={state.user} editing={state.editing} onSignedOut={reload}>
           <LiveProvider>
             <Frame />
           </LiveProvider>

@@ -1,4 +1,4 @@
-/** What the page's policy admits styles with. Browsers hide the attribute from selectors; the property has it. */
+/** Returns the style nonce of the content security policy. Browsers hide the attribute from selectors, not the property. */
 export function styleNonce(): string {
   return document.querySelector<HTMLLinkElement>('link[rel="stylesheet"]')?.nonce ?? ''
 }

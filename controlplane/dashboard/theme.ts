@@ -12,7 +12,7 @@ export const theme = createTheme({
   respectReducedMotion: true,
 })
 
-/** Text that is still read at night and in the sun: at least 4.5 to 1 on every surface. */
+/** Text colours with a contrast of at least 4.5:1 on every surface (WCAG 2.2 AA). */
 export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
@@ -22,7 +22,7 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
     '--surface': '#f6f7f9',
     '--mantine-color-anchor': colors.indigo[8],
     '--mantine-color-error': '#b42318',
-    // Titles of outlined warnings.
+    // Colour of the titles of outlined warnings.
     '--mantine-color-orange-outline': '#9a4a00',
   },
   dark: {

@@ -80,7 +80,7 @@ describe.skipIf(whySkipped !== null)("uses of the owner's token of a cluster", {
     expect(await warning.textContent()).toContain('(POST /api/dashboard/kill-switch)')
 
     await page.goto(`${base}/#/audit?event_type=owner_token.used`)
-    const used = page.getByRole('table').getByText("Owner's token used")
+    const used = page.getByRole('table').getByText('Owner token used')
     await used.nth(1).waitFor()
     expect(await used.count()).toBe(2)
     expect(complaints).toEqual([])

@@ -58,7 +58,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     for (const part of ['Medium risk 0.50', 'medium risk +0.5', 'Held by', 'permission codehost.pr.merge'])
       expect(text).toContain(part)
     expect(text).toMatch(/\d min \d+ s left/)
-    expect(text).toContain('Exactly this body is sent, or none.')
+    expect(text).toContain('The approval covers exactly this body.')
     await card.getByRole('button', { name: 'Deny' }).click()
     expect((await held).status).toBe(403)
   })
@@ -99,7 +99,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await go(owner, 'overview')
-    const listed = page.getByRole('region', { name: 'Waiting for a person' }).getByRole('link')
+    const listed = page.getByRole('region', { name: 'Pending approvals' }).getByRole('link')
     expect(await listed.nth(1).getAttribute('href')).toContain(String(ids[0]))
     await go(owner, 'approvals')
     await cards(page).nth(1).waitFor()
@@ -126,9 +126,9 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect(await answer(await card.getAttribute('data-approval'), false)).toBe(200)
     expect((await held).status).toBe(403)
     await card.getByRole('button', { name: 'Approve' }).click()
-    await card.getByText('Somebody or something was quicker').waitFor()
+    await card.getByText('Already changed').waitFor()
     // Before the page hears of it by itself.
-    await card.getByRole('button', { name: 'Put away' }).click()
+    await card.getByRole('button', { name: 'Dismiss' }).click()
     await context.unroute('**/api/dashboard/**')
     await card.waitFor({ state: 'detached' })
     await context.close()
@@ -141,13 +141,13 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     const drawer = page.getByRole('dialog')
     const approval = drawer.getByRole('link', { name: /^apv_/ })
     const id = (await approval.textContent()) ?? ''
-    await drawer.getByRole('link', { name: /^Whole story of act_/ }).click()
+    await drawer.getByRole('link', { name: /^Evidence for act_/ }).click()
     await page.getByRole('dialog').getByText('Approval answered').first().waitFor()
     await page.goBack()
     await approval.click()
     await page.locator(`[data-answered="${id}"]:focus`).waitFor()
     await go(owner, `approvals?id=${id}`)
-    await page.getByRole('link', { name: 'See what came of it' }).click()
+    await page.getByRole('link', { name: 'Show the result' }).click()
     await page.locator(`[data-answered="${id}"]`).getByText('by another').waitFor()
   })
 
@@ -170,7 +170,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
       .waitFor()
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Export these as CSV' }).click(),
+      page.getByRole('link', { name: 'Export filtered events as CSV' }).click(),
     ])
     const lines = (await readFile(await file.path(), 'utf8')).trim().split('\n').slice(1)
     expect(lines.length).toBeGreaterThan(2)
@@ -217,19 +217,21 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
   test('a page that is not for a role says so, and who can change that', async () => {
     await stage.invite('eve3@example.com', 'viewer')
     const { page, context } = await stage.signedIn('eve3@example.com', '#/approvals')
-    await page.getByText('Not for your role').waitFor()
+    await page.getByText('Permission denied').waitFor()
     await page
-      .getByText(/needs the right approvals\/get; you are signed in as eve3@example.com, viewer/)
+      .getByText(
+        /requires the right approvals\/get. You are signed in as eve3@example.com with the role viewer/,
+      )
       .waitFor()
     await context.close()
   })
 
   test('what never gets an answer ends with a sentence instead of an outline, and is tried again', async () => {
     const { page, context } = waiting
-    await page.getByText('The control plane does not answer').waitFor()
+    await page.getByText('The control plane does not respond').waitFor()
     expect(await page.getByText('Loading').count()).toBe(0)
     await context.unroute('**/api/dashboard/agents')
-    await page.getByText('What it may do').first().waitFor()
+    await page.getByText('Its permissions').first().waitFor()
     await context.close()
   })
 })

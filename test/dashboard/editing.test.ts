@@ -61,8 +61,8 @@ describe.skipIf(whySkipped !== null)('pages where objects are edited in YAML', {
     await manifest.waitFor()
     expect(await manifest.innerText()).toMatch(/kind: Policy[\s\S]*name: guard[\s\S]*priority: 321/)
     const note = page.getByRole('status', { name: 'Manifest to commit' })
-    expect(await note.innerText()).toMatch(/Tests of default\/guard: all 1 pass\./)
-    expect(await note.innerText()).toMatch(/Recent traffic: (there is no|0 of \d+ requests)/)
+    expect(await note.innerText()).toMatch(/Tests of default\/guard: all 1 passed\./)
+    expect(await note.innerText()).toMatch(/Recent traffic: (no recent|0 of \d+ requests)/)
     await seen('policy')
 
     await go('permissions')
@@ -86,7 +86,7 @@ describe.skipIf(whySkipped !== null)('pages where objects are edited in YAML', {
   test('Get started shows the manifests in place of making them, and makes no agent', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/get-started')
     await page.getByText('Edited in YAML').first().waitFor()
-    await page.getByRole('radiogroup', { name: 'Gateway' }).getByLabel('A new one').check()
+    await page.getByRole('radiogroup', { name: 'Gateway' }).getByLabel('New gateway').check()
     await page.getByLabel('Name').fill('default/second')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByLabel('Name').fill('newcomer')

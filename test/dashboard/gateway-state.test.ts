@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rulesOf, stateOf } from '../../controlplane/dashboard/pages/overview/gateway-state.ts'
+import { configurationOf, stateOf } from '../../controlplane/dashboard/pages/overview/gateway-state.ts'
 import type { GatewayState } from '../../core/wire/dashboard.ts'
 
 const GATEWAY: GatewayState = {
@@ -24,7 +24,7 @@ const GATEWAY: GatewayState = {
 describe('what a gateway is said to do', () => {
   test.each([
     [{}, 'Enforcing', 'good'],
-    [{ desired_version: 8 }, 'Taking over new rules', 'wait'],
+    [{ desired_version: 8 }, 'Applying new configuration', 'wait'],
     [{ is_live: false }, 'Stale', 'wait'],
     [{ is_live: false, last_seen_at: null }, 'Not connected', 'wait'],
     [{ stopped: ['all'] }, 'Stopped by the kill switch', 'bad'],
@@ -41,6 +41,6 @@ describe('what a gateway is said to do', () => {
     [{ desired_version: 9 }, 'version 7 of 9'],
     [{ applied_version: null }, 'unknown'],
   ] as const)('its rules, %j: %s', (change, text) => {
-    expect(rulesOf({ ...GATEWAY, ...change })).toBe(text)
+    expect(configurationOf({ ...GATEWAY, ...change })).toBe(text)
   })
 })

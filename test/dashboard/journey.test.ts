@@ -50,7 +50,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
   })
 
   test('an empty installation teaches, and its examples are decided three ways', async () => {
-    await text().getByText('No agent has called anything yet').waitFor()
+    await text().getByText('No requests yet').waitFor()
     const outcomes = { Safe: 'Allowed', Risky: 'Needs approval', Destructive: 'Denied' }
     for (const [name, outcome] of Object.entries(outcomes)) {
       const example = text().locator('.inset', { has: owner.page.getByRole('heading', { name }) })
@@ -62,7 +62,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
   test('the wizard ends with a key, and its first request is seen the moment it was decided', async () => {
     const { page } = owner
     await text().getByRole('link', { name: 'Connect an agent' }).click()
-    await page.getByRole('button', { name: 'Test its address' }).click()
+    await page.getByRole('button', { name: 'Test connection' }).click()
     await page.getByText('Connected, connectors').waitFor()
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByLabel('Name').fill('pilot')
@@ -72,7 +72,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     await page.getByRole('combobox', { name: 'Hosts' }).fill('tool.example')
     await page.keyboard.press('Enter')
     await page.getByRole('radio', { name: 'Custom' }).check()
-    await page.getByRole('button', { name: 'Add a pattern' }).click()
+    await page.getByRole('button', { name: 'Add pattern' }).click()
     await page.getByRole('combobox', { name: 'Pattern 1' }).fill('generic.get')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Continue' }).click()
@@ -83,7 +83,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     expect(await page.getByLabel('command, on this machine', { exact: true }).textContent()).toContain(
       'chaperone run --agent pilot -- ',
     )
-    await page.getByText('Waiting for pilot').waitFor()
+    await page.getByText('Waiting for the first request of pilot').waitFor()
     const url = new URL(stage.laptop.ready.gateway_url)
     url.username = 'pilot'
     url.password = key
@@ -97,9 +97,9 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     })
     expect(seen()).toBeGreaterThan(before)
     expect(stage.vendors.recorder.seen.at(-1)?.header('authorization')).toBe(`token ${SECRETS.codehost}`)
-    await page.getByText('First request seen').waitFor()
-    await page.getByRole('link', { name: 'Why?' }).click()
-    await page.getByText('What the rules say now').waitFor()
+    await page.getByText('First request received').waitFor()
+    await page.getByRole('link', { name: 'Show decision' }).click()
+    await page.getByText('Decision under the current rules').waitFor()
     await page.getByLabel('explanation', { exact: true }).waitFor()
     await page.keyboard.press('Escape')
   })
@@ -134,7 +134,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
 
   test('a denied one never leaves, and the agent hears who said no', async () => {
     const { page } = owner
-    await page.getByRole('tab', { name: /Waiting/ }).click()
+    await page.getByRole('tab', { name: /Pending/ }).click()
     const before = seen()
     const held = stage.merge('{"commit_title":"second"}')
     const card = cards(page).filter({ hasText: 'second' })
@@ -156,7 +156,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     }
     const held = stage.agent.json(refund)
     const card = cards(page).filter({ hasText: 'charge.refund' })
-    await card.getByRole('button', { name: 'Allow this from now on' }).click()
+    await card.getByRole('button', { name: 'Always allow' }).click()
     const yaml = await page.getByLabel('permission', { exact: true }).textContent()
     for (const line of [
       'kind: Permission',
@@ -166,8 +166,8 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     ])
       expect(yaml).toContain(line)
     expect((await permissions()).filter(({ agent }) => agent === 'dev')).toEqual([])
-    await page.getByRole('button', { name: 'Save this permission' }).click()
-    await page.getByText('Saved. Gateways take it over').waitFor()
+    await page.getByRole('button', { name: 'Save permission' }).click()
+    await page.getByText('Saved. Gateways apply it').waitFor()
     expect(await permissions()).toContainEqual(
       expect.objectContaining({ agent: 'dev', action_pattern: 'payments.charge.refund', decision: 'allow' }),
     )
@@ -213,14 +213,14 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     expect(page.url()).toContain('record=rec_')
     await page.keyboard.press('Escape')
     await page.getByLabel('Search').fill('nothing-has-this-name')
-    await page.getByText('Nothing matches').waitFor()
+    await page.getByText('No matching requests').waitFor()
     expect(page.url()).toContain('q=nothing-has-this-name')
   })
 
   test('explain answers what the command line answers, for a request and for an action', async () => {
     const { page } = owner
     await page.getByRole('link', { name: 'Explain' }).click()
-    await page.getByLabel('Address').fill('https://api.github.com/repos/acme/site')
+    await page.getByLabel('URL').fill('https://api.github.com/repos/acme/site')
     await page.getByRole('combobox', { name: 'Agent' }).fill('dev')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Explain' }).click()
@@ -235,32 +235,32 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     expect(cli.stdout).toContain(told.trim())
     await page.getByText('An action', { exact: true }).click()
     await page.getByRole('button', { name: 'Dry run' }).click()
-    await page.getByRole('heading', { name: 'Answer' }).waitFor()
+    await page.getByRole('heading', { name: 'Result' }).waitFor()
     await page.getByText('Denied', { exact: true }).first().waitFor()
   })
 
-  test('stop works from any page in two steps, counts who stopped, and is lifted with a reason', async () => {
+  test('the kill switch works from any page in two steps, counts acknowledgements, and is deactivated with a reason', async () => {
     const { page } = owner
-    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.getByRole('button', { name: 'Kill switch', exact: true }).click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('button', { name: 'Continue' }).isDisabled()).toBe(true)
-    await dialog.getByLabel('Why').fill('drill of the test')
+    await dialog.getByLabel('Reason').fill('drill of the test')
     await dialog.getByRole('button', { name: 'Continue' }).click()
     expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
-    await dialog.getByRole('button', { name: 'Stop everything now' }).click()
-    await dialog.getByText(/1 of 1 gateway stopped in \d+ ms/).waitFor()
+    await dialog.getByRole('button', { name: 'Activate the kill switch' }).click()
+    await dialog.getByText(/1 of 1 gateway acknowledged in \d+ ms/).waitFor()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
-    await page.getByText('Everything is stopped', { exact: true }).waitFor()
+    await page.getByText('Kill switch active for everything', { exact: true }).waitFor()
     const before = seen()
     expect(await stage.merge()).toMatchObject({
       status: 403,
       body: { error: 'Kill switch active: drill of the test' },
     })
     expect(seen()).toBe(before)
-    await page.getByRole('button', { name: 'Lift …' }).click()
-    await dialog.getByLabel('Why').fill('drill is over')
-    await dialog.getByRole('button', { name: 'Lift the stop' }).click()
-    await page.getByText('Everything is stopped', { exact: true }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Deactivate …' }).click()
+    await dialog.getByLabel('Reason').fill('drill is over')
+    await dialog.getByRole('button', { name: 'Deactivate', exact: true }).click()
+    await page.getByText('Kill switch active for everything', { exact: true }).waitFor({ state: 'detached' })
     expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
   })
 

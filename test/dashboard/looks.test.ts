@@ -9,14 +9,14 @@ const VIEWS: readonly View[] = [
 ]
 /** With what must be there before a page is looked at. */
 const PLACES = [
-  ['overview', 'Loudest denials'],
+  ['overview', 'Most frequent denials'],
   ['approvals', 'Approve'],
   ['approvals?tab=answered', 'Denied'],
   ['traffic', 'issue.create'],
-  ['explain', 'Ask before an agent does'],
+  ['explain', 'Test a request'],
   ['explain?method=DELETE&url=https://api.github.com/repos/acme/site&agent=dev', 'snapshot'],
   ['explain?mode=action', 'Action spec'],
-  ['get-started', 'One that is there'],
+  ['get-started', 'Existing gateway'],
 ] as const
 /** In the dark only colours differ. */
 const SCHEMES = [
@@ -129,11 +129,11 @@ describe.skipIf(whySkipped !== null)('how the pages look', { timeout: 90_000 }, 
       const { page } = visitor
       await page.goto(`${stage.laptop.ready.base_url}/#/traffic?decision=DENY`)
       await page.locator('[data-record] a').first().click()
-      await page.getByText('What the rules say now').waitFor()
+      await page.getByText('Decision under the current rules').waitFor()
       expect(await flaws()).toEqual([])
       await page.keyboard.press('Escape')
-      await page.getByRole('button', { name: 'Stop', exact: true }).click()
-      await page.getByRole('dialog').getByLabel('Why').fill('to look at it')
+      await page.getByRole('button', { name: 'Kill switch', exact: true }).click()
+      await page.getByRole('dialog').getByLabel('Reason').fill('to look at it')
       expect(await flaws()).toEqual([])
       await page.keyboard.press('Escape')
     })

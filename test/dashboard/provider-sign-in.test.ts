@@ -115,7 +115,7 @@ describe.skipIf(whySkipped !== null)(
       await page.getByRole('heading', { name: 'Policies' }).first().waitFor()
       expect(await page.getByRole('button', { name: /new policy/i }).count()).toBe(0)
       await page.goto(`${base}/#/users`)
-      await page.getByText('needs the right users/get').waitFor()
+      await page.getByText('requires the right users/get').waitFor()
       await page.context().close()
     })
 

@@ -31,10 +31,10 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await other.waitFor({ state: 'detached' })
     expect(await held).toMatchObject({ status: 403, body: { error: 'approval expired' } })
     expect(seen()).toBe(before)
-    await card.getByText('Nobody answered in time').waitFor()
+    await card.getByText('No approver answered in time').waitFor()
     expect(await cards(page).count()).toBe(1)
     expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0)
-    await card.getByRole('button', { name: 'Put away' }).click()
+    await card.getByRole('button', { name: 'Dismiss' }).click()
     await card.waitFor({ state: 'detached' })
     await page.getByRole('tab', { name: 'Answered' }).click()
     await page.getByText('Expired', { exact: true }).first().waitFor()
@@ -52,7 +52,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     const held = stage.merge('{"commit_title":"gone"}')
     await page.goto(page.url().replace('#/overview', '#/approvals'))
     const card = cards(page).filter({ hasText: 'gone' })
-    await card.getByText('The agent left').waitFor()
+    await card.getByText('The agent disconnected').waitFor()
     await card.getByRole('button', { name: 'Deny' }).click()
     expect(await held).toMatchObject({ status: 403, body: { error: 'approval denied' } })
     await context.close()
@@ -66,7 +66,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
       await route.continue()
     })
     await page.reload()
-    await page.getByText('Nothing waits').first().waitFor()
+    await page.getByText('No pending approvals').first().waitFor()
     const held = stage.merge('{"commit_title":"in between"}')
     const id = await eventually('it is held', async () => {
       const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
@@ -79,7 +79,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  test('the page of a suspended approver cannot approve and shows the way in', async () => {
+  test('the page of a suspended approver cannot approve and shows the sign-in page', async () => {
     const id = await stage.invite('mallory@example.com', 'member')
     const { page, context } = await stage.signedIn('mallory@example.com', '#/approvals')
     const before = seen()
@@ -102,7 +102,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  test('a viewer sees no button that acts, and the API refuses the deeds as well', async () => {
+  test('a viewer sees no button that acts, and the API refuses the operations as well', async () => {
     await stage.invite('eve@example.com', 'viewer')
     const { page, context, complaints } = await stage.signedIn('eve@example.com', '#/overview')
     await page.getByRole('heading', { name: 'Gateways' }).waitFor()
@@ -116,7 +116,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
       await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
       await page.locator('#page-title').waitFor()
       const names = await page.getByRole('button').allInnerTexts()
-      expect(names.join(), place).not.toMatch(/stop|approve|deny|lift|create|save/i)
+      expect(names.join(), place).not.toMatch(/kill switch|approve|deny|activate|create|save/i)
     }
     const ask = (path: string, body: unknown) =>
       page.evaluate<number>(
@@ -154,7 +154,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
       PASSWORD,
       'a staple for every horse',
     ])
-    expect(await dialog.getByRole('button', { name: 'Change it' }).isEnabled()).toBe(true)
+    expect(await dialog.getByRole('button', { name: 'Change password' }).isEnabled()).toBe(true)
     await context.close()
   })
 
@@ -169,7 +169,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await page.getByRole('button', { name: `Signed in as ${email}` }).click()
     await page.getByRole('menuitem', { name: 'Change password' }).click()
     const dialog = page.getByRole('dialog', { name: 'Change password' })
-    const change = dialog.getByRole('button', { name: 'Change it' })
+    const change = dialog.getByRole('button', { name: 'Change password' })
     await dialog.getByLabel(/^Current password/).fill('not this one')
     await dialog.getByLabel(/^New password/).fill('too short')
     expect(await change.isDisabled()).toBe(true)
@@ -204,7 +204,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     const dialog = page.getByRole('dialog', { name: 'Your approver keys' })
     await dialog.getByText('You have no approver keys.').waitFor()
     await dialog.getByLabel(/^Name/).fill('pager')
-    await dialog.getByRole('button', { name: 'Make a key' }).click()
+    await dialog.getByRole('button', { name: 'Create key' }).click()
     const shown = await dialog.getByRole('region', { name: 'approver key' }).innerText()
     expect(shown).toMatch(/^svc_user_\w{43}$/)
     await dialog.getByText('pager').waitFor()
@@ -268,7 +268,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     ])
     await wantGroup('release-managers')
     const held = stage.merge('{"commit_title":"grouped"}')
-    await cards(otto.page).getByText('This needs an approver of release-managers').waitFor()
+    await cards(otto.page).getByText('This request needs an approver of release-managers').waitFor()
     expect(await cards(otto.page).getByRole('button', { name: 'Approve' }).count()).toBe(0)
     await cards(grace.page).getByRole('button', { name: 'Approve' }).click()
     expect((await held).status).toBe(200)
@@ -289,7 +289,9 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     ])
     const held = stage.merge('{"commit_title":"two policies"}')
     await cards(ida.page).getByRole('button', { name: 'Approve' }).click()
-    await cards(ida.page).getByText('You have approved this. It still needs finance.').waitFor()
+    await cards(ida.page)
+      .getByText('You have approved this request. It still needs an answer of finance.')
+      .waitFor()
     await cards(finn.page).getByText('approved by ida@example.com').waitFor()
     await cards(finn.page).getByText('finance, required by').waitFor()
     await cards(finn.page).getByRole('button', { name: 'Approve' }).click()

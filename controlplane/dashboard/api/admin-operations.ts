@@ -25,7 +25,7 @@ type Read<Reply, Query = undefined, Params = undefined> = {
   readonly params: Params
 }
 type Write<Reply, Body> = { readonly reply: Reply; readonly body: Body }
-/** What is removed is named in the query. */
+/** The query names the object to remove. */
 type Removal<Query> = Read<Ok, Query>
 type Text = string | undefined
 type AuditFilter = {
@@ -37,7 +37,7 @@ type AuditFilter = {
   readonly action_request_id?: Text
 }
 
-/** The calls of the pages for those who set the rules; a test holds them against `/api/openapi.json` as well. */
+/** Operations of the administration pages. A test compares them with `/api/openapi.json`. */
 export type AdminOperations = {
   readonly 'GET /api/dashboard/policies': Read<PolicyList>
   readonly 'POST /api/dashboard/policies': Write<

@@ -1,24 +1,24 @@
 import type { PolicyCheckReply, ReplayReply } from '../../../core/wire/governance.ts'
 
 export type ManifestEdit = {
-  /** YAML documents; empty when nothing is to be added or changed. */
+  /** YAML documents; empty when nothing is added or changed. */
   readonly manifest: string
   readonly removed: ReadonlyArray<{
     readonly kind: string
     readonly namespace: string
     readonly name: string
   }>
-  /** Of each policy that was edited. */
+  /** Test results of each edited policy. */
   readonly tests: ReadonlyArray<{ readonly policy: string; readonly tests: PolicyCheckReply['tests'] }>
-  /** What the edit of a policy would change in recent requests; null where that is not known. */
+  /** Decisions of recent requests that the edit of a policy would change; null if the replay could not run. */
   readonly replay: ReplayReply | null
 }
 type ApiErrorOptions = ErrorOptions & { readonly edit?: ManifestEdit | null }
 
-/** An answer other than 2xx, or none (`status` 0); `message` is a sentence for people. */
+/** A response other than 2xx, or no response (`status` 0). Pages show `message` to the user. */
 export class ApiError extends Error {
   readonly status: number
-  /** What to commit in place of the edit, where objects are edited in YAML; null for any other error. */
+  /** The change to commit instead, in installations whose objects are edited in YAML; null for any other error. */
   readonly edit: ManifestEdit | null
   constructor(status: number, message: string, { edit = null, ...options }: ApiErrorOptions = {}) {
     super(message, options)

@@ -2,7 +2,7 @@ import { ApiError, type ManifestEdit } from './api-error.ts'
 import type { InputOf, OperationName, ReplyOf } from './operations.ts'
 import { keepPageSecret, PAGE_SECRET_HEADER, pageSecret } from './page-secret.ts'
 
-/** Nothing on these pages waits longer: it then says that the server does not answer. */
+/** Requests of pages fail after this time with the error that the control plane does not respond. */
 const TIMEOUT_MS = 15_000
 
 type Parts = {
@@ -15,13 +15,13 @@ export type SignInReason = 'signed_out' | 'page_secret'
 type Listener = (why: SignInReason) => void
 const onSignedOut = new Set<Listener>()
 
-/** Calls the listener for every answer that requires a sign-in: 401, and 403 for a page without its secret. Returns the unsubscribe function. */
+/** Calls the listener for every response that requires a sign-in: 401, and 403 for a page without its secret. Returns the unsubscribe function. */
 export function whenSignedOut(listener: Listener): () => void {
   onSignedOut.add(listener)
   return () => onSignedOut.delete(listener)
 }
 
-/** One call of the documented API with the session cookie. Rejects with ApiError. */
+/** Calls one operation of the documented API with the session cookie. Rejects with `ApiError`. */
 export async function call<N extends OperationName>(
   name: N,
   input: InputOf<N>,
@@ -39,13 +39,13 @@ export async function call<N extends OperationName>(
     init.body = JSON.stringify(parts.body)
     init.headers = { ...headers, 'content-type': 'application/json' }
   }
-  const answer = await reach(addressOf(template, parts), init, signal)
-  const value = parsed(await answer.text())
-  const why = signInReason(answer.status, value)
+  const response = await reach(addressOf(template, parts), init, signal)
+  const value = parsed(await response.text())
+  const why = signInReason(response.status, value)
   if (why !== null && !/^\/api\/auth\/(log|oidc)/.test(template))
     for (const listener of [...onSignedOut]) listener(why)
-  if (answer.ok && BEGINS_OR_ENDS_SESSION.has(name)) keepPageSecret(secretOf(value))
-  if (!answer.ok) throw new ApiError(answer.status, sentenceOf(value), { edit: editOf(value) })
+  if (response.ok && BEGINS_OR_ENDS_SESSION.has(name)) keepPageSecret(secretOf(value))
+  if (!response.ok) throw new ApiError(response.status, sentenceOf(value), { edit: editOf(value) })
   return value as ReplyOf<N>
 }
 
@@ -80,7 +80,7 @@ export function addressOf(template: string, { params = {}, query = {} }: Parts):
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
 }
 
-/** Browsers say `Failed to fetch`, which helps nobody. */
+/** Replaces the `Failed to fetch` of browsers with an error that says what to do. */
 async function reach(path: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   try {
     return await fetch(path, init)
@@ -88,7 +88,7 @@ async function reach(path: string, init: RequestInit, signal?: AbortSignal): Pro
     if (signal?.aborted === true) throw cause
     throw new ApiError(
       0,
-      'The control plane does not answer. Is it running? This page tries again by itself.',
+      'The control plane does not respond. Check that it is running; this page retries automatically.',
       {
         cause,
       },
@@ -107,5 +107,10 @@ function parsed(text: string): unknown {
 
 function sentenceOf(value: unknown): string {
   const body = value as { details?: string; message?: string; error?: string }
-  return body.details ?? body.message ?? body.error ?? 'The server gave no reason.'
+  return (
+    body.details ??
+    body.message ??
+    body.error ??
+    'The control plane returned an error without a reason. Check its log.'
+  )
 }

@@ -38,8 +38,8 @@ type Write<Reply, Body> = { readonly reply: Reply; readonly body: Body }
 type Text = string | undefined
 
 /**
- * Every call that the pages make, by the name that `/api/openapi.json` gives it; a test holds this list against that
- * document. A page that needs another call adds it here.
+ * Operations that pages call, by method and path as in `/api/openapi.json`. A test compares this list with that
+ * document. A page that needs another operation adds it here.
  */
 export type Operations = AdminOperations & {
   readonly 'GET /api/auth/me': Read<Me>
@@ -137,7 +137,7 @@ export type ReplyOf<N extends OperationName> = Operations[N]['reply']
 type Given<Key extends string, Value> = Value extends undefined
   ? { readonly [K in Key]?: undefined }
   : { readonly [K in Key]: Value }
-/** What a call is given: path parameters and query of a read, the body of a write. */
+/** Input of a call: path parameters and query of a read, the body of a write. */
 export type InputOf<N extends OperationName> = Operations[N] extends { query: infer Q; params: infer P }
   ? Given<'query', Q> & Given<'params', P>
   : Operations[N] extends { body: infer B }

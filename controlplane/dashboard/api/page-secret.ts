@@ -2,27 +2,27 @@ import type { HEADERS } from '../../../core/wire/limits.ts'
 
 export const PAGE_SECRET_HEADER: (typeof HEADERS)['pageSecret'] = 'X-Service-Page-Secret'
 
-/** Sent without a secret: a sign-in with the header is answered with one, also where browsers send no Sec-Fetch-Site. */
+/** Header value of a page without a secret. A sign-in with this header returns a secret, also from browsers that send no `Sec-Fetch-Site`. */
 const NONE = 'none'
 const KEY = 'chaperone.page-secret'
 let kept: string | null = null
 
 /**
- * Returns the secret of this session. localStorage belongs to the origin with its port, so that servers on other ports do
- * not read it (unlike the cookie), and all tabs share it (unlike sessionStorage): a card opened in a new tab can be answered.
+ * Returns the secret of this session. `localStorage` is bound to the origin with its port, so servers on other ports
+ * cannot read it (unlike the cookie), and all tabs share it (unlike `sessionStorage`): an approver can answer a card in a new tab.
  */
 export function pageSecret(): string {
   return stored() ?? kept ?? NONE
 }
 
-/** Keeps the secret of a new session; null when the session has ended or needs none. */
+/** Stores the secret of a new session. Null removes it: the session has ended or needs no secret. */
 export function keepPageSecret(secret: string | null): void {
   kept = secret
   try {
     if (secret === null) localStorage.removeItem(KEY)
     else localStorage.setItem(KEY, secret)
   } catch (error) {
-    // Browsers can deny storage: the secret then lasts as long as this page.
+    // Browsers can deny storage. The secret then lasts until this page is closed.
     if (!(error instanceof DOMException)) throw error
   }
 }

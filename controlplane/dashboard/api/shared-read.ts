@@ -1,18 +1,18 @@
 import { call } from './client.ts'
 import type { InputOf, ReadName, ReplyOf } from './operations.ts'
 
-const underWay = new Map<string, Promise<unknown>>()
+const inFlight = new Map<string, Promise<unknown>>()
 
 /**
- * A read that several parts of a page want in the same moment goes out once. Only then: one that began earlier may
- * have missed the change that this one is asked for.
+ * Sends one request for identical reads of the same task. Reads of later tasks are not shared: an earlier request may
+ * not include the change that triggered the later one.
  */
 export function sharedRead<N extends ReadName>(name: N, input: InputOf<N>): Promise<ReplyOf<N>> {
   const key = JSON.stringify([name, input])
-  const known = underWay.get(key) as Promise<ReplyOf<N>> | undefined
+  const known = inFlight.get(key) as Promise<ReplyOf<N>> | undefined
   if (known !== undefined) return known
   const read = call(name, input)
-  underWay.set(key, read)
-  setTimeout(() => underWay.delete(key), 0)
+  inFlight.set(key, read)
+  setTimeout(() => inFlight.delete(key), 0)
   return read
 }

@@ -13,7 +13,7 @@ export function CurrentPage({ entry: { Page } }: { readonly entry: PageEntry }) 
 
 type State = { readonly error: unknown }
 
-/** A page that breaks says so; the frame with its stop button stays. React knows no other form of this. */
+/** Shows the error of a page that fails to render and keeps the frame with the kill switch. React requires a class for this. */
 class PageBoundary extends Component<{ readonly children: ReactNode }, State> {
   override readonly state: State = { error: null }
 

@@ -3,15 +3,15 @@ import { EmptyState } from '../components/layout/empty-state.tsx'
 import { PageHead } from '../components/layout/page-head.tsx'
 import { useSession } from '../session/session.tsx'
 
-/** Somebody followed a link that is not for their rights: another page instead would only puzzle them. */
+/** Shown in place of a page that the user has no right to. */
 export function ForbiddenPage({ title, right }: { readonly title: string; readonly right: Right }) {
   const { user } = useSession()
   return (
     <>
       <PageHead title={title} />
-      <EmptyState icon="users" title="Not for your role">
-        {title} needs the right {right}; you are signed in as {user.email}, {user.role}. An admin can change
-        your role on the page Users.
+      <EmptyState icon="users" title="Permission denied">
+        {title} requires the right {right}. You are signed in as {user.email} with the role {user.role}. An
+        admin can change your role on the page Users.
       </EmptyState>
     </>
   )

@@ -10,14 +10,14 @@ import { HeaderBar } from './header-bar.tsx'
 import { KillSwitchBanner } from './kill-switch/kill-switch-banner.tsx'
 import { Navigation } from './navigation.tsx'
 
-/** What is around every page: where one is, who one is, what is stopped, and the button that stops. */
+/** Layout of every page: navigation, account menu, and kill switch. */
 export function Frame() {
   const { may } = useSession()
   const { page } = usePageLocation()
   const [isOpen, { toggle, close }] = useDisclosure(false)
   const pages = PAGES.filter(({ right }) => may(right))
-  const wanted = PAGES.find(({ path }) => path === page)
-  const current = wanted ?? pages[0]
+  const requested = PAGES.find(({ path }) => path === page)
+  const current = requested ?? pages[0]
   useEffect(() => {
     if (page !== '') close()
   }, [page, close])
@@ -48,7 +48,7 @@ export function Frame() {
   )
 }
 
-/** The address holds the place: an anchor of its own would leave the page. */
+/** The fragment of the URL holds the page, so the link must not change it. */
 function skipToPage(event: { preventDefault(): void }): void {
   event.preventDefault()
   document.getElementById('page-title')?.focus()

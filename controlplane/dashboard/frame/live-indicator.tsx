@@ -1,21 +1,21 @@
 import { useEffect, useState } from 'react'
 import { useLiveStatus } from '../live/live-provider.tsx'
 
-/** A stream that is cut for a moment every few minutes is no news. */
-const PATIENCE_MS = 3_000
+/** Shorter interruptions of the stream are not shown; milliseconds. */
+const GRACE_MS = 3_000
 
-/** Whether what is shown follows what happens. */
+/** Shows whether the page receives live updates. */
 export function LiveIndicator() {
   const status = useLiveStatus()
   const [isLost, setIsLost] = useState(false)
   useEffect(() => {
     if (status !== 'lost') return setIsLost(false)
-    const timer = setTimeout(() => setIsLost(true), PATIENCE_MS)
+    const timer = setTimeout(() => setIsLost(true), GRACE_MS)
     return () => clearTimeout(timer)
   }, [status])
   return (
     <span className={isLost ? 'live live-lost' : 'live'} role="status">
-      {isLost ? 'Connection lost, trying again' : status === 'live' ? 'Live' : ''}
+      {isLost ? 'Connection lost, reconnecting' : status === 'live' ? 'Live' : ''}
     </span>
   )
 }

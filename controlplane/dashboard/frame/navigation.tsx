@@ -13,7 +13,7 @@ export function Navigation({
   readonly current: string
 }) {
   const { data } = useResource('GET /api/dashboard/overview', {}, { on: ['approvals'] })
-  const waiting = data?.pending_approvals ?? 0
+  const pending = data?.pending_approvals ?? 0
   return pages.map(({ path, title, icon }) => (
     <NavLink
       key={path}
@@ -25,9 +25,9 @@ export function Navigation({
       aria-current={path === current ? 'page' : undefined}
       leftSection={<Icon name={icon} />}
       rightSection={
-        path === 'approvals' && waiting > 0 ? (
-          <Badge size="sm" circle={waiting < 10} className="tone tone-wait" aria-label={`${waiting} waiting`}>
-            {waiting}
+        path === 'approvals' && pending > 0 ? (
+          <Badge size="sm" circle={pending < 10} className="tone tone-wait" aria-label={`${pending} pending`}>
+            {pending}
           </Badge>
         ) : null
       }

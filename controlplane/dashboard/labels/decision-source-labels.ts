@@ -1,6 +1,6 @@
 import type { RecordWhy } from '../../../core/record.ts'
 
-/** What settled a decision, in the words of every page. */
+/** Labels of decision sources, for sentences such as "Decided by a policy". */
 export const DECISION_SOURCE_LABELS: Readonly<Record<RecordWhy['source'], string>> = {
   kill: 'the kill switch',
   agent: "the agent's status",

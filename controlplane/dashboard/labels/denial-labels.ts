@@ -1,12 +1,12 @@
-/** Why a record says a request was refused, as a sentence. */
+/** Messages of the denial reasons in traffic records. */
 export const DENIAL_LABELS: Readonly<Record<string, string>> = {
-  permission: 'A permission refused it, or none allows it.',
-  policy: 'A policy refused it.',
+  permission: 'A permission denies it, or no permission allows it.',
+  policy: 'A policy denies it.',
   kill_switch: 'The kill switch was active.',
   unknown_host: 'No connector owns this host.',
-  approval_denied: 'A person said no.',
-  approval_expired: 'Nobody answered in time.',
+  approval_denied: 'An approver denied it.',
+  approval_expired: 'No approver answered in time.',
   approval_void: 'The approved state changed before the request was sent.',
-  ambiguous: 'The request could not be read, or could be read in two ways.',
-  not_ready: 'The gateway had no configuration in force.',
+  ambiguous: 'The request is malformed or ambiguous.',
+  not_ready: 'The gateway had no configuration yet.',
 }

@@ -1,17 +1,19 @@
 import type { Level } from '../api/shapes.ts'
 
-/** Enforcement levels in plain words. */
-export const LEVEL_LABELS: Readonly<Record<Level, { readonly title: string; readonly means: string }>> = {
-  monitor: {
-    title: 'Monitor',
-    means: 'Everything passes; what would be refused or held is only recorded.',
-  },
-  enforce_high_risk: {
-    title: 'Enforce high risk',
-    means: 'High-risk and policy-denied actions are refused or held; the rest is recorded.',
-  },
-  full_enforce: {
-    title: 'Full enforcement',
-    means: 'Every rule applies: what is not allowed is refused or held.',
-  },
-}
+/** Labels of enforcement levels. */
+export const LEVEL_LABELS: Readonly<Record<Level, { readonly title: string; readonly description: string }>> =
+  {
+    monitor: {
+      title: 'Monitor',
+      description: 'Nothing is refused or held. Decisions are only recorded.',
+    },
+    enforce_high_risk: {
+      title: 'Enforce high risk',
+      description:
+        'High-risk actions and actions that a policy denies are refused or held. Decisions about all others are only recorded.',
+    },
+    full_enforce: {
+      title: 'Full enforcement',
+      description: 'Every decision is enforced: actions that are not allowed are refused or held.',
+    },
+  }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** The time in epoch milliseconds, anew every `periodMs`. */
+/** Returns the time in epoch milliseconds and renders again every `periodMs`. */
 export function useNow(periodMs: number): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Whether this moment is over. Renders again once, when it is, and not every second until then. */
+/** Reports whether the moment has passed. Renders again once, when it passes. */
 export function usePast(at: string): boolean {
   const [isPast, setIsPast] = useState(() => Date.parse(at) <= Date.now())
   useEffect(() => {

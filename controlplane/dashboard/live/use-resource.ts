@@ -6,28 +6,28 @@ import { sharedRead } from '../api/shared-read.ts'
 import { useLive } from './live-provider.tsx'
 
 export type Resource<T> = {
-  /** What was read last, also while it is read again or cannot be. */
+  /** Last reply; kept while the resource reloads and after errors. */
   readonly data: T | null
-  /** Why the newest attempt failed; null after a success. */
+  /** Error of the last attempt; null after a success. */
   readonly error: ApiError | null
-  /** Nothing is known yet for this question. */
+  /** True until the first reply or error for this input. */
   readonly isLoading: boolean
   readonly reload: () => void
 }
 
 export type ResourceOptions = {
-  /** Read again when one of these changes. */
+  /** Reloads when one of these kinds changes. */
   readonly on?: readonly ChangeKind[]
-  /** And now and then, for what no event tells; milliseconds. */
+  /** Reload interval in milliseconds, for changes without an event. */
   readonly everyMs?: number
 }
 
-/** What the network or a restart was the reason of is asked again without anybody's doing. */
+/** Retry interval after network errors and 5xx responses. */
 const RETRY_MS = 5_000
 
 type State<T> = { readonly key: string; readonly data: T | null; readonly error: ApiError | null }
 
-/** One read of the API, kept fresh. `input` null: nothing is asked. */
+/** Reads from the API and reloads on changes. A null `input` sends no request. */
 export function useResource<N extends ReadName>(
   name: N,
   input: InputOf<N> | null,
@@ -61,37 +61,37 @@ export function useResource<N extends ReadName>(
     }
   }, [live, kinds, everyMs])
 
-  const isPassing = state.error !== null && (state.error.status === 0 || state.error.status >= 500)
+  const isTransient = state.error !== null && (state.error.status === 0 || state.error.status >= 500)
   useEffect(() => {
-    if (!isPassing) return
+    if (!isTransient) return
     const timer = setInterval(() => loader.current(), RETRY_MS)
     return () => clearInterval(timer)
-  }, [isPassing])
+  }, [isTransient])
 
   const reload = useCallback(() => loader.current(), [])
   return { data: state.data, error: state.error, isLoading: input !== null && state.key !== key, reload }
 }
 
-/** One request at a time; whatever asks meanwhile gets one more afterwards. */
+/** Sends one request at a time. Calls during a request cause one more request after it. */
 function createLoader<T>(
   read: () => Promise<T>,
-  told: { readonly onData: (data: T) => void; readonly onError: (error: ApiError) => void },
+  handlers: { readonly onData: (data: T) => void; readonly onError: (error: ApiError) => void },
 ): { readonly load: () => void; readonly stop: () => void } {
   let isStopped = false
   let isRunning = false
-  let isWantedAgain = false
+  let isQueued = false
   const run = async () => {
     try {
       const data = await read()
-      if (!isStopped) told.onData(data)
+      if (!isStopped) handlers.onData(data)
     } catch (error) {
-      if (!isStopped) told.onError(asApiError(error))
+      if (!isStopped) handlers.onError(asApiError(error))
     }
     isRunning = false
-    if (isWantedAgain && !isStopped) load()
+    if (isQueued && !isStopped) load()
   }
   const load = () => {
-    isWantedAgain = isRunning
+    isQueued = isRunning
     if (isRunning) return
     isRunning = true
     void run()

@@ -1,25 +1,25 @@
 import type { ComponentType } from 'react'
 import type { Right } from '../../../core/wire/rights.ts'
 import type { IconName } from '../components/layout/icon.tsx'
-import { Outline } from '../components/layout/loading.tsx'
+import { LoadingSkeleton } from '../components/layout/loading.tsx'
 import { type LazyComponent, lazyComponent } from '../components/lazy/lazy-component.tsx'
 import { Page as Approvals } from './approvals/approvals-page.tsx'
 import type { LazyPath } from './lazy-pages.ts'
 import { Page as Overview } from './overview/overview-page.tsx'
 
 export type PageEntry = {
-  /** In the address: `#/<path>`. */
+  /** Path in the fragment of the URL: `#/<path>`. */
   readonly path: string
   readonly title: string
   readonly icon: IconName
-  /** Who has it sees the page. */
+  /** Right that shows the page. */
   readonly right: Right
   readonly Page: ComponentType | LazyComponent<object>
 }
 
 /**
- * Every page, in the order of the navigation; the first one that a user may see is where it starts. What people open
- * in a hurry comes with the application; the others come together, so that few files are fetched at any time.
+ * Pages in the order of the navigation. The first page that the user has the right to is the start page. Overview and
+ * Approvals are part of the first bundle, because users open them first; all others share one chunk.
  */
 export const PAGES: readonly PageEntry[] = [
   { path: 'overview', title: 'Overview', icon: 'overview', right: 'records/get', Page: Overview },
@@ -74,5 +74,5 @@ export const PAGES: readonly PageEntry[] = [
 ]
 
 function lazyPage(path: LazyPath): LazyComponent<object> {
-  return lazyComponent(async () => (await import('./lazy-pages.ts')).LAZY_PAGES[path], <Outline />)
+  return lazyComponent(async () => (await import('./lazy-pages.ts')).LAZY_PAGES[path], <LoadingSkeleton />)
 }

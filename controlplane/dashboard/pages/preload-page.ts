@@ -1,7 +1,7 @@
 import { parsePageLocation } from '../routing/page-location.ts'
 import { PAGES } from './page-list.tsx'
 
-/** Fetches what a place of the address needs, before it is known who asks or whether they go there. */
+/** Loads the chunk of a page before the user opens it. */
 export function preloadPage(hash: string): void {
   const { page } = parsePageLocation(hash)
   const Page = PAGES.find(({ path }) => path === page)?.Page

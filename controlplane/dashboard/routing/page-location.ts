@@ -1,4 +1,4 @@
-/** Where the reader is: a page and its state, both in the address (`#/traffic?decision=DENY`). */
+/** A page and its state, both in the fragment of the URL (`#/traffic?decision=DENY`). */
 export type PageLocation = { readonly page: string; readonly query: Readonly<Record<string, string>> }
 
 export function parsePageLocation(hash: string): PageLocation {
@@ -6,7 +6,7 @@ export function parsePageLocation(hash: string): PageLocation {
   return { page: path, query: Object.fromEntries(new URLSearchParams(search)) }
 }
 
-/** The address of a place; empty values are left out. */
+/** Returns the fragment of a page. Empty values are omitted. */
 export function hrefOf(
   page: string,
   query: Readonly<Record<string, string | null | undefined>> = {},

@@ -8,7 +8,7 @@ export function usePageLocation(): PageLocation {
   return useMemo(() => parsePageLocation(hash), [hash])
 }
 
-/** Goes to another place, with a step in the history of the browser. */
+/** Navigates to a page and adds an entry to the browser history. */
 export function navigate(
   page: string,
   query: Readonly<Record<string, string | null | undefined>> = {},
@@ -16,7 +16,7 @@ export function navigate(
   location.hash = hrefOf(page, query)
 }
 
-/** Changes some of the page's state in place: no step back for every letter of a filter. Null removes one. */
+/** Returns the state of the page and a function that changes it without a history entry. Null removes a value. */
 export function useQueryState(): readonly [
   PageLocation['query'],
   (changes: Readonly<Record<string, string | null>>) => void,

@@ -2,41 +2,41 @@ import { type ApiError, asApiError, ApiError as Failure } from '../api/api-error
 import { call } from '../api/client.ts'
 import { signInErrorText } from './sign-in-errors.ts'
 
-/** What this tab keeps while the user is at the provider. The secret belongs to the origin, port included. */
-type Pending = { readonly secret: string; readonly place: string; readonly setupToken: string | null }
+/** State of a sign-in while the user is at the identity provider, in sessionStorage, which is bound to the origin with its port. */
+type Pending = { readonly secret: string; readonly page: string; readonly setupToken: string | null }
 
 const KEY = 'chaperone.provider-sign-in'
-/** Where the control plane leads back to, with a code or the reason of a failure. */
+/** Fragment that the control plane redirects to, with a code or an error. */
 const RETURN = /^#\/signed-in\?(.*)$/
 
-/** Leaves the page for the identity provider. Rejects where the control plane does not answer. */
+/** Navigates to the identity provider. Rejects if the control plane does not respond. */
 export async function startProviderSignIn(setupToken: string | null): Promise<void> {
-  // Browsers hash only on https and loopback, where alone the provider leads back to anyway.
+  // Browsers provide SHA-256 only on https and loopback, the only addresses that the provider redirects to.
   if (!isSecureContext)
     throw new Failure(
       0,
-      'Sign-in through the identity provider needs https: open this page by its https address.',
+      'Sign-in through the identity provider requires HTTPS. Open this page with an https address.',
     )
   const secret = base64url(crypto.getRandomValues(new Uint8Array(32)))
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret))
   const { url } = await call('POST /api/auth/oidc/start', {
     body: { challenge: base64url(new Uint8Array(hash)) },
   })
-  const pending: Pending = { secret, place: placeBehind(location.hash), setupToken }
+  const pending: Pending = { secret, page: requestedPage(location.hash), setupToken }
   sessionStorage.setItem(KEY, JSON.stringify(pending))
   location.assign(url)
 }
 
-/** Ends a sign-in that has come back to this page; null where there is none, or when it worked. */
+/** Completes a sign-in that the provider redirected to this page. Null without one, or after a success. */
 export async function finishProviderSignIn(): Promise<ApiError | null> {
   const query = RETURN.exec(location.hash)?.[1]
   if (query === undefined) return null
   const pending = takePending()
-  // The code has to leave the address and the history before anything else.
-  history.replaceState(null, '', `/${pending?.place ?? ''}`)
-  const answer = new URLSearchParams(query)
-  const code = answer.get('code')
-  if (code === null) return new Failure(400, signInErrorText(answer.get('error') ?? ''))
+  // Removes the code from the URL and the history first.
+  history.replaceState(null, '', `/${pending?.page ?? ''}`)
+  const result = new URLSearchParams(query)
+  const code = result.get('code')
+  if (code === null) return new Failure(400, signInErrorText(result.get('error') ?? ''))
   if (pending === null) return new Failure(400, signInErrorText('other_browser'))
   try {
     await call('POST /api/auth/oidc/exchange', { body: { code, secret: pending.secret } })
@@ -54,8 +54,8 @@ function takePending(): Pending | null {
   return text === null ? null : (JSON.parse(text) as Pending)
 }
 
-/** The page that was asked for, without an answer of an earlier sign-in. */
-function placeBehind(hash: string): string {
+/** The requested page, without the result of an earlier sign-in. */
+function requestedPage(hash: string): string {
   return RETURN.test(hash) ? '' : hash
 }
 

@@ -6,47 +6,47 @@ import type { Editing, Me } from '../api/shapes.ts'
 
 export type Session = {
   readonly user: Me['user']
-  /** True: edits of Gateways, Connectors, Permissions and Policies are answered with the manifest to commit. */
+  /** True if edits of Gateways, Connectors, Permissions and Policies return the manifest to commit. */
   readonly isYaml: boolean
-  /** Whether routes let the user in. A page only spares people what would be refused: the server decides. */
+  /** Reports whether the user has a right. Pages use it to hide controls; the server enforces rights. */
   readonly may: (right: Right) => boolean
   readonly signOut: () => Promise<void>
 }
 export type SessionState =
-  | { readonly kind: 'asking' }
-  | { readonly kind: 'nobody'; readonly why: SignInReason }
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'signed_out'; readonly reason: SignInReason }
   | { readonly kind: 'unreachable'; readonly error: ApiError }
-  | { readonly kind: 'user'; readonly user: Me['user']; readonly editing: Editing }
+  | { readonly kind: 'signed_in'; readonly user: Me['user']; readonly editing: Editing }
 
 const SessionContext = createContext<Session | null>(null)
 const RETRY_MS = 2_000
-const SIGNED_OUT: SessionState = { kind: 'nobody', why: 'signed_out' }
-const NO_SECRET: SessionState = { kind: 'nobody', why: 'page_secret' }
+const SIGNED_OUT: SessionState = { kind: 'signed_out', reason: 'signed_out' }
+const NO_SECRET: SessionState = { kind: 'signed_out', reason: 'page_secret' }
 
-/** Who is signed in: `first` was asked before anything is drawn, then again after every 401. */
+/** Returns the session and a function that reads it again. `first` is the read that starts before the first render. */
 export function useSessionState(first: Promise<Me>): readonly [SessionState, () => void] {
-  const [state, setState] = useState<SessionState>({ kind: 'asking' })
-  const hear = useCallback((answer: Promise<Me>) => {
-    answer.then(
+  const [state, setState] = useState<SessionState>({ kind: 'loading' })
+  const apply = useCallback((read: Promise<Me>) => {
+    read.then(
       ({ user, editing }) =>
-        setState(user.restriction === 'page_secret' ? NO_SECRET : { kind: 'user', user, editing }),
+        setState(user.restriction === 'page_secret' ? NO_SECRET : { kind: 'signed_in', user, editing }),
       (failure: unknown) => {
         const error = asApiError(failure)
         setState(error.status === 401 ? SIGNED_OUT : { kind: 'unreachable', error })
       },
     )
   }, [])
-  const ask = useCallback(() => hear(fetchCurrentUser()), [hear])
+  const reload = useCallback(() => apply(fetchCurrentUser()), [apply])
   useEffect(() => {
-    hear(first)
-    return whenSignedOut((why) => setState(why === 'page_secret' ? NO_SECRET : SIGNED_OUT))
-  }, [hear, first])
+    apply(first)
+    return whenSignedOut((reason) => setState(reason === 'page_secret' ? NO_SECRET : SIGNED_OUT))
+  }, [apply, first])
   useEffect(() => {
     if (state.kind !== 'unreachable') return
-    const timer = setTimeout(ask, RETRY_MS)
+    const timer = setTimeout(reload, RETRY_MS)
     return () => clearTimeout(timer)
-  }, [state, ask])
-  return [state, ask]
+  }, [state, reload])
+  return [state, reload]
 }
 
 export function fetchCurrentUser(): Promise<Me> {
@@ -77,6 +77,6 @@ export function SessionProvider(props: {
 
 export function useSession(): Session {
   const session = use(SessionContext)
-  if (session === null) throw new Error('useSession needs a SessionProvider above it')
+  if (session === null) throw new Error('useSession requires a SessionProvider')
   return session
 }

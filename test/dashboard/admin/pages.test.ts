@@ -14,16 +14,16 @@ const SURPLUS = 'document.documentElement.scrollWidth - document.documentElement
 /** With what must be there before a page is looked at. */
 const PLACES = [
   ['policies', 'default-approve-risky'],
-  ['policies?policy=new', 'a merge into production waits'],
-  ['permissions?agent=dev', 'Who wins and why'],
-  ['permissions?q=pr.merge', 'Who wins and why'],
+  ['policies?policy=new', 'a merge into production is held'],
+  ['permissions?agent=dev', 'Decided by'],
+  ['permissions?q=pr.merge', 'Decided by'],
   ['permissions?agent=dev&with=peer&q=issue.get', 'differs'],
   ['connectors', 'Stored, sent as'],
-  ['agents', 'What it may do'],
-  ['users', 'Owner: also makes'],
+  ['agents', 'Its permissions'],
+  ['users', 'Owner: also appoints'],
   ['audit', 'Action requested'],
   ['settings', 'Bot token of the team chat'],
-  ['bundle', 'Download the bundle'],
+  ['bundle', 'Download bundle'],
 ] as const
 
 describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { timeout: 120_000 }, () => {
@@ -75,7 +75,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
   test('a policy with a failing test cannot be saved and says why; corrected, it is saved and in force', async () => {
     const visitor = await stage.signedIn(OWNER, '')
     const { page, context, complaints } = visitor
-    await go(visitor, 'policies?policy=new', 'a merge into production waits')
+    await go(visitor, 'policies?policy=new', 'a merge into production is held')
     await page.getByLabel('Name').fill('no merges')
     const save = page.getByRole('button', { name: 'Create' })
     const text = (outcome: string) =>
@@ -83,7 +83,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     const before = (await policiesNow()).length
 
     await write(visitor, text('allow'))
-    await page.getByText('Its test "merging is refused" fails (expected allow, got deny').waitFor()
+    await page.getByText('Test "merging is refused" fails (expected allow, got deny').waitFor()
     expect(await save.isDisabled()).toBe(true)
     await write(visitor, text('deny').replace('decision: deny', 'decision: perhaps'))
     await page.getByText('Line 2: rules.0.decision').waitFor()
@@ -92,19 +92,19 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     expect((await policiesNow()).length).toBe(before)
 
     await write(visitor, text('deny'))
-    await page.getByText('Saving puts it in force').waitFor()
+    await page.getByText('Gateways apply the saved policy').waitFor()
     await save.click()
-    await page.getByText('Version 1, in force').waitFor()
+    await page.getByText('Version 1, active').waitFor()
     expect((await policiesNow()).map(({ name }) => name)).toContain('no merges')
 
     await write(visitor, text('deny').replace('decision: deny', 'decision: deny, reason: people merge'))
     await page.getByRole('tab', { name: 'Versions' }).click()
     await page.getByLabel('Difference').getByText('people merge').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('Version 2, in force').waitFor()
+    await page.getByText('Version 2, active').waitFor()
     await page.getByRole('tab', { name: 'Recent traffic' }).click()
-    await page.getByRole('button', { name: 'Try it on recent traffic' }).click()
-    await page.getByText(/would be decided otherwise/).waitFor()
+    await page.getByRole('button', { name: 'Replay recent traffic' }).click()
+    await page.getByText(/would be decided differently/).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -122,7 +122,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     await page.getByRole('button', { name: 'Activate second' }).click()
     await page.getByRole('button', { name: 'Suspend second' }).waitFor()
     await page.reload()
-    await page.getByText('What it may do').first().waitFor()
+    await page.getByText('Its permissions').first().waitFor()
     expect(await page.getByText(key ?? '').count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()
@@ -132,7 +132,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     await stage.invite('eve2@example.com', 'viewer')
     const visitor = await stage.signedIn('eve2@example.com', '')
     const { page, context } = visitor
-    await go(visitor, 'permissions?agent=dev', 'Who wins and why')
+    await go(visitor, 'permissions?agent=dev', 'Decided by')
     const places = [
       'permissions',
       'policies',
@@ -161,7 +161,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
   test('two agents are compared action by action, and the choice is in the address', async () => {
     const visitor = await stage.signedIn(OWNER, '')
     const { page, context } = visitor
-    await go(visitor, 'permissions?agent=dev&q=issue.get', 'Who wins and why')
+    await go(visitor, 'permissions?agent=dev&q=issue.get', 'Decided by')
     expect(await page.getByText('differs').count()).toBe(0)
     await page.getByRole('combobox', { name: 'Compare with' }).click()
     await page.getByRole('option', { name: 'peer' }).click()
@@ -187,8 +187,8 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
         expect(await page.evaluate<number>(SURPLUS), place).toBeLessThanOrEqual(0)
         flaws.push(...(await violations(page)).map((flaw) => `${place}: ${flaw}`))
       }
-      await go(visitor, 'audit?event_type=action.denied', 'Whole story')
-      await page.getByRole('link', { name: 'Whole story' }).first().click()
+      await go(visitor, 'audit?event_type=action.denied', 'Show evidence')
+      await page.getByRole('link', { name: 'Show evidence' }).first().click()
       await page.getByRole('dialog').getByText('Action denied').first().waitFor()
       flaws.push(...(await violations(page)).map((flaw) => `story: ${flaw}`))
       expect(flaws).toEqual([])

@@ -10,12 +10,12 @@ type Drawing = {
   readonly height: number
 }
 
-/** Puts the chart into the element; `destroy` it when it goes. */
+/** Draws the chart into the element. The caller calls `destroy` when it unmounts. */
 export function drawChart(element: HTMLElement, drawing: Drawing): uPlot {
   const style = getComputedStyle(element)
   const colourOf = (name: string) => style.getPropertyValue(name).trim()
   const heights = drawing.isStacked ? stacked(drawing.series) : drawing.series.map(({ values }) => values)
-  // The highest of a stack is drawn first, so that those below it stay in sight.
+  // The tallest bar of a stack is drawn first, so that it does not cover the others.
   const order = drawing.isStacked
     ? drawing.series.map((_, n) => drawing.series.length - 1 - n)
     : [...drawing.series.keys()]
@@ -31,7 +31,7 @@ export function drawChart(element: HTMLElement, drawing: Drawing): uPlot {
       y: { range: (_self, _min, max) => [0, Math.max(max * 1.1, drawing.isStacked ? 4 : 10)] },
     },
     axes: [
-      { ...axis(colourOf), values: (_self, ticks) => ticks.map((tick) => moment(tick, drawing.times)) },
+      { ...axis(colourOf), values: (_self, ticks) => ticks.map((tick) => tickText(tick, drawing.times)) },
       {
         ...axis(colourOf),
         size: 56,
@@ -61,7 +61,7 @@ function axis(colourOf: (name: string) => string): uPlot.Axis {
   return { stroke: colourOf('--mantine-color-dimmed'), grid, ticks: grid, font: '12px system-ui' }
 }
 
-/** Each series on top of those before it. */
+/** Returns cumulative values: each series is added to the sum of the previous ones. */
 export function stacked(series: readonly ChartSeries[]): number[][] {
   const sums: number[][] = []
   for (const [n, { values }] of series.entries()) {
@@ -72,8 +72,8 @@ export function stacked(series: readonly ChartSeries[]): number[][] {
 
 const DAY_S = 86_400
 
-/** Hours for a day or less, else days; as the reader writes them. */
-function moment(tick: number, times: readonly number[]): string {
+/** Formats a tick in the user's locale: time of day for ranges up to a day, else the date. */
+function tickText(tick: number, times: readonly number[]): string {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > DAY_S
   const at = new Date(tick * 1_000)
   if (isLong) return at.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })

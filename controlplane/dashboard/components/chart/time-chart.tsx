@@ -5,31 +5,31 @@ import { importWithRetry } from '../lazy/import-with-retry.ts'
 
 export type ChartSeries = {
   readonly label: string
-  /** A custom property of the style sheet, so that both colour schemes have their own. */
+  /** Custom property of the style sheet; each colour scheme defines its own value. */
   readonly colour: string
   readonly values: ReadonlyArray<number | null>
 }
 
 type Props = {
-  /** Beginning of each bucket, epoch seconds. */
+  /** Start of each bucket, epoch seconds. */
   readonly times: readonly number[]
   readonly series: readonly ChartSeries[]
-  /** Bars that stand on each other, or lines. */
+  /** Stacked bars; otherwise lines. */
   readonly isStacked?: boolean
   readonly unit?: string
-  /** The same in a sentence, for those who do not see it. */
+  /** Text alternative for screen readers. */
   readonly summary: string
 }
 
 const HEIGHT = 200
 const loadDrawing = () => importWithRetry(() => import('./time-chart-drawing.ts'))
 
-/** A head start beside the question for what is drawn; whoever draws asks again. */
+/** Loads the chart library early. Errors are ignored: `TimeChart` loads it again. */
 export function preloadDrawing(): void {
   loadDrawing().catch(() => undefined)
 }
 
-/** A chart over time on a canvas; its library comes when the first one is shown. */
+/** Time series chart on a canvas. The chart library is a chunk of its own that loads with the first chart. */
 export function TimeChart({ times, series, isStacked = false, unit = '', summary }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const scheme = useComputedColorScheme('light')
@@ -37,15 +37,15 @@ export function TimeChart({ times, series, isStacked = false, unit = '', summary
     const element = box.current
     if (element === null) return
     let chart: uPlot | null = null
-    let isGone = false
+    let isUnmounted = false
     const resize = new ResizeObserver(() => chart?.setSize({ width: element.clientWidth, height: HEIGHT }))
     void loadDrawing().then(({ drawChart }) => {
-      if (isGone) return
+      if (isUnmounted) return
       chart = drawChart(element, { times, series, isStacked, unit, scheme, height: HEIGHT })
       resize.observe(element)
     })
     return () => {
-      isGone = true
+      isUnmounted = true
       resize.disconnect()
       chart?.destroy()
     }

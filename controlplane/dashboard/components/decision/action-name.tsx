@@ -1,6 +1,6 @@
 import { UntrustedText } from '../text/untrusted-text.tsx'
 
-/** `codehost.pr.merge`: the connector quiet, the deed in front. Parts of it may be an agent's choice (tool names). */
+/** Shows an action type, such as `codehost.pr.merge`, with its connector dimmed. Agents can choose parts of it (tool names). */
 export function ActionName({
   type,
   isLarge = false,

@@ -1,9 +1,9 @@
 import { type Tone, ToneBadge } from '../layout/tone-badge.tsx'
 
-type Known = { readonly text: string; readonly tone: Tone }
+type Style = { readonly text: string; readonly tone: Tone }
 
-/** Every spelling of the API, in one. */
-const DECISIONS: Readonly<Record<string, Known>> = {
+/** Labels for each spelling of a decision or approval status in the API. */
+const DECISIONS: Readonly<Record<string, Style>> = {
   ALLOW: { text: 'Allowed', tone: 'good' },
   allow: { text: 'Allowed', tone: 'good' },
   approved: { text: 'Approved', tone: 'good' },
@@ -11,7 +11,7 @@ const DECISIONS: Readonly<Record<string, Known>> = {
   hold: { text: 'Held', tone: 'wait' },
   require_approval: { text: 'Needs approval', tone: 'wait' },
   requires_approval: { text: 'Needs approval', tone: 'wait' },
-  pending: { text: 'Waiting', tone: 'wait' },
+  pending: { text: 'Pending', tone: 'wait' },
   DENY: { text: 'Denied', tone: 'bad' },
   deny: { text: 'Denied', tone: 'bad' },
   denied: { text: 'Denied', tone: 'bad' },

@@ -7,12 +7,12 @@ import { ErrorNote } from '../layout/error-note.tsx'
 import { DecisionBadge } from './decision-badge.tsx'
 
 const SCENARIOS = [
-  { number: 0, title: 'Safe', about: 'An agent files an issue' },
-  { number: 1, title: 'Risky', about: 'An agent merges into production' },
-  { number: 2, title: 'Destructive', about: 'An agent deletes the main branch' },
+  { number: 0, title: 'Safe', about: 'An agent creates an issue.' },
+  { number: 1, title: 'Risky', about: 'An agent merges into production.' },
+  { number: 2, title: 'Destructive', about: 'An agent deletes the main branch.' },
 ] as const
 
-/** Three examples that are really decided, by a built-in agent that owns no credential. */
+/** Three example actions that the control plane decides for a built-in agent without credentials. */
 export function DemoScenarios() {
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }} mt="md">

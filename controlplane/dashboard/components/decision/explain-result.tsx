@@ -7,7 +7,7 @@ import { ActionName } from './action-name.tsx'
 import { DecisionBadge } from './decision-badge.tsx'
 import { RiskBadge } from './risk-badge.tsx'
 
-/** The verdict in front, then the same text that the command line prints. */
+/** Shows the decision, then the text that `chaperone explain` prints. */
 export function ExplainResult({ reply }: { readonly reply: ExplainReply }) {
   const { decision, action } = reply
   return (

@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core'
 import { type Tone, ToneBadge } from '../layout/tone-badge.tsx'
 
-/** The score of 0 to 1 as a word, with what it is made of. */
+/** Shows a risk score from 0 to 1 with its level and factors. */
 export function RiskBadge(props: { readonly score: number; readonly factors?: readonly string[] }) {
   const { score, factors = [] } = props
   const { word, tone } = riskOf(score)

@@ -5,24 +5,24 @@ import { ErrorNote } from '../layout/error-note.tsx'
 import { useMutation } from './use-mutation.ts'
 
 type Props = ButtonProps & {
-  /** On the button, and on the one that does it. */
+  /** Label of the button and of the confirmation. */
   readonly label: string
   readonly ariaLabel?: string
   readonly title: string
-  /** What it means, in plain words. */
+  /** Consequences of the operation. */
   readonly children: ReactNode
   readonly onConfirm: () => Promise<void>
 }
 
-/** Two steps for what cannot be taken back. */
+/** Button with a confirmation dialog, for operations that cannot be undone. */
 export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ...button }: Props) {
   const [isOpen, { open, close }] = useDisclosure(false)
   const mutation = useMutation(async () => {
     await onConfirm()
     close()
   })
-  const shut = () => {
-    mutation.forget()
+  const dismiss = () => {
+    mutation.reset()
     close()
   }
   return (
@@ -38,7 +38,7 @@ export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ..
       </Button>
       <Modal
         opened={isOpen}
-        onClose={shut}
+        onClose={dismiss}
         title={title}
         closeButtonProps={{ 'aria-label': 'Close' }}
         centered
@@ -47,7 +47,7 @@ export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ..
           <Text component="div">{children}</Text>
           {mutation.error === null ? null : <ErrorNote error={mutation.error} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={shut} data-autofocus>
+            <Button variant="default" onClick={dismiss} data-autofocus>
               Cancel
             </Button>
             <Button className="danger" onClick={() => mutation.run()} loading={mutation.isBusy}>

@@ -7,7 +7,7 @@ type Props = {
   readonly title: string
   readonly isOpen: boolean
   readonly onClose: () => void
-  /** On the button that sends it. */
+  /** Label of the submit button. */
   readonly label: string
   readonly isReady: boolean
   readonly mutation: Mutation<[]>
@@ -15,7 +15,7 @@ type Props = {
   readonly children: ReactNode
 }
 
-/** A form over the page: Enter sends it, Escape leaves it, its error stays beside it. */
+/** Dialog with a form: Enter submits, Escape closes, errors are shown above the buttons. */
 export function FormDialog({
   title,
   isOpen,
@@ -26,14 +26,14 @@ export function FormDialog({
   size = 'md',
   children,
 }: Props) {
-  const shut = () => {
-    mutation.forget()
+  const dismiss = () => {
+    mutation.reset()
     onClose()
   }
   return (
     <Modal
       opened={isOpen}
-      onClose={shut}
+      onClose={dismiss}
       title={title}
       size={size}
       closeButtonProps={{ 'aria-label': 'Close' }}
@@ -49,7 +49,7 @@ export function FormDialog({
           {children}
           {mutation.error === null ? null : <ErrorNote error={mutation.error} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={shut}>
+            <Button variant="default" onClick={dismiss}>
               Cancel
             </Button>
             <Button type="submit" disabled={!isReady} loading={mutation.isBusy}>

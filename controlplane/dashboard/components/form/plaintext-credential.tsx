@@ -2,12 +2,12 @@ import { Checkbox } from '@mantine/core'
 
 type Props = { readonly isAllowed: boolean; readonly onChange: (isAllowed: boolean) => void }
 
-/** Whether the credential of a connector may cross the network in clear text. */
+/** Allows a connector to send its credential without TLS. */
 export function PlaintextCredential({ isAllowed, onChange }: Props) {
   return (
     <Checkbox
       label="Send the credential without TLS"
-      description="The base URL is plain http: everybody on the network path can read the credential. It is refused otherwise."
+      description="The base URL uses plain HTTP: anyone on the network path can read the credential. Without this option, requests are refused."
       checked={isAllowed}
       onChange={(event) => onChange(event.currentTarget.checked)}
     />

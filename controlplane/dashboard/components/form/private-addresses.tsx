@@ -2,12 +2,12 @@ import { Checkbox } from '@mantine/core'
 
 type Props = { readonly isAllowed: boolean; readonly onChange: (isAllowed: boolean) => void }
 
-/** Whether a connector may reach an upstream inside the network. */
+/** Allows a connector to reach private and loopback addresses. */
 export function PrivateAddresses({ isAllowed, onChange }: Props) {
   return (
     <Checkbox
       label="Allow private addresses"
-      description="For a self-hosted instance: requests may go to a private or loopback address, which is refused otherwise."
+      description="For a self-hosted instance. Without this option, requests to private and loopback addresses are refused."
       checked={isAllowed}
       onChange={(event) => onChange(event.currentTarget.checked)}
     />

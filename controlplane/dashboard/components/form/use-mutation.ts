@@ -5,10 +5,10 @@ export type Mutation<A extends readonly unknown[]> = {
   readonly run: (...args: A) => void
   readonly isBusy: boolean
   readonly error: ApiError | null
-  readonly forget: () => void
+  readonly reset: () => void
 }
 
-/** Something a button does: once at a time, however slow the server, with its error beside it. */
+/** Runs a write operation, one at a time, and holds its error. Calls while one is in flight are ignored. */
 export function useMutation<A extends readonly unknown[]>(work: (...args: A) => Promise<void>): Mutation<A> {
   const [isBusy, setIsBusy] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)
@@ -20,5 +20,5 @@ export function useMutation<A extends readonly unknown[]>(work: (...args: A) => 
       .catch((failure: unknown) => setError(asApiError(failure)))
       .finally(() => setIsBusy(false))
   }
-  return { run, isBusy, error, forget: useCallback(() => setError(null), []) }
+  return { run, isBusy, error, reset: useCallback(() => setError(null), []) }
 }

@@ -3,7 +3,7 @@ import type { ApiError } from '../../api/api-error.ts'
 import { ManifestEditNote } from '../manifest/manifest-edit.tsx'
 import { Icon } from './icon.tsx'
 
-/** What went wrong in the server's own sentence, and the way on. */
+/** Shows an error with the message of the server and a retry button. */
 export function ErrorNote(props: {
   readonly error: ApiError
   readonly title?: string
@@ -35,10 +35,10 @@ export function ErrorNote(props: {
 
 function titleOf(status: number): string {
   if (status === 0) return 'No connection'
-  if (status === 403) return 'You may not do this'
-  if (status === 404) return 'Not there'
-  if (status === 409 || status === 410) return 'Somebody or something was quicker'
+  if (status === 403) return 'Permission denied'
+  if (status === 404) return 'Not found'
+  if (status === 409 || status === 410) return 'Already changed'
   if (status === 429) return 'Too many attempts'
-  if (status >= 500) return 'The control plane has a problem'
-  return 'This did not work'
+  if (status >= 500) return 'Control plane error'
+  return 'Request failed'
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 export type Fact = readonly [label: string, value: ReactNode]
 
-/** `label: value` pairs; pairs without a value are left out. */
+/** Definition list. Facts without a value are omitted. */
 export function FactList({ facts }: { readonly facts: readonly Fact[] }) {
   const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
   return (

@@ -3,18 +3,18 @@ import type { ReactNode } from 'react'
 import type { Resource } from '../../live/use-resource.ts'
 import { ErrorNote } from './error-note.tsx'
 
-/** The data once it is there; before that its outline, or why it does not come. Requests end, so outlines do too. */
+/** Renders the data of a resource; before that a skeleton, or the error. Requests time out, so the skeleton never stays. */
 export function Loaded<T>(props: { readonly of: Resource<T>; readonly children: (data: T) => ReactNode }) {
   const { data, error, reload } = props.of
   return (
     <>
       {error === null ? null : <ErrorNote error={error} onRetry={reload} />}
-      {data !== null ? props.children(data) : error === null ? <Outline /> : null}
+      {data !== null ? props.children(data) : error === null ? <LoadingSkeleton /> : null}
     </>
   )
 }
 
-export function Outline() {
+export function LoadingSkeleton() {
   return (
     <Stack gap="sm" aria-busy="true">
       <VisuallyHidden>Loading</VisuallyHidden>

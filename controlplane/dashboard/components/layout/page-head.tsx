@@ -1,7 +1,7 @@
 import { Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 
-/** The one heading of a page, its sentence, and what can be done with all of it. */
+/** Heading of a page with its description and its actions. Sets the document title. */
 export function PageHead(props: {
   readonly title: string
   readonly about?: ReactNode

@@ -7,16 +7,16 @@ export type Column<Row> = {
   readonly head: string
   readonly cell: (row: Row) => ReactNode
   readonly width?: number | string
-  /** Short words and badges: never broken or cut in a table. */
+  /** Never wrapped or truncated: for short texts and badges. */
   readonly isWhole?: boolean
 }
 
-/** Rows as a table where there is room for one, as cards on a telephone: the first column is then the title. */
+/** Table on wide screens, a list of cards on narrow ones. The first column is the title of a card. */
 export function RowTable<Row>(props: {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly columns: readonly Column<Row>[]
-  /** Buttons at the end of a row; null shows none. */
+  /** Row actions; null renders none. */
   readonly actions?: ((row: Row) => ReactNode) | undefined
 }) {
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })

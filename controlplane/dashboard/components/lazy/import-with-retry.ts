@@ -1,7 +1,7 @@
 const ATTEMPTS = 3
 const PAUSE_MS = 400
 
-/** A chunk of the bundle, asked for again when the network was away for a moment. Rejects like the last attempt. */
+/** Imports a chunk of the bundle, with retries for short network failures. Rejects with the error of the last attempt. */
 export async function importWithRetry<T>(load: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

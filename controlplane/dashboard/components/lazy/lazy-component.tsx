@@ -1,18 +1,18 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
 import { importWithRetry } from './import-with-retry.ts'
 
-/** A component of another chunk. `preload` is only a head start: whoever shows it asks again and says what is wrong. */
+/** Component of another chunk. `preload` ignores errors: rendering loads the chunk again and throws. */
 export type LazyComponent<P extends object> = ComponentType<P> & { readonly preload: () => void }
 
 type State<P extends object> = { readonly Found: ComponentType<P> | null; readonly error: unknown }
 
 /**
- * Fetched when it is first shown; until then the given outline, or nothing. Not React's own `lazy`: what waits for
- * that is held back by 300 ms after its outline was shown, also when it has long been there.
+ * Loads a component when it is first rendered and renders the fallback until then. Not `React.lazy`: React keeps the
+ * fallback of a suspended component for at least 300 ms.
  */
 export function lazyComponent<P extends object>(
   load: () => Promise<ComponentType<P>>,
-  outline: ReactNode = null,
+  fallback: ReactNode = null,
 ): LazyComponent<P> {
   let known: ComponentType<P> | null = null
   const fetched = async () => {
@@ -22,19 +22,19 @@ export function lazyComponent<P extends object>(
   function Lazy(props: P) {
     const [{ Found, error }, setState] = useState<State<P>>({ Found: known, error: null })
     useEffect(() => {
-      let isGone = false
-      const show = (state: State<P>) => (isGone ? undefined : setState(state))
+      let isUnmounted = false
+      const show = (state: State<P>) => (isUnmounted ? undefined : setState(state))
       if (known === null)
         fetched().then(
           (component) => show({ Found: component, error: null }),
           (failure: unknown) => show({ Found: null, error: failure }),
         )
       return () => {
-        isGone = true
+        isUnmounted = true
       }
     }, [])
     if (error !== null) throw error
-    return Found === null ? outline : <Found {...props} />
+    return Found === null ? fallback : <Found {...props} />
   }
   const preload = () => {
     fetched().catch(() => undefined)

@@ -5,13 +5,13 @@ import { Icon } from '../layout/icon.tsx'
 import { CopyText } from '../text/copy-text.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'
 
-/** What to commit in place of an edit. */
+/** Shows the manifest to commit in place of an edit. */
 export function ManifestEditNote({
   edit,
   message,
 }: {
   readonly edit: ManifestEdit
-  /** What to do, where there is no manifest to commit. */
+  /** Instructions, if there is no manifest to commit. */
   readonly message: string
 }) {
   const { manifest, removed } = edit
@@ -28,7 +28,7 @@ export function ManifestEditNote({
       <Text size="sm" mb="xs">
         {isRemedyAlone(edit)
           ? message
-          : 'Nothing was changed here: objects of this installation are edited in YAML. Once the change is merged and applied, it is in force within seconds.'}
+          : 'Nothing was saved: this installation edits its objects in YAML. Commit this change; it takes effect within seconds after it is applied.'}
       </Text>
       <EditResults edit={edit} />
       {removed.length === 0 ? null : (
@@ -41,17 +41,17 @@ export function ManifestEditNote({
   )
 }
 
-/** Neither a manifest nor a removal: another object or a Secret is to be changed. */
+/** True if the edit has neither a manifest nor a removal: the user changes another object or a Secret. */
 function isRemedyAlone({ manifest, removed }: ManifestEdit): boolean {
   return manifest === '' && removed.length === 0
 }
 
 function titleOf(edit: ManifestEdit): string {
   if (isRemedyAlone(edit)) return 'Edited in YAML'
-  return edit.manifest === '' ? 'To remove from the repository' : 'Manifest to commit'
+  return edit.manifest === '' ? 'Objects to remove from the repository' : 'Manifest to commit'
 }
 
-/** How the tests of the edited policies went, and what recent requests say. */
+/** Test results of the edited policies, and the result of the replay. */
 function EditResults({ edit: { tests, replay } }: { readonly edit: ManifestEdit }) {
   return (
     <>
@@ -70,19 +70,19 @@ function EditResults({ edit: { tests, replay } }: { readonly edit: ManifestEdit 
 }
 
 function testsText(tests: ManifestEdit['tests'][number]['tests']): string {
-  if (tests.length === 0) return 'it has none.'
+  if (tests.length === 0) return 'none.'
   const failed = tests.filter(({ passed }) => !passed)
-  if (failed.length === 0) return `all ${tests.length} pass.`
+  if (failed.length === 0) return `all ${tests.length} passed.`
   const names = failed.map(({ name, failure = '' }) => `${name} (${failure})`)
-  return `${failed.length} of ${tests.length} fail: ${names.join(', ')}.`
+  return `${failed.length} of ${tests.length} failed: ${names.join(', ')}.`
 }
 
 function replayText({ considered, changes }: NonNullable<ManifestEdit['replay']>): string {
-  if (considered === 0) return 'there is no recent request to decide again.'
-  return `${changes.length} of ${considered} requests would be decided otherwise.`
+  if (considered === 0) return 'no recent requests to replay.'
+  return `${changes.length} of ${considered} requests would be decided differently.`
 }
 
-/** Says on a page of these objects how they are edited; nothing where pages store them. */
+/** Explains on pages of such objects that edits produce manifests. Renders nothing in installations that save edits. */
 export function YamlNote() {
   const { isYaml } = useSession()
   if (!isYaml) return null
@@ -95,7 +95,7 @@ export function YamlNote() {
       className="note"
       mb="md"
     >
-      Edit as usual: instead of being saved, each change is shown as the manifest to commit.
+      Changes are not saved here. Each change is shown as a manifest to commit.
     </Alert>
   )
 }

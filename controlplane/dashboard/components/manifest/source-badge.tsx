@@ -14,7 +14,7 @@ const SHORT_COMMIT = 12
 
 type Placed = Pick<Managed, 'managed_by' | 'origin'>
 
-/** Where a row comes from, and so where it is changed. */
+/** Source of an object: the place where it is edited. */
 export function SourceBadge({ row }: { readonly row: Placed }) {
   const { from, commit } = row.origin
   if (from !== 'manifest') return <ToneBadge tone="quiet">{TITLES[from]}</ToneBadge>
@@ -25,30 +25,30 @@ export function SourceBadge({ row }: { readonly row: Placed }) {
   )
 }
 
-/** The same in a list of facts. */
+/** Source of an object as text, for a list of facts. */
 export function SourceText({ row }: { readonly row: Placed }) {
   const { from } = row.origin
   return from === 'manifest' ? <UntrustedText text={manifestPlace(row)} /> : TITLES[from]
 }
 
-/** Rows of manifests are changed where the manifest is; the API answers 409. */
+/** True for objects of manifests. The API rejects edits of them with 409. */
 export function isReadOnly({ source }: Pick<Managed, 'source'>): boolean {
   return source !== 'api'
 }
 
-/** The sentence for a row that cannot be changed here. */
+/** Explains where a read-only object is edited. */
 export function ManagedNote({ row }: { readonly row: Managed }) {
   return (
     <>
       {row.source === 'kubernetes'
-        ? 'It comes from a resource of the cluster: '
-        : 'It comes from a manifest: '}
-      <UntrustedText text={manifestPlace(row)} />. Change it there; it is taken over within seconds.
+        ? 'This object is defined by a resource of the cluster: '
+        : 'This object is defined by a manifest: '}
+      <UntrustedText text={manifestPlace(row)} />. Edit it there; changes take effect within seconds.
     </>
   )
 }
 
-/** The file with its commit, the object, and what applied it, as far as they are known. */
+/** Joins the known parts of the origin: file, commit, object, and deployment tool. */
 function manifestPlace({ managed_by: place, origin }: Placed): string {
   const { file, commit, deployed_by: tool } = origin
   const parts = [

@@ -2,7 +2,7 @@ import { Alert, Text } from '@mantine/core'
 import { Icon } from '../layout/icon.tsx'
 import { CopyText } from './copy-text.tsx'
 
-/** Something that is shown this once and never again. */
+/** Shows a secret that the API returns only once. */
 export function SecretOnce(props: {
   readonly title: string
   readonly about: string

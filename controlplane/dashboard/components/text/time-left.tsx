@@ -1,7 +1,7 @@
 import { Progress, Text } from '@mantine/core'
 import { useNow } from '../../live/use-now.ts'
 
-/** How long an answer is still accepted, running down. The server's clock decides in the end. */
+/** Countdown to the expiry of an approval. The clock of the server decides. */
 export function TimeLeft({
   createdAt,
   expiresAt,
@@ -29,7 +29,7 @@ export function TimeLeft({
 }
 
 export function leftText(leftMs: number): string {
-  if (leftMs <= 0) return 'time is over'
+  if (leftMs <= 0) return 'expired'
   const seconds = Math.ceil(leftMs / 1_000)
   if (seconds < 60) return `${seconds} s left`
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s left`

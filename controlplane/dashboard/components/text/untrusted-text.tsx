@@ -4,11 +4,11 @@ import { condensed, type Shown, visibleSegments } from './visible-text.ts'
 
 type Props = {
   readonly text: string
-  /** A whole block with line breaks and its own scroll bar; otherwise one line of a table or a sentence. */
+  /** Block with line breaks and its own scroll bar; otherwise inline text. */
   readonly isBlock?: boolean
-  /** Needed with `isBlock`: what the scrolling region is called. */
+  /** Accessible name of the scrolling region; required with `isBlock`. */
   readonly label?: string
-  /** In a line: the rest of a long text can be asked for, where somebody decides by it. */
+  /** Inline text: adds a button that shows the rest of a long text, where an approver needs it to decide. */
   readonly canGrow?: boolean
 }
 
@@ -16,8 +16,8 @@ const INLINE_LIMIT = 300
 const BLOCK_LIMIT = 4_000
 
 /**
- * Text that an agent or an upstream chose. It is only ever text, what hides in it is shown, and it stays within its
- * box, so that it can neither act nor push anything out of view.
+ * Text from an agent or an upstream. It is rendered as text only, hidden characters are made visible, and it stays
+ * within its box: it can neither run nor cover other parts of the page.
  */
 export function UntrustedText({ text, isBlock = false, label = 'Text', canGrow = false }: Props) {
   const [isWhole, setIsWhole] = useState(false)
@@ -74,7 +74,7 @@ function Segments({ segments }: { readonly segments: readonly Shown[] }) {
   })
 }
 
-/** Never in the middle of a surrogate pair. */
+/** Truncates without splitting a surrogate pair. */
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
   return text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '')

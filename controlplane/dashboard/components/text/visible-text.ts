@@ -1,15 +1,15 @@
-/** A stretch of ordinary text, or one character that would not be seen or would move others. `at` is where it begins. */
+/** Plain text, or one character that is invisible or moves others. `at` is its offset in UTF-16 code units. */
 export type Segment =
   | { readonly kind: 'text'; readonly at: number; readonly text: string }
   | { readonly kind: 'hidden'; readonly at: number; readonly code: string; readonly name: string }
 
 /**
- * Controls, everything invisible, everything that turns the direction of writing, odd blanks, unassigned and private
- * characters, variation selectors and fillers. Line breaks and tabs are ordinary.
+ * Control and format characters, bidirectional controls, spaces other than U+0020, unassigned and private-use
+ * characters, variation selectors and fillers. Line breaks and tabs are handled by `isPlain`.
  */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\u115F\u1160\u2800\u3164\uFFA0]|\p{Variation_Selector}|\u034F|\u17B4|\u17B5|(?! )\p{Zs}/u
-/** More marks on one letter than any language writes: they would paint over the lines above. */
+/** Combining marks per letter; more than any language uses would cover the lines above. */
 const MARKS_KEPT = 3
 const MARK = /\p{M}/u
 
@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, string>> = {
   AD: 'soft hyphen',
 }
 
-/** The text with everything that hides made visible; nothing is lost and nothing changes its place. */
+/** Splits the text into plain and hidden segments, in order and without loss. */
 export function visibleSegments(text: string, options: { readonly isOneLine?: boolean } = {}): Segment[] {
   const found: Segment[] = []
   let plain = ''
@@ -62,12 +62,12 @@ export function visibleSegments(text: string, options: { readonly isOneLine?: bo
   return found
 }
 
-/** How many hidden characters in a row are shown one by one. */
+/** Consecutive hidden characters that are shown individually. */
 const RUN_SHOWN = 8
 
 export type Shown = Segment | { readonly kind: 'run'; readonly at: number; readonly count: number }
 
-/** Long runs of hidden characters as their first few and a number: ten thousand of them are no more news than nine. */
+/** Replaces long runs of hidden characters with their first few and a count. */
 export function condensed(segments: readonly Segment[]): Shown[] {
   const shown: Shown[] = []
   let run = 0
@@ -81,7 +81,7 @@ export function condensed(segments: readonly Segment[]): Shown[] {
   return shown
 }
 
-/** About how many letters wide the text is when everything in it is seen. */
+/** Approximate width in letters of the rendered text. */
 export function visibleLength(text: string): number {
   return condensed(visibleSegments(text, { isOneLine: true })).reduce(
     (sum, segment) => sum + (segment.kind === 'text' ? segment.text.length : 7),

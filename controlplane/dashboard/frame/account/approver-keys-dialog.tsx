@@ -14,10 +14,10 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useNow } from '../../live/use-now.ts'
 import { useResource } from '../../live/use-resource.ts'
 
-/** Days, as the API limits them. */
+/** Days; the API has the same limits. */
 const DAYS = { default: 90, max: 365 } as const
 
-/** The approver keys of the user who is signed in: make, list, revoke. */
+/** Creates, lists and revokes the approver keys of the signed-in user. */
 export function ApproverKeysDialog({ onClose }: { readonly onClose: () => void }) {
   const [secret, setSecret] = useState<string | null>(null)
   const keys = useResource('GET /api/auth/keys', {}, { on: ['audit'] })
@@ -32,11 +32,11 @@ export function ApproverKeysDialog({ onClose }: { readonly onClose: () => void }
     >
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          A key answers approvals in your name and does nothing else. All keys end when your password or role
-          changes, or when your account is suspended.
+          A key can only answer approvals, in your name. All your keys are revoked when your password or role
+          changes and when your account is suspended.
         </Text>
         <NewKey
-          onMade={(key) => {
+          onCreated={(key) => {
             setSecret(key)
             keys.reload()
           }}
@@ -44,7 +44,7 @@ export function ApproverKeysDialog({ onClose }: { readonly onClose: () => void }
         {secret === null ? null : (
           <SecretOnce
             title="Your new approver key, shown this once"
-            about="Store it now: it cannot be shown again."
+            about="Store it now. It cannot be shown again."
             label="approver key"
             secret={secret}
           />
@@ -55,14 +55,14 @@ export function ApproverKeysDialog({ onClose }: { readonly onClose: () => void }
   )
 }
 
-function NewKey({ onMade }: { readonly onMade: (key: string) => void }) {
+function NewKey({ onCreated }: { readonly onCreated: (key: string) => void }) {
   const [name, setName] = useState('')
   const [days, setDays] = useState<number | string>(DAYS.default)
   const make = useMutation(async () => {
     const named = name.trim() === '' ? {} : { name: name.trim() }
     const made = await call('POST /api/auth/keys', { body: { ...named, expires_in_days: Number(days) } })
     setName('')
-    onMade(made.api_key)
+    onCreated(made.api_key)
   })
   return (
     <form
@@ -91,7 +91,7 @@ function NewKey({ onMade }: { readonly onMade: (key: string) => void }) {
           w={120}
         />
         <Button type="submit" loading={make.isBusy} disabled={days === ''}>
-          Make a key
+          Create key
         </Button>
       </Group>
       {make.error === null ? null : <ErrorNote error={make.error} />}
@@ -109,7 +109,7 @@ function KeyList(props: { readonly rows: readonly ApproverKey[]; readonly onRevo
       keyOf={({ id }) => id}
       columns={[
         { head: 'Key', cell: (row) => <KeyName row={row} /> },
-        { head: 'Made', isWhole: true, cell: (row) => <TimeText at={row.created_at} /> },
+        { head: 'Created', isWhole: true, cell: (row) => <TimeText at={row.created_at} /> },
         { head: 'Expires', isWhole: true, cell: (row) => <Expiry at={row.expires_at} now={now} /> },
         { head: 'Last used', isWhole: true, cell: (row) => <TimeText at={row.last_used_at} /> },
       ]}
@@ -123,7 +123,7 @@ function KeyList(props: { readonly rows: readonly ApproverKey[]; readonly onRevo
             onRevoked()
           }}
         >
-          Whatever uses this key can answer nothing from now on.
+          Clients that use this key can no longer answer approvals.
         </ConfirmButton>
       )}
     />

@@ -4,10 +4,10 @@ import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
 
-/** As the API wants it. */
-const LEAST_LENGTH = 12
+/** Minimum length in the API. */
+const MIN_LENGTH = 12
 
-/** A new password for whoever is signed in. This window stays signed in; every other one of theirs does not. */
+/** Changes the password of the signed-in user and ends all of the user's other sessions. */
 export function PasswordDialog({ onClose }: { readonly onClose: () => void }) {
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
@@ -20,8 +20,8 @@ export function PasswordDialog({ onClose }: { readonly onClose: () => void }) {
       title="Change password"
       isOpen
       onClose={onClose}
-      label="Change it"
-      isReady={current !== '' && next.length >= LEAST_LENGTH}
+      label="Change password"
+      isReady={current !== '' && next.length >= MIN_LENGTH}
       mutation={change}
     >
       <Secret
@@ -34,12 +34,12 @@ export function PasswordDialog({ onClose }: { readonly onClose: () => void }) {
       <Secret
         label="New password"
         complete="new-password"
-        hint={`${LEAST_LENGTH} characters or more`}
+        hint={`${MIN_LENGTH} characters or more`}
         value={next}
         onChange={setNext}
       />
       <Text size="sm" c="dimmed">
-        You stay signed in here and are signed out everywhere else.
+        You stay signed in here. All your other sessions end.
       </Text>
     </FormDialog>
   )

@@ -6,21 +6,21 @@ import { useSession } from '../../session/session.tsx'
 
 const UserMenu = lazyComponent(
   async () => (await import('../../dialogs.ts')).DIALOGS.UserMenu,
-  <Button isWaiting />,
+  <Button isLoading />,
 )
 
-/** Who is signed in. The menu, with everything that places it, comes with the first click. */
+/** Button of the account menu. The chunk of the menu loads with the first click. */
 export function UserButton() {
-  const [isWanted, setIsWanted] = useState(false)
-  return isWanted ? <UserMenu /> : <Button onClick={() => setIsWanted(true)} />
+  const [isOpened, setIsOpened] = useState(false)
+  return isOpened ? <UserMenu /> : <Button onClick={() => setIsOpened(true)} />
 }
 
 function Button({
   onClick,
-  isWaiting = false,
+  isLoading = false,
 }: {
   readonly onClick?: () => void
-  readonly isWaiting?: boolean
+  readonly isLoading?: boolean
 }) {
   const { user } = useSession()
   return (
@@ -29,7 +29,7 @@ function Button({
       size="lg"
       aria-label={`Signed in as ${user.email}`}
       aria-haspopup="menu"
-      loading={isWaiting}
+      loading={isLoading}
       {...(onClick === undefined ? {} : { onClick })}
     >
       <Icon name="user" />

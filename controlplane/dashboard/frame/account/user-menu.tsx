@@ -7,7 +7,7 @@ import { useSession } from '../../session/session.tsx'
 import { ApproverKeysDialog } from './approver-keys-dialog.tsx'
 import { PasswordDialog } from './password-dialog.tsx'
 
-/** The signed-in user, the dialogs for password and approver keys, and sign-out. Opens at once: it comes with the click that wants it. */
+/** Account menu: the signed-in user, password, approver keys, and sign-out. Opens when it mounts, because the click that loads its chunk requests it. */
 export function UserMenu() {
   const { signOut } = useSession()
   const leave = useMutation(signOut)
@@ -65,7 +65,7 @@ function Choices({ onOpen, leave }: ChoicesProps) {
   )
 }
 
-/** Says why lists may be shorter than those of others. */
+/** Explains which namespaces limit the lists of this user. */
 function reachOf({ role, namespaces, rights }: ReturnType<typeof useSession>['user']): string {
   const seen = rights?.['records/get'] ?? []
   if (rights?.['records/get'] === null) return `${role} in ${namespaces?.join(', ')} only`

@@ -4,21 +4,21 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { scopeLabel } from './scope.ts'
 import type { KillSwitchRequest } from './scope-form.tsx'
 
-/** The second step: what it means, in plain words. */
+/** Second step: the consequences, and the confirmation. */
 export function ConfirmStep(props: {
   readonly request: KillSwitchRequest
   readonly isBusy: boolean
   readonly error: ApiError | null
   readonly onBack: () => void
-  readonly onStop: () => void
+  readonly onConfirm: () => void
 }) {
-  const { request, isBusy, error, onBack, onStop } = props
-  const what = scopeLabel(request.scope)
+  const { request, isBusy, error, onBack, onConfirm } = props
   return (
     <Stack gap="md">
       <Text>
-        <strong>{what}</strong> stops within moments: new requests are refused, held ones end, open streams
-        and tunnels are cut. It stays so until an admin lifts it.
+        Gateways refuse all requests of <strong>{scopeLabel(request.scope)}</strong> within moments. Held
+        requests end, and open streams and tunnels are closed. The kill switch stays active until an admin
+        deactivates it.
       </Text>
       <Text size="sm" c="dimmed">
         Reason: {request.reason}
@@ -28,14 +28,8 @@ export function ConfirmStep(props: {
         <Button variant="default" onClick={onBack} disabled={isBusy}>
           Back
         </Button>
-        <Button className="danger" onClick={onStop} loading={isBusy} data-autofocus>
-          Stop{' '}
-          {what === 'Everything'
-            ? 'everything'
-            : what.toLowerCase().startsWith('the ')
-              ? what.slice(4)
-              : what}{' '}
-          now
+        <Button className="danger" onClick={onConfirm} loading={isBusy} data-autofocus>
+          Activate the kill switch
         </Button>
       </Group>
     </Stack>

@@ -6,7 +6,7 @@ import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** Lets stopped agents work again: which scopes, and why. */
+/** Deactivates the kill switch for the chosen scopes. */
 export function DeactivateDialog(props: {
   readonly entries: readonly KillEntry[]
   readonly onClose: () => void
@@ -16,7 +16,7 @@ export function DeactivateDialog(props: {
     <Modal
       opened
       onClose={onClose}
-      title="Let agents work again"
+      title="Deactivate the kill switch"
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
     >
@@ -35,7 +35,7 @@ function DeactivateForm({
   const scopes = [...new Set(entries.map(({ scope }) => scope))]
   const [chosen, setChosen] = useState<string[]>(scopes)
   const [reason, setReason] = useState('')
-  const lift = useMutation(async () => {
+  const deactivate = useMutation(async () => {
     for (const scope of chosen) {
       const why = reason.trim() === '' ? {} : { reason: reason.trim() }
       await call('POST /api/dashboard/kill-switch', { body: { active: false, scope, ...why } })
@@ -44,7 +44,7 @@ function DeactivateForm({
   })
   return (
     <Stack gap="md">
-      <Checkbox.Group label="What" value={chosen} onChange={setChosen}>
+      <Checkbox.Group label="Scopes" value={chosen} onChange={setChosen}>
         <Stack gap="xs" mt={6}>
           {scopes.map((scope) => (
             <Checkbox key={scope} value={scope} label={scopeLabel(scope)} />
@@ -52,21 +52,21 @@ function DeactivateForm({
         </Stack>
       </Checkbox.Group>
       <TextInput
-        label="Why"
+        label="Reason"
         value={reason}
         onChange={(event) => setReason(event.currentTarget.value)}
         data-autofocus
       />
       <Text size="sm" c="dimmed">
-        Rules and permissions apply as before; what was refused meanwhile is not sent again.
+        Permissions and policies apply again. Requests that were refused are not sent.
       </Text>
-      {lift.error === null ? null : <ErrorNote error={lift.error} />}
+      {deactivate.error === null ? null : <ErrorNote error={deactivate.error} />}
       <Group justify="flex-end">
         <Button variant="default" onClick={onDone}>
-          Leave it stopped
+          Keep it active
         </Button>
-        <Button onClick={() => lift.run()} loading={lift.isBusy} disabled={chosen.length === 0}>
-          Lift the stop
+        <Button onClick={() => deactivate.run()} loading={deactivate.isBusy} disabled={chosen.length === 0}>
+          Deactivate
         </Button>
       </Group>
     </Stack>

@@ -9,7 +9,7 @@ import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** A band over every page while anything is stopped, with the way back for those who may. */
+/** Banner on every page while the kill switch is active, with deactivation for users who have the right. */
 export function KillSwitchBanner() {
   const { may } = useSession()
   const { data, reload } = useResource(
@@ -17,34 +17,34 @@ export function KillSwitchBanner() {
     {},
     { on: ['kill'], everyMs: 30_000 },
   )
-  const [lifting, setLifting] = useState<readonly KillEntry[]>([])
+  const [selected, setSelected] = useState<readonly KillEntry[]>([])
   const entries = data?.effective ?? []
   return (
     <>
       {entries.length === 0 ? null : (
-        <section className="kill-switch-banner" aria-label="Stopped">
+        <section className="kill-switch-banner" aria-label="Kill switch">
           <Group justify="space-between" align="flex-start" gap="sm">
             <div>
               {entries.map((entry) => (
                 <div key={`${entry.scope} ${entry.source}`}>
-                  <Icon name="stop" /> <strong>{scopeLabel(entry.scope)} is stopped</strong> since{' '}
+                  <Icon name="stop" /> <strong>Kill switch active for {scopeLabel(entry.scope)}</strong> since{' '}
                   <TimeText at={entry.since} /> ({entry.source}): <UntrustedText text={entry.reason} />
                 </div>
               ))}
             </div>
             {may('killswitches/lift') ? (
-              <Button size="xs" variant="white" onClick={() => setLifting(entries)}>
-                Lift …
+              <Button size="xs" variant="white" onClick={() => setSelected(entries)}>
+                Deactivate …
               </Button>
             ) : null}
           </Group>
         </section>
       )}
-      {lifting.length === 0 ? null : (
+      {selected.length === 0 ? null : (
         <DeactivateDialog
-          entries={lifting}
+          entries={selected}
           onClose={() => {
-            setLifting([])
+            setSelected([])
             reload()
           }}
         />

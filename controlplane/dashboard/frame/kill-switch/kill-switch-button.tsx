@@ -4,9 +4,9 @@ import { useEffect, useState } from 'react'
 import { Icon } from '../../components/layout/icon.tsx'
 import { KillSwitchDialog } from '../../lazy-dialogs.ts'
 
-const PATIENCE_MS = 1_500
+const PRELOAD_DELAY_MS = 1_500
 
-/** On every page, for everybody who may stop. */
+/** Opens the kill switch dialog, on every page. */
 export function KillSwitchButton() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)
@@ -15,14 +15,14 @@ export function KillSwitchButton() {
     open()
   }
   useEffect(() => {
-    // There before it is needed: whoever stops things has no time, and the network may be what is wrong.
-    const timer = setTimeout(KillSwitchDialog.preload, PATIENCE_MS)
+    // Loads the dialog before it is needed: in an incident the network may be slow or down.
+    const timer = setTimeout(KillSwitchDialog.preload, PRELOAD_DELAY_MS)
     return () => clearTimeout(timer)
   }, [])
   return (
     <>
       <Button className="danger" leftSection={<Icon name="stop" />} onClick={show} size="sm">
-        Stop
+        Kill switch
       </Button>
       {wasOpened ? <KillSwitchDialog isOpen={isOpen} onClose={close} /> : null}
     </>

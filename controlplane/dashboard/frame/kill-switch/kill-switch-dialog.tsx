@@ -12,7 +12,7 @@ type Step =
   | { readonly kind: 'confirm'; readonly request: KillSwitchRequest }
   | { readonly kind: 'done'; readonly request: KillSwitchRequest; readonly reply: KillReply }
 
-/** Two steps: what and why, then the deed; at the end how many gateways have stopped. */
+/** Activates the kill switch in two steps, then shows how many gateways have acknowledged it. */
 export function KillSwitchDialog({
   isOpen,
   onClose,
@@ -21,20 +21,20 @@ export function KillSwitchDialog({
   readonly onClose: () => void
 }) {
   const [step, setStep] = useState<Step>({ kind: 'form' })
-  const stop = useMutation(async (request: KillSwitchRequest) => {
+  const activate = useMutation(async (request: KillSwitchRequest) => {
     const body = { active: true, scope: request.scope, reason: request.reason }
     setStep({ kind: 'done', request, reply: await call('POST /api/dashboard/kill-switch', { body }) })
   })
   const close = () => {
     onClose()
-    stop.forget()
+    activate.reset()
   }
   return (
     <Modal
       opened={isOpen}
       onClose={close}
       onExitTransitionEnd={() => setStep({ kind: 'form' })}
-      title={step.kind === 'done' ? 'Stopped' : 'Stop agents'}
+      title={step.kind === 'done' ? 'Kill switch active' : 'Activate the kill switch'}
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
     >
@@ -43,10 +43,10 @@ export function KillSwitchDialog({
       ) : step.kind === 'confirm' ? (
         <ConfirmStep
           request={step.request}
-          isBusy={stop.isBusy}
-          error={stop.error}
+          isBusy={activate.isBusy}
+          error={activate.error}
           onBack={() => setStep({ kind: 'form' })}
-          onStop={() => stop.run(step.request)}
+          onConfirm={() => activate.run(step.request)}
         />
       ) : (
         <ResultStep reply={step.reply} scope={step.request.scope} onClose={close} />

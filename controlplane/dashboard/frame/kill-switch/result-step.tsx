@@ -3,7 +3,7 @@ import type { KillReply } from '../../api/shapes.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** How many gateways said that they have stopped. */
+/** Third step: how many gateways have acknowledged the kill switch. */
 export function ResultStep(props: {
   readonly reply: KillReply
   readonly scope: string
@@ -29,10 +29,11 @@ export function ResultStep(props: {
         />
         <div>
           <Text fw={650}>
-            {acked} of {total} {total === 1 ? 'gateway' : 'gateways'} stopped in {Math.round(ms)} ms
+            {acked} of {total} {total === 1 ? 'gateway' : 'gateways'} acknowledged in {Math.round(ms)} ms
           </Text>
           <Text size="sm" c="dimmed">
-            {scopeLabel(props.scope)} is stopped. New gateways learn it when they connect.
+            The kill switch is active for {scopeLabel(props.scope)}. Gateways that connect later apply it when
+            they connect.
           </Text>
         </div>
       </Group>
@@ -41,11 +42,11 @@ export function ResultStep(props: {
           color="orange"
           variant="outline"
           icon={<Icon name="warning" />}
-          title="Not all have answered"
+          title="Not every gateway has acknowledged"
           className="note"
         >
-          A gateway that is away refuses high-risk actions 30 s after it lost the control plane and all writes
-          after 2 minutes; it stops the moment it is back.
+          A gateway that has lost the control plane refuses high-risk actions after 30 s and all writes after
+          2 minutes. It applies the kill switch when it reconnects.
         </Alert>
       )}
       {props.reply.warning === undefined ? null : (

@@ -5,7 +5,7 @@ import { SCOPE_KINDS, type ScopeKind, scopeText } from './scope.ts'
 
 export type KillSwitchRequest = { readonly scope: string; readonly reason: string }
 
-/** The first step: what stops, and why. */
+/** First step: scope and reason. */
 export function ScopeForm({ onNext }: { readonly onNext: (request: KillSwitchRequest) => void }) {
   const [kind, setKind] = useState<ScopeKind>('all')
   const [name, setName] = useState('')
@@ -20,7 +20,7 @@ export function ScopeForm({ onNext }: { readonly onNext: (request: KillSwitchReq
       }}
     >
       <Stack gap="md">
-        <Radio.Group label="What" value={kind} onChange={(value) => setKind(value as ScopeKind)}>
+        <Radio.Group label="Scope" value={kind} onChange={(value) => setKind(value as ScopeKind)}>
           <Group gap="sm" mt={6}>
             {SCOPE_KINDS.map(({ value, label }) => (
               <Radio key={value} value={value} label={label} />
@@ -31,8 +31,8 @@ export function ScopeForm({ onNext }: { readonly onNext: (request: KillSwitchReq
           <Autocomplete label={`Name of the ${kind}`} value={name} onChange={setName} data={names} required />
         )}
         <Textarea
-          label="Why"
-          description="Agents get it in their answer, and the audit trail keeps it."
+          label="Reason"
+          description="Agents receive it with every refusal. The audit log keeps it."
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
           maxLength={1_000}

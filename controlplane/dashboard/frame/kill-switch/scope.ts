@@ -7,16 +7,16 @@ export const SCOPE_KINDS: ReadonlyArray<{ readonly value: ScopeKind; readonly la
   { value: 'gateway', label: 'One gateway' },
 ]
 
-/** `all`, `agent:NAME`, …: what the API calls it. */
+/** Formats a scope for the API: `all`, `agent:NAME`, `connector:TYPE`, or `gateway:NAME`. */
 export function scopeText(kind: ScopeKind, name: string): string {
   return kind === 'all' ? 'all' : `${kind}:${name}`
 }
 
-/** `agent:dev` -> `The agent dev`. */
+/** `agent:dev` -> `agent dev`, `all` -> `everything`. */
 export function scopeLabel(scope: string): string {
-  if (scope === 'all') return 'Everything'
+  if (scope === 'all') return 'everything'
   const [kind, name] = scope.includes(':')
     ? [scope.split(':')[0], scope.slice(scope.indexOf(':') + 1)]
     : ['', scope]
-  return kind === '' ? (name ?? scope) : `The ${kind} ${name}`
+  return kind === '' ? (name ?? scope) : `${kind} ${name}`
 }

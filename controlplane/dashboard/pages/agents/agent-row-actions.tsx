@@ -19,14 +19,14 @@ export function AgentRowActions({ agent, onKey, onDone }: Props) {
     await act('activate')
     onDone()
   })
-  const stop = async (action: string) => {
+  const actAndReload = async (action: string) => {
     await act(action)
     onDone()
   }
   if (status === 'revoked') {
     return (
       <Text size="sm" c="dimmed" component="span">
-        for good
+        permanent
       </Text>
     )
   }
@@ -48,10 +48,10 @@ export function AgentRowActions({ agent, onKey, onDone }: Props) {
             label="Suspend"
             ariaLabel={`Suspend ${name}`}
             title={`Suspend ${name}`}
-            onConfirm={() => stop('suspend')}
+            onConfirm={() => actAndReload('suspend')}
           >
-            Everything it asks for is refused until it is activated again; what it holds open ends. Its key
-            stays.
+            Gateways refuse its requests until it is activated again, and close its open connections. It keeps
+            its key.
           </ConfirmButton>
         )}
         <ConfirmButton
@@ -63,16 +63,16 @@ export function AgentRowActions({ agent, onKey, onDone }: Props) {
             if (key !== undefined) onKey({ agent: name, key })
           }}
         >
-          The key it has now ends at once; the new one is shown once.
+          The current key stops working immediately. The new key is shown once.
         </ConfirmButton>
         <ConfirmButton
           label="Revoke"
           ariaLabel={`Revoke ${name}`}
           title={`Revoke ${name}`}
-          onConfirm={() => stop('revoke')}
+          onConfirm={() => actAndReload('revoke')}
         >
-          It is refused for good: a revoked agent cannot be activated again. Its records stay, and the name is
-          free for another.
+          Gateways refuse its requests permanently; a revoked agent cannot be activated again. Its records are
+          kept, and another agent can use its name.
         </ConfirmButton>
       </Group>
       {activate.error === null ? null : <ErrorNote error={activate.error} />}

@@ -18,12 +18,12 @@ import { useSession } from '../../session/session.tsx'
 import { AgentRowActions } from './agent-row-actions.tsx'
 import { NewAgent } from './new-agent.tsx'
 
-/** A key that was just made, and whose it is. */
+/** A new key and the name of its agent. */
 export type FreshKey = { readonly agent: string; readonly key: string }
 
 const TONES: Readonly<Record<Agent['status'], Tone>> = { active: 'good', suspended: 'wait', revoked: 'bad' }
 
-/** Everybody that acts here by a program. */
+/** Lists agents with their row actions. */
 export function Page() {
   const { may } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
@@ -38,7 +38,7 @@ export function Page() {
     <>
       <PageHead
         title="Agents"
-        about="Programs that act for somebody. Each has a key, a gateway, and a status."
+        about="Programs that act on behalf of users. Each agent has a key, a gateway, and a status."
       >
         {mayAct ? (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>
@@ -50,7 +50,7 @@ export function Page() {
         {fresh === null ? null : (
           <SecretOnce
             title={`The key of ${fresh.agent}, shown this once`}
-            about="It cannot be shown again, only replaced. Give it to the agent as its proxy password or as the bearer token of the API."
+            about="It cannot be shown again, only replaced. The agent uses it as its proxy password or as the bearer token of the API."
             label="key"
             secret={fresh.key}
           />
@@ -58,9 +58,9 @@ export function Page() {
         <Loaded of={agents}>
           {({ agents: rows }) =>
             rows.length === 0 ? (
-              <EmptyState icon="agents" title="No agent yet">
-                An agent needs a name and a key of its own, so that what it does can be told apart, limited
-                and stopped. "New agent" makes both.
+              <EmptyState icon="agents" title="No agents">
+                Each agent has its own name and key, so that its requests can be identified, limited and
+                stopped. "New agent" creates both.
               </EmptyState>
             ) : (
               <RowTable
@@ -119,11 +119,11 @@ function Name({ agent }: { readonly agent: Agent }) {
       {status === 'revoked' ? null : (
         <Text size="sm">
           <Anchor inherit underline="always" href={hrefOf('permissions', { agent: name })}>
-            What it may do
+            Its permissions
           </Anchor>
           {', '}
           <Anchor inherit underline="always" href={hrefOf('traffic', { agent: name })}>
-            what it did
+            its traffic
           </Anchor>
         </Text>
       )}

@@ -43,7 +43,7 @@ export function NewAgent({ isOpen, onClose, onKey }: Props) {
     >
       <TextInput
         label="Name"
-        description="Part of every record. No colon, star or blank at the ends."
+        description="Identifies the agent in every record. No colon, asterisk, or leading or trailing space."
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         maxLength={253}
@@ -52,14 +52,14 @@ export function NewAgent({ isOpen, onClose, onKey }: Props) {
       />
       <TextInput
         label="Runtime"
-        description="What runs it, such as a framework's name; may be empty."
+        description="Framework or program that runs the agent. Optional."
         value={runtime}
         onChange={(event) => setRuntime(event.currentTarget.value)}
         maxLength={128}
       />
       <Autocomplete
         label="Environment"
-        description="Policies can ask for it."
+        description="Policy conditions can use it."
         data={['development', 'staging', 'production']}
         value={environment}
         onChange={setEnvironment}
@@ -68,10 +68,7 @@ export function NewAgent({ isOpen, onClose, onKey }: Props) {
       />
       <Select
         label="Gateway"
-        data={[
-          ...gateways.map((value) => ({ value, label: value })),
-          { value: NO_GATEWAY, label: 'none yet' },
-        ]}
+        data={[...gateways.map((value) => ({ value, label: value })), { value: NO_GATEWAY, label: 'none' }]}
         value={chosen}
         onChange={(value) => setGateway(value)}
         allowDeselect={false}

@@ -14,11 +14,11 @@ import { answerObstacle } from './answer-obstacle.ts'
 type Props = {
   readonly card: ApprovalCard
   readonly onAnswered: () => void
-  /** The answer counts, and other groups have to answer as well: the card stays. */
+  /** The answer was accepted, and other groups have to answer as well. */
   readonly onPartly: () => void
 }
 
-/** One answer, given once; its reason goes to the agent and into the audit trail. */
+/** Approves or denies a request. The agent and the audit log receive the reason. */
 export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   const { user, may } = useSession()
   const groups = card.required_approver_groups
@@ -41,12 +41,12 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   }
   return (
     <Stack gap="sm">
-      {answer.error === null ? null : <AnswerError error={answer.error} onPutAway={onAnswered} />}
+      {answer.error === null ? null : <AnswerError error={answer.error} onDismiss={onAnswered} />}
       <Group align="flex-end" gap="sm">
         <TextInput
           className="grow"
           label="Reason"
-          placeholder="Kept in the audit trail"
+          placeholder="Kept in the audit log"
           value={note}
           maxLength={2_000}
           onChange={(event) => setNote(event.currentTarget.value)}
@@ -76,9 +76,9 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   )
 }
 
-/** Answered by another or too late: nothing is left to try here. Everything else can be tried again below. */
-function AnswerError({ error, onPutAway }: { readonly error: ApiError; readonly onPutAway: () => void }) {
+/** Errors that are final (404, 409, 410) offer to dismiss the card; after any other error the approver can retry. */
+function AnswerError({ error, onDismiss }: { readonly error: ApiError; readonly onDismiss: () => void }) {
   const isSettled = error.status === 404 || error.status === 409 || error.status === 410
   if (!isSettled) return <ErrorNote error={error} />
-  return <ErrorNote error={error} onRetry={onPutAway} retryLabel="Put away" />
+  return <ErrorNote error={error} onRetry={onDismiss} retryLabel="Dismiss" />
 }

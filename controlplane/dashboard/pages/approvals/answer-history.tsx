@@ -14,8 +14,8 @@ import { hasDisconnected } from './card/has-disconnected.ts'
 
 const STEP = 50
 
-/** What was answered, by whom and why; the newest first. */
-export function AnswerHistory({ wanted }: { readonly wanted: string | null }) {
+/** Completed approvals, newest first. */
+export function AnswerHistory({ linkedId }: { readonly linkedId: string | null }) {
   const [limit, setLimit] = useState(STEP)
   const all = useResource('GET /api/dashboard/proxy-approvals', { query: { limit } }, { on: ['approvals'] })
   return (
@@ -24,15 +24,15 @@ export function AnswerHistory({ wanted }: { readonly wanted: string | null }) {
         const answered = approvals.filter((card) => card.status !== 'pending' || hasDisconnected(card))
         if (answered.length === 0) {
           return (
-            <EmptyState icon="clock" title="No answers yet">
-              Every answer is kept here with its reason, and in the audit trail.
+            <EmptyState icon="clock" title="No completed approvals">
+              Completed approvals appear here with their reason. The audit log keeps them too.
             </EmptyState>
           )
         }
         return (
           <Stack gap="xs">
             {answered.map((card) => (
-              <Answered key={card.id} card={card} isWanted={card.id === wanted} />
+              <Answered key={card.id} card={card} isLinked={card.id === linkedId} />
             ))}
             {total > approvals.length ? (
               <Button
@@ -40,7 +40,7 @@ export function AnswerHistory({ wanted }: { readonly wanted: string | null }) {
                 onClick={() => setLimit(Math.min(limit + STEP, 500))}
                 disabled={limit >= 500}
               >
-                {limit >= 500 ? 'The audit log has the older ones' : 'Show older ones'}
+                {limit >= 500 ? 'Older approvals are in the audit log' : 'Show older approvals'}
               </Button>
             ) : null}
           </Stack>
@@ -50,13 +50,13 @@ export function AnswerHistory({ wanted }: { readonly wanted: string | null }) {
   )
 }
 
-function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly isWanted: boolean }) {
+function Answered({ card, isLinked }: { readonly card: ApprovalCard; readonly isLinked: boolean }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (!isWanted) return
+    if (!isLinked) return
     place.current?.scrollIntoView({ block: 'center' })
     place.current?.focus()
-  }, [isWanted])
+  }, [isLinked])
   return (
     <Paper
       withBorder
@@ -65,7 +65,7 @@ function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly is
       ref={place}
       tabIndex={-1}
       data-answered={card.id}
-      className={isWanted ? 'answered-wanted' : ''}
+      className={isLinked ? 'answered-linked' : ''}
     >
       <Group justify="space-between" gap="xs" align="flex-start">
         <div className="min-0">
@@ -80,9 +80,9 @@ function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly is
           </Text>
           <Text size="sm" c="dimmed" component="div">
             {hasDisconnected(card)
-              ? 'The agent left'
+              ? 'The agent disconnected'
               : card.responded_by === null
-                ? 'Nobody answered'
+                ? 'No answer'
                 : `By ${answeredBy(card)}`}
             {card.note === null ? null : ': '}
             {card.note === null ? null : <UntrustedText text={card.note} />}
@@ -90,7 +90,7 @@ function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly is
         </div>
         <Stack gap={2} align="flex-end">
           <TimeText at={card.created_at} />
-          <a href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}>In the traffic</a>
+          <a href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}>Traffic</a>
         </Stack>
       </Group>
     </Paper>

@@ -3,9 +3,9 @@ import type { Me, UserList } from '../../api/shapes.ts'
 import { missingText } from './card/approver-sets.tsx'
 
 /**
- * Why this person may not answer, or null. The same rule as the server's: each person answers once, for any set that
- * names one of their groups; a set whose groups have no members is left to admins. `users` null: not known, the server
- * decides.
+ * Returns why the user cannot answer, or null. Same rule as the server: each user answers once, for any set that has one
+ * of their groups; admins can answer for a set whose groups have no members. `users` is null if unknown; the server
+ * then decides.
  */
 export function answerObstacle(
   user: Me['user'],
@@ -13,7 +13,7 @@ export function answerObstacle(
   users: UserList['users'] | null,
 ): string | null {
   if (card.answers.some(({ by }) => by === user.email)) {
-    return `You have approved this. It still needs ${missingText(card)}.`
+    return `You have approved this request. It still needs an answer of ${missingText(card)}.`
   }
   const isMine = ({ groups }: ApprovalCard['required_groups'][number]) =>
     groups.length === 0 ||
@@ -21,10 +21,10 @@ export function answerObstacle(
     (isAdmin(user) && !isStaffed(groups, users))
   if (card.required_groups.length === 0 || card.required_groups.some(isMine)) return null
   const own = user.groups.length === 0 ? 'You are in no group' : `You are in ${user.groups.join(', ')}`
-  return `This needs an approver of ${missingText(card)}. ${own}.`
+  return `This request needs an approver of ${missingText(card)}. ${own}.`
 }
 
-/** In all namespaces: an admin of some stands in for no group. */
+/** True for admins of all namespaces. Admins of some namespaces cannot answer for a group. */
 function isAdmin({ role, namespaces }: Me['user']): boolean {
   return (role === 'owner' || role === 'admin') && namespaces == null
 }

@@ -9,19 +9,22 @@ import { ShortcutHelp } from './shortcut-help.tsx'
 
 const NEWEST = 200
 
-/** What waits for a person, and what was answered. */
+/** Pending and completed approvals. */
 export function Page() {
   const [query, change] = useQueryState()
-  const tab = query['tab'] === 'answered' ? 'answered' : 'waiting'
+  const tab = query['tab'] === 'answered' ? 'answered' : 'pending'
   const pending = useResource(
     'GET /api/dashboard/proxy-approvals',
     { query: { status: 'pending', limit: NEWEST } },
     { on: ['approvals'], everyMs: 15_000 },
   )
-  const waiting = pending.data?.approvals.length ?? 0
+  const count = pending.data?.approvals.length ?? 0
   return (
     <>
-      <PageHead title="Approvals" about="Held requests wait here for your answer; the agent waits with them.">
+      <PageHead
+        title="Approvals"
+        about="Requests that a permission or policy holds until an approver answers."
+      >
         <ShortcutHelp />
       </PageHead>
       <Tabs
@@ -30,23 +33,23 @@ export function Page() {
         keepMounted={false}
       >
         <Tabs.List mb="md">
-          <Tabs.Tab value="waiting">
+          <Tabs.Tab value="pending">
             <Group gap={8}>
-              Waiting
-              {waiting === 0 ? null : <Badge className="tone tone-wait">{waiting}</Badge>}
+              Pending
+              {count === 0 ? null : <Badge className="tone tone-wait">{count}</Badge>}
             </Group>
           </Tabs.Tab>
           <Tabs.Tab value="answered">Answered</Tabs.Tab>
         </Tabs.List>
-        <Tabs.Panel value="waiting">
+        <Tabs.Panel value="pending">
           <Loaded of={pending}>
             {({ approvals }) => (
-              <Inbox pending={approvals} wanted={query['id'] ?? null} onAnswered={pending.reload} />
+              <Inbox pending={approvals} linkedId={query['id'] ?? null} onAnswered={pending.reload} />
             )}
           </Loaded>
         </Tabs.Panel>
         <Tabs.Panel value="answered">
-          <AnswerHistory wanted={query['id'] ?? null} />
+          <AnswerHistory linkedId={query['id'] ?? null} />
         </Tabs.Panel>
       </Tabs>
     </>

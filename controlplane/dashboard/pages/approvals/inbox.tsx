@@ -10,70 +10,70 @@ import { useKeptCards } from './use-kept-cards.ts'
 
 type Props = {
   readonly pending: readonly ApprovalCard[]
-  /** Of a link that leads to one card. */
-  readonly wanted: string | null
+  /** Approval id of a link to one card. */
+  readonly linkedId: string | null
   readonly onAnswered: () => void
 }
 
-/** The oldest first: it has the least time left. Cards keep their place and what was typed while others come and go. */
-export function Inbox({ pending, wanted, onAnswered }: Props) {
+/** Pending approvals, those that expire first on top. Cards keep their position and their input while others are added or removed. */
+export function Inbox({ pending, linkedId, onAnswered }: Props) {
   const list = useRef<HTMLDivElement>(null)
-  const { cards, forget } = useKeptCards(pending)
+  const { cards, dismiss } = useKeptCards(pending)
   useInboxKeys(list)
   useEffect(() => {
-    if (wanted !== null) document.getElementById(wanted)?.scrollIntoView({ block: 'start' })
-  }, [wanted])
-  const isGone = wanted !== null && !cards.some(({ id }) => id === wanted)
+    if (linkedId !== null) document.getElementById(linkedId)?.scrollIntoView({ block: 'start' })
+  }, [linkedId])
+  const isGone = linkedId !== null && !cards.some(({ id }) => id === linkedId)
   if (cards.length === 0) {
     return isGone ? (
-      <GoneNote id={wanted} />
+      <GoneNote id={linkedId} />
     ) : (
-      <EmptyState icon="approvals" title="Nothing waits for you">
-        When a permission or a policy says "require approval", the agent's request stops and appears here at
-        once. An unanswered one is refused when its time is over.
+      <EmptyState icon="approvals" title="No pending approvals">
+        When a permission or a policy requires approval, the gateway holds the request and it appears here. If
+        no approver answers before it expires, the gateway refuses it.
       </EmptyState>
     )
   }
   return (
     <Stack ref={list} gap="md" aria-live="polite">
-      {isGone ? <GoneNote id={wanted} /> : null}
+      {isGone ? <GoneNote id={linkedId} /> : null}
       {cards.map((card) => (
         <PendingCard
           key={card.id}
           card={card}
           onAnswered={() => {
-            focusNeighbour(list.current, card.id)
-            forget(card.id)
+            focusNext(list.current, card.id)
+            dismiss(card.id)
             onAnswered()
           }}
           onPartly={onAnswered}
-          onDismiss={() => forget(card.id)}
+          onDismiss={() => dismiss(card.id)}
         />
       ))}
     </Stack>
   )
 }
 
-/** A link of the chat or of the overview that is opened late. */
+/** Shown for links to approvals that are no longer pending. */
 function GoneNote({ id }: { readonly id: string }) {
   return (
     <Alert
       variant="outline"
       color="gray"
       icon={<Icon name="check" />}
-      title="This one does not wait any more"
+      title="This approval is no longer pending"
       className="note"
     >
-      It was answered, its time ran out, or its agent went away.{' '}
+      It was answered, it expired, or its agent disconnected.{' '}
       <Anchor href={hrefOf('approvals', { tab: 'answered', id })} underline="always">
-        See what came of it
+        Show the result
       </Anchor>
     </Alert>
   )
 }
 
-/** Whoever works with the keyboard goes on with the next card instead of at the top of the page. */
-function focusNeighbour(list: HTMLElement | null, id: string): void {
+/** Moves the keyboard focus to the next card, so that it does not return to the top of the page. */
+function focusNext(list: HTMLElement | null, id: string): void {
   const cards = [...(list?.querySelectorAll<HTMLElement>('[data-approval]') ?? [])]
   const at = cards.findIndex((card) => card.dataset['approval'] === id)
   const next = cards[at + 1] ?? cards[at - 1]

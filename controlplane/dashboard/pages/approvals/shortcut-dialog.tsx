@@ -1,7 +1,11 @@
 import { Group, Kbd, Modal, Stack, Text } from '@mantine/core'
 import { INBOX_KEYS } from './use-inbox-keys.ts'
 
-const LINES = [...INBOX_KEYS, { key: 'Enter', means: 'do it' }, { key: '?', means: 'this list' }]
+const LINES = [
+  ...INBOX_KEYS,
+  { key: 'Enter', description: 'activate' },
+  { key: '?', description: 'show this list' },
+]
 
 export function ShortcutDialog({
   isOpen,
@@ -14,16 +18,16 @@ export function ShortcutDialog({
     <Modal
       opened={isOpen}
       onClose={onClose}
-      title="Keyboard"
+      title="Keyboard shortcuts"
       size="sm"
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
     >
       <Stack gap={8}>
-        {LINES.map(({ key, means }) => (
+        {LINES.map(({ key, description }) => (
           <Group key={key} gap="sm">
             <Kbd>{key}</Kbd>
-            <Text size="sm">{means}</Text>
+            <Text size="sm">{description}</Text>
           </Group>
         ))}
       </Stack>

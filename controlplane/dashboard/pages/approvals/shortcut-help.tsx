@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ShortcutDialog } from '../../lazy-dialogs.ts'
 import { isTyping } from './use-inbox-keys.ts'
 
-/** What the keys of the inbox do; a telephone has none. */
+/** Button for the list of keyboard shortcuts, hidden on narrow screens. */
 export function ShortcutHelp() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)
@@ -12,14 +12,14 @@ export function ShortcutHelp() {
     setWasOpened(true)
     open()
   }
-  // By what it writes: keyboards have it in different places.
+  // Compares the character, not the key code: keyboard layouts differ.
   useWindowEvent('keydown', (event) => {
     if (event.key === '?' && !isTyping(event.target)) show()
   })
   return (
     <>
       <Button variant="default" size="sm" visibleFrom="sm" onClick={show} aria-keyshortcuts="?">
-        Keyboard
+        Keyboard shortcuts
       </Button>
       {wasOpened ? <ShortcutDialog isOpen={isOpen} onClose={close} /> : null}
     </>

@@ -1,35 +1,35 @@
 import { type RefObject, useEffect } from 'react'
 
-/** j and k walk the cards; a, d and r go to Approve, Deny and Reason of the card in focus. Enter then does it. */
+/** Keys of the inbox. They only move the focus; Enter activates the focused control. */
 export const INBOX_KEYS = [
-  { key: 'j', means: 'next card' },
-  { key: 'k', means: 'card before' },
-  { key: 'a', means: 'to Approve' },
-  { key: 'd', means: 'to Deny' },
-  { key: 'r', means: 'to the reason' },
+  { key: 'j', description: 'next card' },
+  { key: 'k', description: 'previous card' },
+  { key: 'a', description: 'focus Approve' },
+  { key: 'd', description: 'focus Deny' },
+  { key: 'r', description: 'focus the reason' },
 ] as const
 
 const TARGETS: Readonly<Record<string, string>> = { a: 'approve', d: 'deny', r: 'reason' }
 
-/** Never answers by itself: a key moves the focus, a second one acts on what is then marked. */
+/** Handles the keys of the inbox. A single key never answers a request. */
 export function useInboxKeys(list: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       const cards = [...(list.current?.querySelectorAll<HTMLElement>('[data-approval]') ?? [])]
       const current = cards.findIndex((card) => card.contains(document.activeElement))
-      const wanted = wantedElement(event.key, cards, current)
-      if (wanted === null) return
+      const target = targetElement(event.key, cards, current)
+      if (target === null) return
       event.preventDefault()
-      wanted.focus()
-      wanted.scrollIntoView({ block: 'nearest' })
+      target.focus()
+      target.scrollIntoView({ block: 'nearest' })
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [list])
 }
 
-function wantedElement(key: string, cards: readonly HTMLElement[], current: number): HTMLElement | null {
+function targetElement(key: string, cards: readonly HTMLElement[], current: number): HTMLElement | null {
   if (key === 'j') return cards[Math.min(current + 1, cards.length - 1)] ?? null
   if (key === 'k') return cards[Math.max(current - 1, 0)] ?? null
   const target = TARGETS[key]
@@ -37,7 +37,7 @@ function wantedElement(key: string, cards: readonly HTMLElement[], current: numb
   return target === undefined ? null : (card?.querySelector<HTMLElement>(`[data-key="${target}"]`) ?? null)
 }
 
-/** Letters are then letters. */
+/** Reports whether the event target accepts text; shortcuts are then off. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.matches('input, textarea, select') || target.isContentEditable)

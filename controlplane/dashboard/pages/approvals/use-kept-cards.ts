@@ -4,37 +4,40 @@ import { useResource } from '../../live/use-resource.ts'
 
 type Cards = readonly ApprovalCard[]
 
-/** The clocks of page and server differ a little. */
+/** Tolerated clock difference between page and server. */
 const TOLERANCE_MS = 2_000
 const NEWEST = 200
 
 /**
- * What waits, and what did until its time ran out while somebody looked: silence would look like an answer. A card that
- * another person has answered goes, whenever the page hears of it.
+ * Returns pending cards, and cards that expired while the page was open: removing those silently would look like an
+ * answer. Cards that another approver has answered are removed.
  */
 export function useKeptCards(pending: Cards): {
   readonly cards: Cards
-  readonly forget: (id: string) => void
+  readonly dismiss: (id: string) => void
 } {
-  const [known, setKnown] = useState<{ readonly pending: Cards; readonly over: Cards }>({ pending, over: [] })
-  const [forgotten, setForgotten] = useState<ReadonlySet<string>>(new Set())
-  // While it is rendered, not after it: a card that stays must not be taken away and made anew in between.
+  const [known, setKnown] = useState<{ readonly pending: Cards; readonly expired: Cards }>({
+    pending,
+    expired: [],
+  })
+  const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set())
+  // Set during the render, not in an effect: an effect would unmount and remount cards that stay.
   if (known.pending !== pending) {
-    const gone = without([...known.over, ...known.pending], idsOf(pending))
-    setKnown({ pending, over: gone.filter(isOver) })
+    const gone = without([...known.expired, ...known.pending], idsOf(pending))
+    setKnown({ pending, expired: gone.filter(isExpired) })
   }
   const all = useResource(
     'GET /api/dashboard/proxy-approvals',
-    known.over.length === 0 ? null : { query: { limit: NEWEST } },
+    known.expired.length === 0 ? null : { query: { limit: NEWEST } },
   )
   const answered = idsOf(all.data?.approvals.filter(isAnswered) ?? [])
-  const cards = [...without(known.over, answered), ...pending]
-    .filter(({ id }) => !forgotten.has(id))
+  const cards = [...without(known.expired, answered), ...pending]
+    .filter(({ id }) => !dismissed.has(id))
     .sort((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at))
-  return { cards, forget: (id) => setForgotten((before) => new Set([...before, id])) }
+  return { cards, dismiss: (id) => setDismissed((before) => new Set([...before, id])) }
 }
 
-function isOver({ expires_at }: ApprovalCard): boolean {
+function isExpired({ expires_at }: ApprovalCard): boolean {
   return Date.parse(expires_at) <= Date.now() + TOLERANCE_MS
 }
 

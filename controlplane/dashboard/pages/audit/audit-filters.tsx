@@ -11,9 +11,9 @@ type Props = {
   readonly onClear: () => void
 }
 
-/** Every filter is part of the address, so that a view can be shared. On a telephone the rarer ones fold away. */
+/** Filters of the audit log, held in the URL so that views can be shared. Narrow screens fold the advanced ones. */
 export function AuditFilters({ query, agents, onChange, onClear }: Props) {
-  const isAny = Object.keys(query).some((name) => name !== 'action')
+  const isFiltered = Object.keys(query).some((name) => name !== 'action')
   const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
   const [isOpen, { toggle }] = useDisclosure(Object.keys(query).some((name) => ADVANCED.has(name)))
   return (
@@ -22,15 +22,15 @@ export function AuditFilters({ query, agents, onChange, onClear }: Props) {
         <Search value={query['q'] ?? ''} onChange={(q) => onChange({ q: q || null })} />
         {isWide || isOpen ? <AdvancedFilters query={query} agents={agents} onChange={onChange} /> : null}
       </SimpleGrid>
-      <Group gap="xs" mt={isAny || !isWide ? 'xs' : 0}>
+      <Group gap="xs" mt={isFiltered || !isWide ? 'xs' : 0}>
         {isWide ? null : (
           <Button variant="default" size="xs" onClick={toggle} aria-expanded={isOpen}>
             {isOpen ? 'Fewer filters' : 'More filters'}
           </Button>
         )}
-        {isAny ? (
+        {isFiltered ? (
           <Button variant="subtle" size="xs" onClick={onClear}>
-            Clear the filters
+            Clear filters
           </Button>
         ) : null}
       </Group>
@@ -79,12 +79,12 @@ function AdvancedFilters({ query, agents, onChange }: Omit<Props, 'onClear'>) {
   )
 }
 
-const PATIENCE_MS = 250
+const DEBOUNCE_MS = 250
 
 function Search({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
-  const tell = useDebouncedCallback(onChange, PATIENCE_MS)
+  const notify = useDebouncedCallback(onChange, DEBOUNCE_MS)
   return (
     <TextInput
       type="search"
@@ -94,7 +94,7 @@ function Search({ value, onChange }: { readonly value: string; readonly onChange
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value)
-        tell(event.currentTarget.value)
+        notify(event.currentTarget.value)
       }}
     />
   )

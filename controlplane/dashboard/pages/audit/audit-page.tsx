@@ -22,7 +22,7 @@ import { useOlder } from './use-older.ts'
 
 const PAGE_SIZE = 50
 
-/** Everything that was decided, answered and changed, by whom; what is written here is never changed. */
+/** Audit log with filters, CSV export, and the evidence of each action. */
 export function Page() {
   const [query, change] = useQueryState()
   const filter = useMemo(() => auditQuery(query), [query])
@@ -36,14 +36,14 @@ export function Page() {
   const isFiltered = FILTER_NAMES.some((name) => query[name])
   return (
     <>
-      <PageHead title="Audit" about="Who did what, when and why. Events are only ever added.">
+      <PageHead title="Audit" about="Decisions, approvals and changes. Events are append-only.">
         <Button
           component="a"
           variant="default"
           href={addressOf('/api/dashboard/audit-export', { query: filter })}
           download="audit-events.csv"
         >
-          {isFiltered ? 'Export these as CSV' : 'Export as CSV'}
+          {isFiltered ? 'Export filtered events as CSV' : 'Export as CSV'}
         </Button>
       </PageHead>
       <Stack gap="md">
@@ -56,10 +56,10 @@ export function Page() {
         <Loaded of={newest}>
           {() =>
             older.events.length === 0 ? (
-              <EmptyState icon="audit" title={isFiltered ? 'Nothing matches' : 'Nothing has happened yet'}>
+              <EmptyState icon="audit" title={isFiltered ? 'No matching events' : 'No events'}>
                 {isFiltered
-                  ? 'No event fits all of these filters. Take one away; requests that simply passed are in the traffic, not here.'
-                  : 'Denied, held and approved actions, answers, sign-ins and every change of a rule appear here.'}
+                  ? 'No event matches all filters. Remove a filter. Requests that were allowed without approval are on the page Traffic.'
+                  : 'Denied, held and approved actions, answers, sign-ins and configuration changes appear here.'}
               </EmptyState>
             ) : (
               <RowTable
@@ -73,15 +73,15 @@ export function Page() {
                   },
                   { head: 'Time', isWhole: true, cell: ({ created_at }) => <TimeText at={created_at} /> },
                   {
-                    head: 'Who',
-                    cell: (event) => <UntrustedText text={names.who(event)} />,
+                    head: 'Actor',
+                    cell: (event) => <UntrustedText text={names.actorOf(event)} />,
                   },
-                  { head: 'What', width: '42%', cell: (event) => <What event={event} /> },
+                  { head: 'Details', width: '42%', cell: (event) => <Details event={event} /> },
                   {
                     head: 'Evidence',
                     isWhole: true,
                     cell: ({ action_request_id: id }) =>
-                      id === null ? null : <ChainLink id={id} query={query} />,
+                      id === null ? null : <EvidenceLink id={id} query={query} />,
                   },
                 ]}
               />
@@ -91,7 +91,7 @@ export function Page() {
         {older.error === null ? null : <ErrorNote error={older.error} />}
         {older.hasMore ? (
           <Button variant="default" onClick={older.more} loading={older.isBusy}>
-            Show older ones
+            Show older events
           </Button>
         ) : null}
       </Stack>
@@ -100,12 +100,12 @@ export function Page() {
   )
 }
 
-function What({ event }: { readonly event: AuditEntry }) {
+function Details({ event }: { readonly event: AuditEntry }) {
   const text = [event.action_type, eventFacts(event)].filter(Boolean).join(': ')
   return text === '' ? <span className="dim">–</span> : <UntrustedText text={text} />
 }
 
-function ChainLink(props: { readonly id: string; readonly query: Readonly<Record<string, string>> }) {
+function EvidenceLink(props: { readonly id: string; readonly query: Readonly<Record<string, string>> }) {
   const { id, query } = props
-  return <Anchor href={hrefOf('audit', { ...query, action: id })}>Whole story</Anchor>
+  return <Anchor href={hrefOf('audit', { ...query, action: id })}>Show evidence</Anchor>
 }

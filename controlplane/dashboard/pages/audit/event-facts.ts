@@ -3,8 +3,8 @@ import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 
 type Details = AuditEntry['details']
 
-/** What says most about an event, the most telling first; those without a label speak for themselves. */
-const TELLING: ReadonlyArray<readonly [name: string, label: string]> = [
+/** Details to show in the list, by priority. An empty label shows the value alone. */
+const FIELDS: ReadonlyArray<readonly [name: string, label: string]> = [
   ['approved', ''],
   ['change', ''],
   ['name', ''],
@@ -27,18 +27,18 @@ const TELLING: ReadonlyArray<readonly [name: string, label: string]> = [
   ['path', ''],
 ]
 const SHOWN = 4
-/** Said by the event's own name, or by the action beside it. */
-const SILENT: Readonly<Record<string, ReadonlySet<string>>> = {
+/** Details that the event type or the action already states. */
+const REDUNDANT: Readonly<Record<string, ReadonlySet<string>>> = {
   'action.requested': new Set(['gateway', 'host', 'path']),
   'action.denied': new Set(['decision', 'gateway']),
   'action.allowed': new Set(['decision', 'gateway']),
   'action.pending_approval': new Set(['decision']),
 }
 
-/** The most telling details as one line of text. */
+/** Returns the most important details as one line. */
 export function eventFacts({ event_type, details }: AuditEntry): string {
-  const silent = SILENT[event_type]
-  return TELLING.filter(([name]) => silent?.has(name) !== true)
+  const redundant = REDUNDANT[event_type]
+  return FIELDS.filter(([name]) => redundant?.has(name) !== true)
     .flatMap(([name, label]) => {
       const text = textOf(name, details)
       return text === '' ? [] : [label === '' ? text : `${label} ${text}`]

@@ -16,7 +16,7 @@ import type { Names } from './use-names.ts'
 
 type Props = { readonly id: string | null; readonly names: Names; readonly onClose: () => void }
 
-/** One action from the request to its end: what was asked, decided, answered by whom, and sent. */
+/** Timeline of one action: audit events, approvals and requests. */
 export function EvidenceDrawer({ id, names, onClose }: Props) {
   return (
     <Drawer
@@ -24,15 +24,15 @@ export function EvidenceDrawer({ id, names, onClose }: Props) {
       onClose={onClose}
       position="right"
       size="lg"
-      title="The story of one action"
+      title="Evidence"
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      {id === null ? null : <Chain id={id} names={names} />}
+      {id === null ? null : <Timelines id={id} names={names} />}
     </Drawer>
   )
 }
 
-function Chain({ id, names }: { readonly id: string; readonly names: Names }) {
+function Timelines({ id, names }: { readonly id: string; readonly names: Names }) {
   const chain = useResource(
     'GET /api/dashboard/evidence/{action_request_id}',
     { params: { action_request_id: id } },
@@ -71,13 +71,13 @@ function Chain({ id, names }: { readonly id: string; readonly names: Names }) {
 type Step = { readonly key: string; readonly at: string; readonly title: ReactNode; readonly body: ReactNode }
 
 function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): Step[] {
-  const told = events.map((event) => ({
+  const fromEvents = events.map((event) => ({
     key: event.id,
     at: event.created_at,
     title: <EventBadge type={event.event_type} />,
-    body: <EventBody event={event} who={names.who(event)} />,
+    body: <EventBody event={event} who={names.actorOf(event)} />,
   }))
-  const asked = approvals.map((card) => ({
+  const fromApprovals = approvals.map((card) => ({
     key: card.id,
     at: card.created_at,
     title: (
@@ -98,7 +98,7 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
       />
     ),
   }))
-  const sent = requests.map((record) => ({
+  const fromRequests = requests.map((record) => ({
     key: record.id,
     at: record.time,
     title: (
@@ -113,15 +113,17 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
           <UntrustedText text={`${record.method} ${record.host ?? ''}${record.path ?? ''}`} />
         </Code>
         <Text size="sm">
-          Answered {record.status ?? 'nothing'}.{' '}
+          {record.status === null ? 'No response.' : `Response status ${record.status}.`}{' '}
           <Anchor underline="always" href={hrefOf('traffic', { record: record.id })}>
-            In the traffic
+            Show in Traffic
           </Anchor>
         </Text>
       </>
     ),
   }))
-  return [...told, ...asked, ...sent].sort((a, b) => Date.parse(a.at) - Date.parse(b.at))
+  return [...fromEvents, ...fromApprovals, ...fromRequests].sort(
+    (a, b) => Date.parse(a.at) - Date.parse(b.at),
+  )
 }
 
 function EventBody({ event, who }: { readonly event: AuditEntry; readonly who: string }) {
@@ -129,7 +131,7 @@ function EventBody({ event, who }: { readonly event: AuditEntry; readonly who: s
   return (
     <FactList
       facts={[
-        ['Who', <UntrustedText key="who" text={who} />],
+        ['Actor', <UntrustedText key="who" text={who} />],
         ...facts.map(
           ([name, value]) => [name.replaceAll('_', ' '), <Detail key={name} value={value} />] as const,
         ),
@@ -138,10 +140,10 @@ function EventBody({ event, who }: { readonly event: AuditEntry; readonly who: s
   )
 }
 
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 function Detail({ value }: { readonly value: unknown }) {
-  if (typeof value === 'string' && MOMENT.test(value)) return <TimeText at={value} />
+  if (typeof value === 'string' && ISO_TIME.test(value)) return <TimeText at={value} />
   return <UntrustedText text={typeof value === 'string' ? value : JSON.stringify(value)} canGrow />
 }
 

@@ -4,11 +4,11 @@ import { useResource } from '../../live/use-resource.ts'
 
 export type Names = {
   readonly agents: ReadonlyArray<{ readonly value: string; readonly label: string }>
-  /** Who an event speaks of: the person, else the agent, else what the details say. */
-  readonly who: (event: AuditEntry) => string
+  /** Returns the actor of an event: the user, else the agent, else the name in its details. */
+  readonly actorOf: (event: AuditEntry) => string
 }
 
-/** Events carry ids; people read names. An id without a name any more stays an id. */
+/** Resolves the ids of events to names. Ids of deleted objects stay ids. */
 export function useNames(): Names {
   const agents = useResource('GET /api/dashboard/agents', {}).data?.agents
   const users = useResource('GET /api/dashboard/users', {}).data?.users
@@ -23,7 +23,7 @@ export function useNames(): Names {
         value: agent_id,
         label: status === 'revoked' ? `${name} (revoked)` : name,
       })),
-      who: ({ user_id, agent_id, details }) =>
+      actorOf: ({ user_id, agent_id, details }) =>
         nameOf(user_id) ??
         nameOf(agent_id) ??
         (typeof details['agent'] === 'string' ? details['agent'] : 'system'),

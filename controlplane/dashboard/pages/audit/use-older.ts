@@ -6,7 +6,7 @@ import type { AuditFilterQuery } from './audit-query.ts'
 
 type Older = { readonly key: string; readonly events: readonly AuditEntry[]; readonly cursor: string | null }
 
-/** The newest page with the older ones below it, each event once. Other filters begin anew. */
+/** Returns the newest page and the older pages that were loaded, without duplicates. A change of filters resets it. */
 export function useOlder(filter: AuditFilterQuery, newest: AuditReply | null, limit: number) {
   const key = JSON.stringify(filter)
   const [older, setOlder] = useState<Older | null>(null)

@@ -4,18 +4,21 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { useSession } from '../../session/session.tsx'
 import { ImportBundle } from './import-bundle.tsx'
 
-/** Configuration out of and into this installation. */
+/** Exports and imports the configuration of this installation. */
 export function Page() {
   const { may } = useSession()
   return (
     <>
-      <PageHead title="Export and import" about="Agents, policies and rules as files. Secrets never leave." />
+      <PageHead
+        title="Export and import"
+        about="Agents, policies and permissions as files. Exports contain no secrets."
+      />
       <Stack gap="md">
         <SimpleGrid cols={{ base: 1, md: 2 }}>
-          <Panel title="As a bundle">
+          <Panel title="Bundle">
             <Text size="sm" c="dimmed" mb="sm">
-              Agents and policies in one JSON file, for another installation or to keep. Keys and credentials
-              are not in it.
+              Agents and policies in one JSON file, for another installation or as a backup. It contains no
+              keys and no credentials.
             </Text>
             <Group>
               <Button
@@ -24,14 +27,14 @@ export function Page() {
                 href="/api/dashboard/export"
                 download="chaperone-export.json"
               >
-                Download the bundle
+                Download bundle
               </Button>
             </Group>
           </Panel>
-          <Panel title="As manifests">
+          <Panel title="Manifests">
             <Text size="sm" c="dimmed" mb="sm">
               Gateways, connectors, permissions and policies as YAML, ready for "chaperone apply", a
-              repository or a cluster. Credentials are references that you fill in.
+              repository or a cluster. Credentials are placeholders that you fill in.
             </Text>
             <Group>
               <Button
@@ -40,7 +43,7 @@ export function Page() {
                 href="/api/dashboard/export?format=manifests"
                 download="chaperone-manifests.yaml"
               >
-                Download the manifests
+                Download manifests
               </Button>
             </Group>
           </Panel>
@@ -49,7 +52,7 @@ export function Page() {
           <ImportBundle />
         ) : (
           <Text size="sm" c="dimmed">
-            Only an owner may import a bundle.
+            Only an owner can import a bundle.
           </Text>
         )}
       </Stack>

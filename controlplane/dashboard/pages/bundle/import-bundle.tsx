@@ -12,7 +12,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
 type Bundle = { readonly agents: readonly unknown[]; readonly policies: readonly unknown[] }
 
-/** Two steps: what is in the file, then the import with its report and the new keys. */
+/** Shows the contents of the file, then imports it and shows the report with the new keys. */
 export function ImportBundle() {
   const [bundle, setBundle] = useState<Bundle | null>(null)
   const [reply, setReply] = useState<ImportReply | null>(null)
@@ -30,8 +30,8 @@ export function ImportBundle() {
     <Panel title="Import a bundle">
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          Agents get new keys, shown once. Policies become new entries; those whose tests fail arrive
-          disabled. Nothing that is here is replaced.
+          Agents get new keys, which are shown once. Policies are added; those whose tests fail are disabled.
+          Existing objects are not replaced.
         </Text>
         <FileInput
           label="Bundle"
@@ -39,13 +39,13 @@ export function ImportBundle() {
           accept="application/json,.json"
           onChange={(file) => read.run(file)}
           clearable
-          clearButtonProps={{ 'aria-label': 'Take another file' }}
+          clearButtonProps={{ 'aria-label': 'Remove the file' }}
         />
         {error === null ? null : <ErrorNote error={error} />}
         {bundle === null ? null : (
           <Group justify="space-between">
             <Text size="sm" role="status">
-              In this file: {bundle.agents.length} agents and {bundle.policies.length} policies.
+              The file contains {bundle.agents.length} agents and {bundle.policies.length} policies.
             </Text>
             <Button onClick={() => send.run()} loading={send.isBusy}>
               Import
@@ -61,10 +61,13 @@ export function ImportBundle() {
 function bundleOf(text: string): Bundle {
   const value = parsed(text)
   if (typeof value !== 'object' || value === null || !('version' in value))
-    throw new ApiError(400, 'This file is no bundle: choose one that "Download the bundle" has made.')
+    throw new ApiError(400, 'This file is not a bundle. Choose a file that "Download bundle" created.')
   const { agents = [], policies = [] } = value as Partial<Bundle>
   if (!Array.isArray(agents) || !Array.isArray(policies))
-    throw new ApiError(400, 'In a bundle agents and policies are lists: this file was changed.')
+    throw new ApiError(
+      400,
+      'This file is not a valid bundle: agents and policies must be lists. Export the bundle again.',
+    )
   return { ...value, agents, policies }
 }
 
@@ -73,7 +76,9 @@ function parsed(text: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw new ApiError(400, `This file is no JSON (${error.message}).`, { cause: error })
+    throw new ApiError(400, `This file is not valid JSON (${error.message}). Choose another file.`, {
+      cause: error,
+    })
   }
 }
 
@@ -82,11 +87,11 @@ function Report({ reply }: { readonly reply: ImportReply }) {
   return (
     <Stack gap="sm">
       <Text fw={600} role="status">
-        {reply.agents_imported} agents and {reply.policies_imported} policies were imported.
+        Imported {reply.agents_imported} agents and {reply.policies_imported} policies.
       </Text>
       {disabled.length === 0 ? null : (
         <Text size="sm">
-          Disabled, because their tests fail: <UntrustedText text={disabled.join(', ')} />
+          Disabled because their tests fail: <UntrustedText text={disabled.join(', ')} />
         </Text>
       )}
       {errors.length === 0 ? null : (
@@ -94,15 +99,15 @@ function Report({ reply }: { readonly reply: ImportReply }) {
           rows={errors}
           keyOf={({ kind, name, error }) => `${kind} ${name} ${error}`}
           columns={[
-            { head: 'Left out', cell: ({ kind, name }) => <UntrustedText text={`${kind} ${name}`} /> },
-            { head: 'Why', cell: ({ error }) => <UntrustedText text={error} /> },
+            { head: 'Not imported', cell: ({ kind, name }) => <UntrustedText text={`${kind} ${name}`} /> },
+            { head: 'Reason', cell: ({ error }) => <UntrustedText text={error} /> },
           ]}
         />
       )}
       {keys.length === 0 ? null : (
         <SecretOnce
           title="The new keys, shown this once"
-          about="One line an agent."
+          about="One line for each agent."
           label="keys"
           secret={keys.map(({ name, api_key }) => `${name} ${api_key}`).join('\n')}
         />

@@ -32,7 +32,7 @@ export function ConnectorRowActions({ row, onDone }: Props) {
           onDone()
         }}
       >
-        Its credential is deleted, and requests to its hosts are refused from then on. Permissions stay.
+        Its credential is deleted, and gateways refuse requests to its hosts. Permissions are kept.
       </ConfirmButton>
       <NewCredential row={row} isOpen={isOpen} onClose={close} onDone={onDone} />
     </Group>
@@ -70,13 +70,13 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
       title={`New credential for ${row.name}`}
       isOpen={isOpen}
       onClose={onClose}
-      label="Replace it"
+      label="Replace credential"
       isReady={token.trim() !== ''}
       mutation={save}
     >
       <PasswordInput
         label="Credential"
-        description="Stored encrypted, sent only to the provider. The one before is forgotten."
+        description="Stored encrypted and sent only to the provider. The current credential is deleted."
         value={token}
         onChange={(event) => setToken(event.currentTarget.value)}
         autoComplete="off"

@@ -18,7 +18,7 @@ import { ConnectorRowActions } from './connector-row-actions.tsx'
 import { NewConnector } from './new-connector.tsx'
 import { UnownedHosts } from './unowned-hosts.tsx'
 
-/** What stands for a provider, and whether it could send anything. A credential is never shown. */
+/** Lists connectors with the state of their credentials. Credentials are never shown. */
 export function Page() {
   const { may, isYaml } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
@@ -28,11 +28,11 @@ export function Page() {
     <>
       <PageHead
         title="Connectors"
-        about="Each stands for a provider: it names what requests do and adds the credential that agents never see."
+        about="A connector maps the requests to a provider to actions and adds the credential. Agents never see it."
       >
         {mayAct ? (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>
-            Add a connector
+            Add connector
           </Button>
         ) : null}
       </PageHead>
@@ -41,9 +41,9 @@ export function Page() {
         <Loaded of={connectors}>
           {({ connectors: rows }) =>
             rows.length === 0 ? (
-              <EmptyState icon="connectors" title="No connector yet">
-                Agents can reach only what a connector stands for. Add one with its credential and say what
-                may be done with it.
+              <EmptyState icon="connectors" title="No connectors">
+                Agents can reach only the hosts of connectors. Add a connector with its credential and its
+                access rule.
               </EmptyState>
             ) : (
               <RowTable
@@ -56,7 +56,7 @@ export function Page() {
                   {
                     head: 'Gateways',
                     isWhole: true,
-                    cell: ({ gateways }) => gateways.join(', ') || 'every one',
+                    cell: ({ gateways }) => gateways.join(', ') || 'all',
                   },
                   { head: 'Access', isWhole: true, cell: (row) => <Access row={row} /> },
                   { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
@@ -78,7 +78,7 @@ export function Page() {
           }
         </Loaded>
         <Text size="sm" c="dimmed">
-          What agents may do with them:{' '}
+          Actions that agents can perform:{' '}
           <Anchor inherit underline="always" href={hrefOf('permissions')}>
             Permissions
           </Anchor>
@@ -103,21 +103,21 @@ function Name({ row }: { readonly row: Connector }) {
   )
 }
 
-/** Access rules are permissions: they are read and changed where those are. */
+/** Links to the permissions of a connector: access rules are stored as permissions. */
 function Access({ row: { name, type } }: { readonly row: Connector }) {
   return (
     <Anchor
       size="sm"
       underline="always"
       href={hrefOf('permissions', { type })}
-      aria-label={`What is allowed with ${name}`}
+      aria-label={`Permissions for ${name}`}
     >
-      What is allowed
+      Permissions
     </Anchor>
   )
 }
 
-/** With the paths of an MCP endpoint, or the warning that there are none. */
+/** Hosts and MCP endpoint paths, with warnings. */
 function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connector }) {
   if (domains.length === 0) return <span className="dim">none</span>
   return (
@@ -135,17 +135,20 @@ function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connect
 }
 
 function CredentialBadge({ row: { auth_type, has_token, type } }: { readonly row: Connector }) {
-  if (auth_type === 'none') return <ToneBadge tone="quiet">None needed</ToneBadge>
+  if (auth_type === 'none') return <ToneBadge tone="quiet">Not required</ToneBadge>
   if (has_token) return <ToneBadge tone="good">{`Stored, sent as ${auth_type}`}</ToneBadge>
   if (type === 'codehost') {
     return (
-      <ToneBadge tone="wait" title="Without its own, the token of the settings is used when one is set there">
-        Of the settings, if set
+      <ToneBadge
+        tone="wait"
+        title="This connector has no credential. It uses the access token of the settings, if one is set."
+      >
+        From settings, if set
       </ToneBadge>
     )
   }
   return (
-    <ToneBadge tone="bad" title="Requests are denied until it has one">
+    <ToneBadge tone="bad" title="Requests are denied until the connector has a credential.">
       Missing
     </ToneBadge>
   )

@@ -10,7 +10,7 @@ import { connectorProblem, EMPTY_DRAFT, newConnector, requestOf } from '../get-s
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }
 
-/** The form of the first minutes for one more connector; its access rule becomes permissions for every agent. */
+/** Adds a connector. Its access rule is stored as permissions for all agents. */
 export function NewConnector({ isOpen, onClose, onSaved }: Props) {
   const overview = useResource('GET /api/dashboard/overview', isOpen ? {} : null)
   const catalogue = useResource('GET /api/dashboard/catalogue', isOpen ? {} : null)
@@ -33,7 +33,7 @@ export function NewConnector({ isOpen, onClose, onSaved }: Props) {
   })
   return (
     <FormDialog
-      title="Add a connector"
+      title="Add connector"
       isOpen={isOpen}
       onClose={onClose}
       label="Save"
@@ -56,7 +56,8 @@ export function NewConnector({ isOpen, onClose, onSaved }: Props) {
         onRemove={() => setDraft(newConnector(draft.type, 0))}
       />
       <Text size="sm" c="dimmed" role="status">
-        {problem ?? 'The same provider with the same hosts gets the new credential and rules.'}
+        {problem ??
+          'An existing connector with the same provider and hosts gets the new credential and access rule.'}
       </Text>
     </FormDialog>
   )

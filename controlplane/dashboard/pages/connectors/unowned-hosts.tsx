@@ -11,7 +11,7 @@ import { useResource } from '../../live/use-resource.ts'
 
 const SHOWN = 100
 
-/** Refused hosts, each with the manifest that lets agents reach it. */
+/** Lists requested hosts without a connector, each with the manifest that allows access. */
 export function UnownedHosts() {
   const hosts = useResource(
     'GET /api/dashboard/unowned-hosts',
@@ -20,14 +20,14 @@ export function UnownedHosts() {
   )
   const [chosen, setChosen] = useState<UnownedHost | null>(null)
   return (
-    <Panel title="Hosts that agents asked for">
+    <Panel title="Requested hosts without a connector">
       <Text size="sm" c="dimmed" mb="sm">
-        No connector owns these hosts, so requests to them are refused.
+        No connector has these hosts, so gateways refuse requests to them. Add a connector to allow access.
       </Text>
       <Loaded of={hosts}>
         {({ hosts: rows }) =>
           rows.length === 0 ? (
-            <Text size="sm">No agent has asked for such a host.</Text>
+            <Text size="sm">No agent has requested a host without a connector.</Text>
           ) : (
             <RowTable
               rows={rows}
@@ -84,7 +84,7 @@ function ManifestDialog({
     <Modal
       opened={host !== null}
       onClose={onClose}
-      title={host === null ? '' : `Let agents reach ${host.host}`}
+      title={host === null ? '' : `Allow access to ${host.host}`}
       size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
@@ -101,7 +101,7 @@ function Manifests({ host: { manifests, known } }: { readonly host: UnownedHost 
       {manifests.connector === null ? null : (
         <div>
           <Text fw={600} mb={4}>
-            As a Connector
+            As a connector
           </Text>
           <CopyText text={manifests.connector} label="Connector manifest" />
         </div>

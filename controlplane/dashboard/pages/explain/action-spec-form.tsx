@@ -18,15 +18,15 @@ const EXAMPLE = JSON.stringify(
   2,
 )
 
-/** An action spec, as an agent would submit it to the v1 API. */
+/** Evaluates an action spec of the v1 API. */
 export function ActionSpecForm() {
   const [query, change] = useQueryState()
   const [agent, setAgent] = useState(query['agent'] ?? '')
   const [text, setText] = useState(query['spec'] ?? EXAMPLE)
-  const asked = { agent: query['agent'] ?? '', action_spec: query['spec'] ?? '' }
-  const isAsked = asked.agent !== '' && asked.action_spec !== ''
+  const input = { agent: query['agent'] ?? '', action_spec: query['spec'] ?? '' }
+  const isComplete = input.agent !== '' && input.action_spec !== ''
   const problem = jsonProblem(text)
-  const answer = useResource('GET /api/dashboard/dry-run', isAsked ? { query: asked } : null, {
+  const answer = useResource('GET /api/dashboard/dry-run', isComplete ? { query: input } : null, {
     on: ['config', 'kill'],
   })
   return (
@@ -58,8 +58,8 @@ export function ActionSpecForm() {
           </Stack>
         </form>
       </Paper>
-      {isAsked ? (
-        <Panel title="Answer">
+      {isComplete ? (
+        <Panel title="Result">
           <Loaded of={answer}>{(reply) => <DryRunResult reply={reply} />}</Loaded>
         </Panel>
       ) : null}

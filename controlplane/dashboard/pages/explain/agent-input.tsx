@@ -1,7 +1,7 @@
 import { Autocomplete } from '@mantine/core'
 import { useResource } from '../../live/use-resource.ts'
 
-/** Admins choose from all agents; everybody from those that were active. */
+/** Suggests agents that were active in the last seven days. */
 export function AgentInput({
   value,
   onChange,

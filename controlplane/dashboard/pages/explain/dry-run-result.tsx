@@ -5,7 +5,7 @@ import { RiskBadge } from '../../components/decision/risk-badge.tsx'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
-/** The decision, then every policy and rule that was looked at. */
+/** Shows the decision, then all policies and rules that were evaluated. */
 export function DryRunResult({ reply }: { readonly reply: DryRun }) {
   const { decision, trace } = reply
   return (
@@ -19,13 +19,13 @@ export function DryRunResult({ reply }: { readonly reply: DryRun }) {
         facts={[
           ['Rules', decision.matched_rules.join(', ')],
           ['Approvers', decision.approver_groups.join(', ')],
-          ['Policies seen', String(reply.policies_evaluated)],
+          ['Policies evaluated', String(reply.policies_evaluated)],
         ]}
       />
       {trace.map((policy) => (
         <section key={policy.policy_id} aria-label={policy.policy_name}>
           <Text fw={650} component="h3" size="sm">
-            {policy.policy_name} {policy.scope_matched ? '' : '(scope does not fit)'}
+            {policy.policy_name} {policy.scope_matched ? '' : '(scope does not match)'}
           </Text>
           {policy.rules.length === 0 ? null : <RuleTable rules={policy.rules} />}
         </section>
@@ -46,7 +46,7 @@ function RuleTable({ rules }: { readonly rules: DryRun['trace'][number]['rules']
                 <DecisionBadge decision={rule.decision ?? 'no decision'} />
               ) : (
                 <Text size="sm" c="dimmed" component="span">
-                  does not hold: <code>{rule.failed_condition ?? 'a condition'}</code>
+                  condition not met: <code>{rule.failed_condition ?? 'unknown'}</code>
                 </Text>
               )}
             </Table.Td>

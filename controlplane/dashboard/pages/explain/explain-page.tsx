@@ -4,7 +4,7 @@ import { useQueryState } from '../../routing/use-page-location.ts'
 import { ActionSpecForm } from './action-spec-form.tsx'
 import { RequestForm } from './request-form.tsx'
 
-/** "What would happen if?", answered with the very code that decides; nothing is sent. */
+/** Evaluates a hypothetical request or action with the decision code of the gateway. */
 export function Page() {
   const [query, change] = useQueryState()
   const isSpec = query['mode'] === 'action'
@@ -12,10 +12,10 @@ export function Page() {
     <>
       <PageHead
         title="Explain"
-        about="What would be decided, and which rule says so. Nothing is sent or stored."
+        about="Shows how a request or an action would be decided, and by which rule. Nothing is sent or stored."
       >
         <SegmentedControl
-          aria-label="Kind of question"
+          aria-label="Input"
           value={isSpec ? 'action' : 'request'}
           onChange={(mode) => change({ mode: mode === 'action' ? mode : null })}
           data={[

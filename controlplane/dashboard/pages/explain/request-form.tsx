@@ -10,15 +10,15 @@ import { AgentInput } from './agent-input.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
-/** A method and an address, as an agent would send them. The question is part of the address of the page. */
+/** Explains a request, given by method and URL. The URL of the page holds the input. */
 export function RequestForm() {
   const [query, change] = useQueryState()
   const [method, setMethod] = useState(query['method'] ?? 'DELETE')
   const [url, setUrl] = useState(query['url'] ?? '')
   const [agent, setAgent] = useState(query['agent'] ?? '')
-  const asked = { method: query['method'] ?? '', url: query['url'] ?? '', agent: query['agent'] ?? '' }
-  const isAsked = Object.values(asked).every((text) => text !== '')
-  const answer = useResource('GET /api/dashboard/explain', isAsked ? { query: asked } : null, {
+  const input = { method: query['method'] ?? '', url: query['url'] ?? '', agent: query['agent'] ?? '' }
+  const isComplete = Object.values(input).every((text) => text !== '')
+  const answer = useResource('GET /api/dashboard/explain', isComplete ? { query: input } : null, {
     on: ['config', 'kill'],
   })
   return (
@@ -41,7 +41,7 @@ export function RequestForm() {
             />
             <TextInput
               className="grow"
-              label="Address"
+              label="URL"
               placeholder="https://api.github.com/repos/acme/site"
               value={url}
               onChange={(event) => setUrl(event.currentTarget.value)}
@@ -52,14 +52,14 @@ export function RequestForm() {
           </Group>
         </form>
       </Paper>
-      {isAsked ? (
-        <Panel title="Answer">
+      {isComplete ? (
+        <Panel title="Result">
           <Loaded of={answer}>{(reply) => <ExplainResult reply={reply} />}</Loaded>
         </Panel>
       ) : (
-        <EmptyState icon="explain" title="Ask before an agent does">
-          The answer names the connector, the action, every rule that was looked at and the one that won. It
-          is the same text as that of "chaperone explain", and the same verdict as the gateway's.
+        <EmptyState icon="explain" title="Test a request">
+          The result names the connector, the action, all rules that were evaluated, and the rule that
+          decided. The gateway decides the same way, and "chaperone explain" prints the same text.
         </EmptyState>
       )}
     </>

@@ -7,7 +7,7 @@ import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
-/** Asks the gateway at its registered address how it is. */
+/** Tests whether the control plane reaches the gateway at its registered address. */
 export function AddressTest({
   gateways,
   name,
@@ -26,7 +26,7 @@ export function AddressTest({
     <div>
       <Group gap="sm">
         <Button variant="default" size="xs" onClick={() => test.run()} loading={test.isBusy}>
-          Test its address
+          Test connection
         </Button>
         <Text size="sm" c="dimmed" component="span">
           {gateway.host}:{gateway.port}

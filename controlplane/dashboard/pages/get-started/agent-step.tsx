@@ -5,7 +5,7 @@ import type { Draft } from './draft.ts'
 
 type Props = { readonly agent: Draft['agent']; readonly onChange: (agent: Draft['agent']) => void }
 
-/** Who will call. Rules, approvals and records know it by this name. */
+/** Step 2: a new or an existing agent. */
 export function AgentStep({ agent, onChange }: Props) {
   const agents = useResource('GET /api/dashboard/agents', {})
   return (
@@ -16,15 +16,15 @@ export function AgentStep({ agent, onChange }: Props) {
           <Stack gap="md">
             <Radio.Group
               label="Agent"
-              description="Rules, approvals and records know it by its name."
+              description="Policies, permissions, approvals and records identify the agent by its name."
               value={agent.isNew ? 'new' : 'existing'}
               onChange={(value) =>
                 onChange({ isNew: value === 'new', name: value === 'new' ? '' : (names[0] ?? '') })
               }
             >
               <Group mt="xs">
-                <Radio value="new" label="A new one" />
-                <Radio value="existing" label="One that is there" disabled={names.length === 0} />
+                <Radio value="new" label="New agent" />
+                <Radio value="existing" label="Existing agent" disabled={names.length === 0} />
               </Group>
             </Radio.Group>
             {agent.isNew ? (
@@ -33,14 +33,18 @@ export function AgentStep({ agent, onChange }: Props) {
                 placeholder="release-bot"
                 value={agent.name}
                 onChange={(event) => onChange({ ...agent, name: event.currentTarget.value })}
-                error={names.includes(agent.name.trim()) ? 'There is an agent with this name already.' : null}
+                error={
+                  names.includes(agent.name.trim())
+                    ? 'An agent with this name exists. Choose another name.'
+                    : null
+                }
                 required
                 data-autofocus
               />
             ) : (
               <Select
-                label="Which"
-                description="It keeps its key and moves to the gateway of the first step."
+                label="Name"
+                description="The agent keeps its key and moves to the gateway of the first step."
                 data={names}
                 value={agent.name}
                 onChange={(name) => onChange({ ...agent, name: name ?? '' })}

@@ -29,27 +29,27 @@ type Props = {
 }
 
 export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
-  const words = CONNECTOR_LABELS[draft.type]
+  const labels = CONNECTOR_LABELS[draft.type]
   const hosts = kind?.domains ?? []
   return (
-    <Fieldset legend={words?.title ?? draft.type} className="connector-draft">
+    <Fieldset legend={labels?.title ?? draft.type} className="connector-draft">
       <Stack gap="sm">
         <Group justify="space-between" wrap="nowrap">
           <Text size="sm" c="dimmed">
-            {hosts.length === 0 ? 'For the hosts that you name.' : `For ${hosts.join(', ')}.`}
+            {hosts.length === 0 ? 'For the hosts that you enter.' : `For ${hosts.join(', ')}.`}
           </Text>
           <ActionIcon
             variant="default"
             onClick={onRemove}
-            aria-label={`Remove ${words?.title ?? draft.type}`}
+            aria-label={`Remove ${labels?.title ?? draft.type}`}
           >
             <Icon name="trash" size={16} />
           </ActionIcon>
         </Group>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <PasswordInput
-            label={words?.credential ?? 'Token'}
-            description="Stored encrypted, sent only to the provider."
+            label={labels?.credential ?? 'Token'}
+            description="Stored encrypted and sent only to the provider."
             value={draft.token}
             onChange={(event) => onChange({ ...draft, token: event.currentTarget.value })}
             autoComplete="off"
@@ -59,7 +59,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
           {needsDomains(draft.type) ? (
             <TagsInput
               label="Hosts"
-              description="Enter adds one, such as tools.example.com."
+              description="Press Enter to add a host, such as tools.example.com."
               value={[...draft.domains]}
               onChange={(domains) => onChange({ ...draft, domains })}
               splitChars={[',', ' ']}
@@ -70,7 +70,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
           {draft.type === 'mcp' ? (
             <TagsInput
               label="Endpoint"
-              description="Path of the MCP server, such as /mcp. Empty: JSON-RPC is accepted on every path."
+              description="Path of the MCP server, such as /mcp. Without it, JSON-RPC is accepted on every path."
               value={[...draft.endpoint]}
               onChange={(endpoint) => onChange({ ...draft, endpoint })}
               splitChars={[',', ' ']}
@@ -80,7 +80,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
           {needsDomains(draft.type) ? (
             <TextInput
               label="Header"
-              description="Empty: Authorization: Bearer."
+              description="Header for the credential. Default: Authorization: Bearer."
               placeholder="X-API-Key"
               value={draft.header}
               onChange={(event) => onChange({ ...draft, header: event.currentTarget.value })}
@@ -89,7 +89,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
           <SelfHosted draft={draft} onChange={onChange} />
         </SimpleGrid>
         <Radio.Group
-          label="What may be done"
+          label="Access rule"
           value={draft.accessRule}
           onChange={(rule) => onChange({ ...draft, accessRule: rule as AccessRule })}
         >
@@ -111,13 +111,13 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
   )
 }
 
-/** Where the instance is, when it is not the provider's own. */
+/** Address of a self-hosted instance. */
 function SelfHosted({ draft, onChange }: Pick<Props, 'draft' | 'onChange'>) {
   return (
     <>
       <TextInput
         label="Base URL"
-        description="Of a self-hosted instance. Empty: the hosts themselves."
+        description="Address of a self-hosted instance. Default: the hosts themselves."
         placeholder="https://git.example.com"
         value={draft.baseUrl}
         onChange={(event) => onChange({ ...draft, baseUrl: event.currentTarget.value })}

@@ -11,7 +11,7 @@ type Props = {
   readonly onChange: (connectors: readonly ConnectorDraft[]) => void
 }
 
-/** Which services the agent may reach, with the credential that it never sees. */
+/** Step 3: connectors with their credentials and access rules. */
 export function ConnectorsStep({ connectors, onChange }: Props) {
   const kinds = useResource('GET /api/dashboard/catalogue', {})
   const add = (type: string) => {
@@ -23,8 +23,8 @@ export function ConnectorsStep({ connectors, onChange }: Props) {
       {(reply) => (
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            Each connector holds a credential that the agent never sees, and what may be done with it. You can
-            skip this and add them later.
+            Each connector has a credential, which agents never see, and an access rule. You can skip this
+            step and add connectors later.
           </Text>
           {connectors.map((draft) => (
             <ConnectorForm
@@ -39,7 +39,7 @@ export function ConnectorsStep({ connectors, onChange }: Props) {
           ))}
           <div>
             <Text size="sm" fw={600} mb={6}>
-              Add a connector
+              Add connector
             </Text>
             <Group gap="xs">
               {reply.connectors.map(({ type, actions }) => (

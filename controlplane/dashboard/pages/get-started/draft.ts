@@ -8,13 +8,13 @@ export type ConnectorDraft = {
   readonly type: string
   readonly token: string
   readonly domains: readonly string[]
-  /** Of type mcp: the paths on which JSON-RPC is read; empty = every path. */
+  /** For type `mcp`: paths on which JSON-RPC is read; empty = all paths. */
   readonly endpoint: readonly string[]
-  /** Address of a self-hosted instance; empty = the hosts themselves. */
+  /** Base URL of a self-hosted instance; empty = the hosts themselves. */
   readonly baseUrl: string
   readonly allowsPrivate: boolean
   readonly allowsPlaintext: boolean
-  /** A header of its own for the credential; empty = the usual one. */
+  /** Header for the credential; empty = the default. */
   readonly header: string
   readonly accessRule: AccessRule
   readonly patterns: readonly PatternDraft[]
@@ -55,11 +55,10 @@ export function newConnector(type: string, key: number): ConnectorDraft {
   }
 }
 
-/** What is still missing in a connector, or null. */
+/** Returns what is missing or invalid in a connector, or null. */
 export function connectorProblem(draft: ConnectorDraft): string | null {
-  if (draft.token.trim() === '') return 'Give its credential.'
-  if (needsDomains(draft.type) && draft.domains.length === 0)
-    return 'Name at least one host that it stands for.'
+  if (draft.token.trim() === '') return 'Enter the credential.'
+  if (needsDomains(draft.type) && draft.domains.length === 0) return 'Enter at least one host.'
   if (draft.accessRule !== 'custom') return null
   if (draft.patterns.length === 0) return 'Add at least one pattern.'
   const wrong = draft.patterns.find(({ pattern }) => patternProblem(pattern, draft.type) !== null)
@@ -68,14 +67,14 @@ export function connectorProblem(draft: ConnectorDraft): string | null {
     : `${wrong.pattern || 'A pattern'}: ${patternProblem(wrong.pattern, draft.type)}`
 }
 
-/** Dotted names of this connector, with a star at the end at most; the server has the last word. */
+/** Checks that a pattern is a dotted name of this connector, optionally with an asterisk at the end. The server validates it fully. */
 export function patternProblem(pattern: string, type: string): string | null {
-  if (!pattern.startsWith(`${type}.`)) return `begins with "${type}."`
-  if (pattern.slice(0, -1).includes('*')) return 'has a * at the end only'
+  if (!pattern.startsWith(`${type}.`)) return `must start with "${type}."`
+  if (pattern.slice(0, -1).includes('*')) return 'can contain * only at the end'
   return null
 }
 
-/** What POST /api/dashboard/gateway is sent. */
+/** Returns the body of `POST /api/dashboard/gateway`. */
 export function requestOf({ gateway, agent, connectors }: Draft) {
   const address = { host: gateway.host, port: gateway.port, enforcementLevel: gateway.level }
   return {

@@ -8,7 +8,7 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Waits for the agent's first request and shows it the moment it was decided. */
+/** Shows the first request of the agent when it arrives. */
 export function FirstRequest({ agent }: { readonly agent: string }) {
   const [since] = useState(() => new Date().toISOString())
   const traffic = useResource(
@@ -24,7 +24,10 @@ export function FirstRequest({ agent }: { readonly agent: string }) {
         {first === undefined ? (
           <Group gap="sm">
             <Loader size="sm" type="dots" aria-hidden="true" />
-            <Text>Waiting for {agent}. Start it with the command above; this page follows by itself.</Text>
+            <Text>
+              Waiting for the first request of {agent}. Start it with the command above. This page updates
+              automatically.
+            </Text>
           </Group>
         ) : (
           <Group gap="sm">
@@ -32,11 +35,11 @@ export function FirstRequest({ agent }: { readonly agent: string }) {
               <Icon name="check" size={20} />
             </span>
             <Text fw={650} component="span">
-              First request seen
+              First request received
             </Text>
             <DecisionBadge decision={first.decision} note={first.note} />
             <ActionName type={first.action_type} />
-            <Anchor href={hrefOf('traffic', { agent, record: first.id })}>Why?</Anchor>
+            <Anchor href={hrefOf('traffic', { agent, record: first.id })}>Show decision</Anchor>
           </Group>
         )}
       </div>

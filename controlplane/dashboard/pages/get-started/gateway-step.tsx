@@ -9,7 +9,7 @@ import type { Draft } from './draft.ts'
 
 type Props = { readonly gateway: Draft['gateway']; readonly onChange: (gateway: Draft['gateway']) => void }
 
-/** Which process stands in the way; on a laptop there is one already. */
+/** Step 1: a new or an existing gateway. A laptop installation has one. */
 export function GatewayStep({ gateway, onChange }: Props) {
   const overview = useResource('GET /api/dashboard/overview', {})
   const first = overview.data?.gateways[0]?.name
@@ -22,22 +22,22 @@ export function GatewayStep({ gateway, onChange }: Props) {
         <Stack gap="md">
           <Radio.Group
             label="Gateway"
-            description="The process that every call of the agent goes through."
+            description="The proxy that all requests of the agent pass through."
             value={gateway.isNew ? 'new' : 'existing'}
             onChange={(value) =>
               onChange({ ...gateway, isNew: value === 'new', name: value === 'new' ? '' : (first ?? '') })
             }
           >
             <Group mt="xs">
-              <Radio value="existing" label="One that is there" disabled={gateways.length === 0} />
-              <Radio value="new" label="A new one" />
+              <Radio value="existing" label="Existing gateway" disabled={gateways.length === 0} />
+              <Radio value="new" label="New gateway" />
             </Group>
           </Radio.Group>
           {gateway.isNew ? (
             <NewGateway gateway={gateway} onChange={onChange} />
           ) : (
             <Select
-              label="Which"
+              label="Name"
               data={gateways.map(({ name }) => name)}
               value={gateway.name}
               onChange={(name) => onChange({ ...gateway, name: name ?? '' })}
@@ -81,7 +81,7 @@ function NewGateway({ gateway, onChange }: Props) {
         />
       </Group>
       <Radio.Group
-        label="Enforcement"
+        label="Enforcement level"
         value={gateway.level}
         onChange={(level) => onChange({ ...gateway, level: level as Level })}
       >

@@ -17,19 +17,22 @@ import { ReviewStep } from './review-step.tsx'
 const STEPS = ['Gateway', 'Agent', 'Connectors', 'Review'] as const
 const LAST_STEP = STEPS.length - 1
 
-/** From nothing to the first governed request: gateway, agent, connectors; everything is made at the end, in one go. */
+/** Wizard for a gateway, an agent and connectors. The last step creates all of them with one request. */
 export function Page() {
   const { isYaml } = useSession()
   const [step, setStep] = useState(0)
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
   const [reply, setReply] = useState<WizardReply | null>(null)
-  const make = useMutation(async () => {
+  const create = useMutation(async () => {
     setReply(await call('POST /api/dashboard/gateway', { body: requestOf(draft) }))
   })
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
   return (
     <>
-      <PageHead title="Get started" about="Connect an agent. Nothing is made before the last step." />
+      <PageHead
+        title="Get started"
+        about="Connect an agent to a gateway. Nothing is created before the last step."
+      />
       <YamlNote />
       {reply === null ? (
         <Paper withBorder p={{ base: 'sm', sm: 'lg' }}>
@@ -50,16 +53,16 @@ export function Page() {
             onSubmit={(event) => {
               event.preventDefault()
               if (step < LAST_STEP) setStep(step + 1)
-              else make.run()
+              else create.run()
             }}
           >
             <CurrentStep step={step} draft={draft} onChange={change} />
-            {make.error === null ? null : <ErrorNote error={make.error} />}
+            {create.error === null ? null : <ErrorNote error={create.error} />}
             <Group justify="space-between" mt="lg">
               <Button variant="default" onClick={() => setStep(step - 1)} disabled={step === 0}>
                 Back
               </Button>
-              <Button type="submit" disabled={!isStepDone(step, draft)} loading={make.isBusy}>
+              <Button type="submit" disabled={!isStepDone(step, draft)} loading={create.isBusy}>
                 {step < LAST_STEP ? 'Continue' : isYaml ? 'Show manifest' : 'Create'}
               </Button>
             </Group>

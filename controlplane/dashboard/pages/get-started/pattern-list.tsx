@@ -13,7 +13,7 @@ type Props = {
 
 const SUGGESTED = 20
 
-/** Own rules; the names of the catalogue are suggested while typing. The most specific one wins. */
+/** Custom patterns, with suggestions from the catalogue. The most specific pattern applies. */
 export function PatternList({ type, patterns, onChange }: Props) {
   const catalogue = useResource('GET /api/dashboard/catalogue/{type}', { params: { type } })
   const names = catalogue.data?.actions.map((action) => action.type) ?? []
@@ -61,10 +61,10 @@ export function PatternList({ type, patterns, onChange }: Props) {
             onChange([...patterns, { key, pattern: `${type}.`, decision: 'allow' }])
           }}
         >
-          Add a pattern
+          Add pattern
         </Button>
         <Text size="xs" c="dimmed">
-          Exact names beat wildcards, longer ones beat shorter ones.
+          Exact names take precedence over wildcards, longer patterns over shorter ones.
         </Text>
       </Group>
     </Stack>

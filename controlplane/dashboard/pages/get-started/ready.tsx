@@ -9,7 +9,7 @@ import { agentCommands, gatewayCommand } from './agent-commands.ts'
 import type { Draft } from './draft.ts'
 import { FirstRequest } from './first-request.tsx'
 
-/** The end of the wizard: the key, the command, and the moment when the first request arrives. */
+/** Result of the wizard: the key, the commands, and the first request. */
 export function Ready({ reply, draft }: { readonly reply: WizardReply; readonly draft: Draft }) {
   const overview = useResource('GET /api/dashboard/overview', {}, { on: ['gateways'] })
   const gateway = overview.data?.gateways.find(({ id }) => id === reply.gateway_id)
@@ -22,7 +22,7 @@ export function Ready({ reply, draft }: { readonly reply: WizardReply; readonly 
       {reply.gateway_token === null ? null : (
         <Panel title="Start the gateway">
           <Text size="sm" c="dimmed" mb="xs">
-            Its enrolment token is in this command and is shown this once.
+            The command contains the enrolment token, which is shown only once.
           </Text>
           <CopyText
             label="gateway command"
@@ -48,9 +48,9 @@ export function Ready({ reply, draft }: { readonly reply: WizardReply; readonly 
         </Stack>
       </Panel>
       <FirstRequest agent={agent} />
-      <Panel title="Three examples">
+      <Panel title="Examples">
         <Text size="sm" c="dimmed">
-          Decided by your policies as they stand, for a built-in agent that owns no credential.
+          Your current policies decide these actions of a built-in agent without credentials.
         </Text>
         <DemoScenarios />
       </Panel>
@@ -68,8 +68,8 @@ function Key({ apiKey, agent }: { readonly apiKey: string; readonly agent: strin
       className="note"
     >
       <Text size="sm" mb="xs">
-        It cannot be shown again, only replaced. The local gateway needs no key: it gives the agent a port of
-        its own.
+        It cannot be shown again, only replaced. The local gateway requires no key: it identifies the agent by
+        its own port.
       </Text>
       <CopyText label="key" text={apiKey} />
     </Alert>

@@ -5,7 +5,7 @@ import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { type ConnectorDraft, connectorProblem, type Draft } from './draft.ts'
 
-/** Everything that "Create" will do, in words. */
+/** Step 4: summary of the objects that "Create" creates. */
 export function ReviewStep({ draft }: { readonly draft: Draft }) {
   const { gateway, agent, connectors } = draft
   const address = `${gateway.host}:${gateway.port}, ${LEVEL_LABELS[gateway.level].title.toLowerCase()}`
@@ -16,9 +16,7 @@ export function ReviewStep({ draft }: { readonly draft: Draft }) {
           ['Gateway', gateway.isNew ? `${gateway.name} (new, ${address})` : gateway.name],
           [
             'Agent',
-            agent.isNew
-              ? `${agent.name} (new, with a key of its own)`
-              : `${agent.name} (moves to the gateway)`,
+            agent.isNew ? `${agent.name} (new, with its own key)` : `${agent.name} (moves to the gateway)`,
           ],
           ...connectors.map(
             (connector) =>
@@ -28,7 +26,7 @@ export function ReviewStep({ draft }: { readonly draft: Draft }) {
       />
       {connectors.length === 0 ? (
         <Text size="sm" c="dimmed">
-          Without a new connector the agent uses what the gateway has already.
+          No new connectors. The agent uses the existing connectors of the gateway.
         </Text>
       ) : null}
     </Stack>

@@ -8,14 +8,14 @@ import { hrefOf } from '../../routing/page-location.ts'
 
 type Busy = ActivityReply['agents'][number]
 
-/** Who asks how much, and how it goes. */
+/** Agents by number of requests, with decisions. */
 export function AgentActivity({ agents }: { readonly agents: readonly Busy[] }) {
   const most = Math.max(1, ...agents.map(({ allow, hold, deny }) => allow + hold + deny))
   return (
     <Panel title="Agents by activity">
       {agents.length === 0 ? (
-        <EmptyState icon="agents" title="No agent was active">
-          Start one with: chaperone run -- COMMAND
+        <EmptyState icon="agents" title="No active agents">
+          Start an agent with: chaperone run -- COMMAND
         </EmptyState>
       ) : (
         <Stack gap={0} component="ul" className="plain-list">

@@ -17,6 +17,6 @@ function chartOf({ buckets }: ActivityReply) {
       { label: 'Held', colour: '--chart-wait', values: values('hold') },
       { label: 'Denied', colour: '--chart-bad', values: values('deny') },
     ],
-    summary: `${sum('allow')} allowed, ${sum('hold')} held, ${sum('deny')} denied in this stretch of time.`,
+    summary: `${sum('allow')} allowed, ${sum('hold')} held, ${sum('deny')} denied in this period.`,
   }
 }

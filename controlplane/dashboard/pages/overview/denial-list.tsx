@@ -10,13 +10,13 @@ import { hrefOf } from '../../routing/page-location.ts'
 
 type Denial = ActivityReply['denials'][number]
 
-/** What is refused most often: a rule that is missing, or an agent that tries. */
+/** Most frequent denials: a missing permission, or an agent that repeats refused requests. */
 export function DenialList({ denials }: { readonly denials: readonly Denial[] }) {
   return (
-    <Panel title="Loudest denials">
+    <Panel title="Most frequent denials">
       {denials.length === 0 ? (
-        <EmptyState icon="shield" title="Nothing was denied">
-          Refused requests appear here, the most frequent first, with the rule that refused them.
+        <EmptyState icon="shield" title="No denials">
+          Denied requests appear here with the reason, the most frequent first.
         </EmptyState>
       ) : (
         <Stack gap={0} component="ul" className="plain-list">

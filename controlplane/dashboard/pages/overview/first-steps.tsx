@@ -5,14 +5,14 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 
-/** A fresh installation: what to do first, and something to see at once. */
+/** Shown until the first request: how to connect an agent, and examples. */
 export function FirstSteps() {
   const { may } = useSession()
   return (
     <Panel title="First steps">
       <EmptyState
         icon="start"
-        title="No agent has called anything yet"
+        title="No requests yet"
         actions={
           may('credentials/set') ? (
             <Group justify="center">
@@ -23,8 +23,8 @@ export function FirstSteps() {
           ) : undefined
         }
       >
-        Every outbound call of an agent becomes a named action here: allowed, held for a person, or denied.
-        Connect an agent, or look at three examples:
+        Each outbound request of an agent is classified as an action and is allowed, held for approval, or
+        denied. Connect an agent, or try three examples:
       </EmptyState>
       <DemoScenarios />
     </Panel>

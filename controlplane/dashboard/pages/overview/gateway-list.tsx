@@ -9,16 +9,16 @@ import { SourceText } from '../../components/manifest/source-badge.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { LEVEL_LABELS } from '../../labels/level-labels.ts'
-import { rulesOf, stateOf } from './gateway-state.ts'
+import { configurationOf, stateOf } from './gateway-state.ts'
 
-/** What each gateway really does now, whatever was configured. */
+/** State of each gateway as it reported it. */
 export function GatewayList({ gateways }: { readonly gateways: readonly GatewayState[] }) {
   return (
     <Panel title="Gateways">
       {gateways.length === 0 ? (
-        <EmptyState icon="shield" title="No gateway yet">
-          A gateway stands between agents and the outside world. "Get started" makes one, or apply a Gateway
-          manifest.
+        <EmptyState icon="shield" title="No gateways">
+          A gateway is the proxy between agents and providers. Create one with "Get started", or apply a
+          Gateway manifest.
         </EmptyState>
       ) : (
         <SimpleGrid cols={{ base: 1, md: gateways.length === 1 ? 1 : 2 }}>
@@ -46,11 +46,11 @@ function GatewayCard({ gateway }: { readonly gateway: GatewayState }) {
           facts={[
             [
               'Enforcement',
-              <span key="level" title={level.means}>
+              <span key="level" title={level.description}>
                 {level.title}
               </span>,
             ],
-            ['Rules in force', rulesOf(gateway)],
+            ['Configuration', configurationOf(gateway)],
             ['Last seen', <AgoText key="seen" at={gateway.last_seen_at} />],
             ['Address', `${gateway.host}:${gateway.port}`],
             [

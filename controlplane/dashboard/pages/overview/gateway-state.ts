@@ -1,18 +1,18 @@
 import type { GatewayState } from '../../../../core/wire/dashboard.ts'
 
-type Said = { readonly text: string; readonly tone: 'good' | 'wait' | 'bad' }
+type GatewayStatus = { readonly text: string; readonly tone: 'good' | 'wait' | 'bad' }
 
-/** What a gateway does right now, in one word; the worst first. */
-export function stateOf(gateway: GatewayState): Said {
+/** Returns the status of a gateway. The most severe state takes precedence. */
+export function stateOf(gateway: GatewayState): GatewayStatus {
   if (gateway.stopped.some(isWhole)) return { text: 'Stopped by the kill switch', tone: 'bad' }
   if (gateway.stopped.length > 0) return { text: 'Partly stopped by the kill switch', tone: 'bad' }
   if (!gateway.is_live)
     return { text: gateway.last_seen_at === null ? 'Not connected' : 'Stale', tone: 'wait' }
-  if (!isCurrent(gateway)) return { text: 'Taking over new rules', tone: 'wait' }
+  if (!isCurrent(gateway)) return { text: 'Applying new configuration', tone: 'wait' }
   return { text: 'Enforcing', tone: 'good' }
 }
 
-/** The scopes of one gateway never name another one; agents and connectors are parts of it. */
+/** True for scopes that include the whole gateway. */
 function isWhole(scope: string): boolean {
   return scope === 'all' || scope.startsWith('gateway:')
 }
@@ -21,9 +21,9 @@ function isCurrent({ applied_version, desired_version }: GatewayState): boolean 
   return applied_version !== null && applied_version >= (desired_version ?? 0)
 }
 
-/** Which version of the rules it has applied. */
-export function rulesOf(gateway: GatewayState): string {
+/** Describes the configuration version that the gateway has applied. */
+export function configurationOf(gateway: GatewayState): string {
   const { applied_version: applied, desired_version: desired } = gateway
   if (applied === null) return 'unknown'
-  return isCurrent(gateway) ? `version ${applied}, the newest` : `version ${applied} of ${desired}`
+  return isCurrent(gateway) ? `version ${applied} (latest)` : `version ${applied} of ${desired}`
 }

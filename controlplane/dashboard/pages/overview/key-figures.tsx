@@ -6,7 +6,7 @@ import { useSession } from '../../session/session.tsx'
 
 type Total = { readonly all: number; readonly denied: number; readonly wouldBlock: number }
 
-/** Four numbers that answer "is everything as it should be?". */
+/** Key figures of the period. */
 export function KeyFigures(props: {
   readonly overview: OverviewReply
   readonly activity: ActivityReply | null
@@ -18,7 +18,7 @@ export function KeyFigures(props: {
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="md">
       <Figure
-        label="Waiting for a person"
+        label="Pending approvals"
         value={overview.pending_approvals}
         isLoud={overview.pending_approvals > 0}
         href={may('approvals/get') ? hrefOf('approvals') : undefined}
@@ -29,11 +29,13 @@ export function KeyFigures(props: {
         value={total?.denied ?? '–'}
         href={hrefOf('traffic', { decision: 'DENY' })}
         note={
-          total !== null && total.wouldBlock > 0 ? `${total.wouldBlock} more let through by level` : undefined
+          total !== null && total.wouldBlock > 0
+            ? `${total.wouldBlock} more allowed by the enforcement level`
+            : undefined
         }
       />
       <Figure
-        label="Gateways live"
+        label="Live gateways"
         value={`${live} of ${overview.gateways.length}`}
         isLoud={live < overview.gateways.length}
         note={`${overview.agents.active} active ${overview.agents.active === 1 ? 'agent' : 'agents'}`}

@@ -14,9 +14,9 @@ function chartOf({ buckets }: ActivityReply) {
   return {
     times: buckets.map(({ time }) => Date.parse(time) / 1_000),
     series: [
-      { label: 'Half are faster than', colour: '--chart-info', values: median },
-      { label: '95 of 100 are faster than', colour: '--chart-quiet', values: slow },
+      { label: 'Median', colour: '--chart-info', values: median },
+      { label: '95th percentile', colour: '--chart-quiet', values: slow },
     ],
-    summary: `Latency including the upstream; at worst ${Math.round(worst)} ms for 95 of 100 requests.`,
+    summary: `Latency including the upstream. Highest 95th percentile: ${Math.round(worst)} ms.`,
   }
 }

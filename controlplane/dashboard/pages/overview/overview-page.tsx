@@ -24,7 +24,7 @@ const RANGES = [
   { value: '604800', label: '7 d' },
 ] as const
 
-/** What runs, what waits, what is refused. */
+/** Start page: gateways, pending approvals, traffic and denials. */
 export function Page() {
   const { may } = useSession()
   const [query, change] = useQueryState()
@@ -46,9 +46,9 @@ export function Page() {
   const isUsed = overview.data?.has_traffic === true
   return (
     <>
-      <PageHead title="Overview" about="What runs, what waits for a person, and what is refused.">
+      <PageHead title="Overview" about="Gateways, pending approvals, traffic and denials.">
         <SegmentedControl
-          aria-label="Stretch of time"
+          aria-label="Period"
           value={range}
           onChange={(value) => change({ range: value === '3600' ? null : value })}
           data={RANGES.map(({ value, label }) => ({ value, label }))}

@@ -10,10 +10,10 @@ import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 const SHOWN = 3
-/** The same question as the inbox asks. */
+/** Same query as the inbox, so that both share one request. */
 const NEWEST = 200
 
-/** The next decisions, one step away from being taken. */
+/** Pending approvals that expire first, with links to the inbox. */
 export function PendingPreview() {
   const pending = useResource(
     'GET /api/dashboard/proxy-approvals',
@@ -21,7 +21,7 @@ export function PendingPreview() {
     { on: ['approvals'] },
   )
   return (
-    <Panel title="Waiting for a person" aside={<Anchor href={hrefOf('approvals')}>Open the inbox</Anchor>}>
+    <Panel title="Pending approvals" aside={<Anchor href={hrefOf('approvals')}>Open the inbox</Anchor>}>
       <Loaded of={pending}>
         {({ approvals, total }) => (
           <Stack gap={0} component="ul" className="plain-list">

@@ -15,11 +15,11 @@ const RISK: Readonly<Record<EffectiveAction['risk'], Tone>> = { low: 'good', med
 const EFFECT: Readonly<Record<EffectiveAction['effect'], string>> = {
   read: 'Reads',
   compute: 'Computes',
-  write: 'Changes',
+  write: 'Writes',
 }
 const WOULD = { ALLOW: 'would allow', HOLD: 'would hold', DENY: 'would deny' } as const
 
-/** One line an action: what it is, what happens, who wins. */
+/** Actions with their decision and the rule that decided. */
 export function EffectiveList(props: {
   readonly actions: readonly EffectiveAction[]
   readonly agent: string
@@ -52,7 +52,7 @@ export function EffectiveList(props: {
             isWhole: true,
             cell: (action: EffectiveAction) => <Other action={action} of={other} />,
           })),
-          { head: 'Who wins and why', width: '32%', cell: (action) => <Why action={action} /> },
+          { head: 'Decided by', width: '32%', cell: (action) => <Why action={action} /> },
         ]}
       />
       {actions.length > limit ? (
@@ -64,7 +64,7 @@ export function EffectiveList(props: {
   )
 }
 
-/** Marked where it is not what happens to the first agent: that is what one looks for. */
+/** Decision for another agent; marked if it differs from the first agent. */
 function Other({ action, of }: { readonly action: EffectiveAction; readonly of: ComparedAgent }) {
   const other = of.byType.get(action.type)
   if (other === undefined) return <span className="dim">unknown</span>
@@ -97,7 +97,7 @@ function Why({ action }: { readonly action: EffectiveAction }) {
         {permission === null ? null : <code>{permission.pattern}</code>}
         {source === 'default' ? (
           <Text size="sm" c="dimmed" component="span">
-            no permission names it
+            no matching permission
           </Text>
         ) : null}
         {rules.map(({ policyId, policyName, rule, tier }) =>

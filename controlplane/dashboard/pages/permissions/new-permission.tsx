@@ -10,14 +10,14 @@ import { useResource } from '../../live/use-resource.ts'
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }
 
-const EVERYONE = '*'
+const ALL_AGENTS = '*'
 
-/** One permission; the same pattern for the same agent is replaced. */
+/** Adds a permission. It replaces a permission with the same pattern and agent. */
 export function NewPermission({ isOpen, onClose, onSaved }: Props) {
   const overview = useResource('GET /api/dashboard/overview', isOpen ? {} : null)
   const agents = useResource('GET /api/dashboard/agents', isOpen ? {} : null)
   const [gateway, setGateway] = useState<string | null>(null)
-  const [agent, setAgent] = useState(EVERYONE)
+  const [agent, setAgent] = useState(ALL_AGENTS)
   const [type, setType] = useState('codehost')
   const [pattern, setPattern] = useState('')
   const [decision, setDecision] = useState<RuleDecision>('require_approval')
@@ -40,7 +40,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
   const names = agents.data?.agents.filter(({ status }) => status !== 'revoked').map(({ name }) => name) ?? []
   return (
     <FormDialog
-      title="Add a permission"
+      title="Add permission"
       isOpen={isOpen}
       onClose={onClose}
       label="Save"
@@ -51,13 +51,13 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <Select label="Gateway" data={gateways} value={chosen} onChange={setGateway} allowDeselect={false} />
         <Select
-          label="For"
+          label="Agent"
           data={[
-            { value: EVERYONE, label: 'every agent of the gateway' },
+            { value: ALL_AGENTS, label: 'all agents of the gateway' },
             ...names.map((name) => ({ value: name, label: name })),
           ]}
           value={agent}
-          onChange={(value) => setAgent(value ?? EVERYONE)}
+          onChange={(value) => setAgent(value ?? ALL_AGENTS)}
           allowDeselect={false}
           searchable
         />
@@ -70,7 +70,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
         />
         <Autocomplete
           label="Action"
-          description="A name, the beginning of names and a star, or effect: and a class such as merge."
+          description="An action name, a prefix with an asterisk, or an effect class such as effect:merge."
           placeholder={`${type}.*`}
           data={suggestions(catalogue.data?.actions ?? [])}
           limit={20}
@@ -79,26 +79,26 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
           required
         />
       </SimpleGrid>
-      <WhatHappens decision={decision} onChange={setDecision} />
+      <DecisionInput decision={decision} onChange={setDecision} />
     </FormDialog>
   )
 }
 
 type Suggested = { readonly type: string; readonly effects?: readonly string[] | undefined }
 
-/** The names of the connector, and the effect classes that they have. */
+/** Action names of the connector, and their effect classes. */
 function suggestions(actions: readonly Suggested[]): readonly string[] {
   const classes = new Set(actions.flatMap(({ effects = [] }) => effects))
   return [...actions.map(({ type }) => type), ...[...classes].sort().map((effect) => `effect:${effect}`)]
 }
 
-function WhatHappens(props: {
+function DecisionInput(props: {
   readonly decision: RuleDecision
   readonly onChange: (decision: RuleDecision) => void
 }) {
   const { decision, onChange } = props
   return (
-    <Radio.Group label="What happens" value={decision} onChange={(value) => onChange(value as RuleDecision)}>
+    <Radio.Group label="Decision" value={decision} onChange={(value) => onChange(value as RuleDecision)}>
       <SimpleGrid cols={{ base: 1, sm: 3 }} mt={6}>
         {RULE_DECISION_LABELS.map(({ value, label }) => (
           <Radio key={value} value={value} label={label} />

@@ -16,20 +16,20 @@ import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { NewPermission } from './new-permission.tsx'
 
-/** The question of the page is below them: what happens in effect. */
+/** Rows before "Show all", because the effective permissions are below. */
 const FEW = 6
 const FEW_NARROW = 2
 
-/** The permissions as they were set, newest last; access rules make many. */
+/** Stored permissions, newest last. */
 export function PermissionRows() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const permissions = useResource('GET /api/dashboard/permissions', {}, { on: ['config'] })
   return (
     <Panel
-      title="Permissions set"
+      title="Permissions"
       aside={
         <Button size="xs" leftSection={<Icon name="plus" size={14} />} onClick={open}>
-          Add a permission
+          Add permission
         </Button>
       }
     >
@@ -45,9 +45,9 @@ export function PermissionRows() {
 
 function NothingAllowed() {
   return (
-    <EmptyState icon="permissions" title="Nothing is allowed yet">
-      Without a permission every action at a gateway is denied. Add one for a name such as codehost.pr.get, or
-      for a family such as codehost.issue.*.
+    <EmptyState icon="permissions" title="No permissions">
+      Gateways deny every action without a permission. Add one for an action such as codehost.pr.get, or for a
+      family such as codehost.issue.*.
     </EmptyState>
   )
 }
@@ -78,7 +78,7 @@ function Rows({ rows, onRemoved }: RowsProps) {
       columns={[
         { head: 'Pattern', cell: (row) => <Pattern row={row} /> },
         { head: 'Decision', isWhole: true, cell: ({ decision }) => <DecisionBadge decision={decision} /> },
-        { head: 'For', isWhole: true, cell: ({ agent }) => <For agent={agent} /> },
+        { head: 'Agent', isWhole: true, cell: ({ agent }) => <For agent={agent} /> },
         { head: 'Gateway', isWhole: true, cell: ({ gateway_name }) => gateway_name },
         { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
       ]}
@@ -88,7 +88,7 @@ function Rows({ rows, onRemoved }: RowsProps) {
 }
 
 function For({ agent }: { readonly agent: string }) {
-  return agent === '*' ? 'every agent' : <UntrustedText text={agent} />
+  return agent === '*' ? 'all agents' : <UntrustedText text={agent} />
 }
 
 function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemoved: () => void }) {
@@ -110,13 +110,13 @@ function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemov
         onRemoved()
       }}
     >
-      <Code>{row.action_pattern}</Code> of {row.gateway_name} then falls under what is less specific, and is
-      denied when nothing is.
+      <Code>{row.action_pattern}</Code> of {row.gateway_name} is then decided by a less specific permission,
+      or denied if there is none.
     </ConfirmButton>
   )
 }
 
-/** With what is wrong with it. */
+/** Pattern with its warnings. */
 function Pattern({ row }: { readonly row: Permission }) {
   return (
     <>

@@ -20,7 +20,7 @@ const DECISIONS = [
   { value: 'DENY', label: 'Denied' },
 ]
 
-/** What agents may do with everything the catalogue names, and the permissions that say so. */
+/** Effective permissions of agents for all actions of the catalogue, and the stored permissions. */
 export function Page() {
   const { may } = useSession()
   const [query, change] = useQueryState()
@@ -34,7 +34,7 @@ export function Page() {
     <>
       <PageHead
         title="Permissions"
-        about="What happens to every action an agent can name. Exact names beat wildcards, an agent's own beat everyone's, and what nothing allows is denied."
+        about="Exact names take precedence over wildcards, and permissions of one agent over those of all agents. Actions without a permission are denied."
       />
       <YamlNote />
       <Stack gap="xl">
@@ -85,7 +85,7 @@ function Filters(props: {
         onChange={(agents) => onChange({ with: comparedText(agents) })}
         maxValues={MAX_COMPARED}
         styles={{ inputField: { minWidth: 24, flexBasis: 24 } }}
-        clearButtonProps={{ 'aria-label': 'Compare with nobody' }}
+        clearButtonProps={{ 'aria-label': 'Clear comparison' }}
         searchable
         clearable
       />
@@ -122,8 +122,8 @@ type Shown = { readonly reply: EffectiveReply; readonly query: Query }
 function Outcome({ reply, query }: Shown) {
   if (reply.agent !== null) return <Matrix reply={reply} query={query} agent={reply.agent} />
   return (
-    <EmptyState icon="agents" title="No agent yet">
-      Once there is an agent, this shows what happens to each of its actions, and why.
+    <EmptyState icon="agents" title="No agents">
+      This list shows the decision about each action of an agent. Create an agent first.
     </EmptyState>
   )
 }
@@ -144,15 +144,15 @@ function Matrix({ reply, query, agent }: Shown & { readonly agent: string }) {
     <>
       <Text size="sm" c="dimmed" component="div" role="status">
         {shown.length} of {reply.actions.length} actions, for <UntrustedText text={agent} />{' '}
-        {reply.gateway === null ? 'without a gateway: policies alone decide' : `at ${reply.gateway}`}.
+        {reply.gateway === null ? 'without a gateway: only policies decide' : `at ${reply.gateway}`}.
         {reply.gateway !== null && reply.connectors.length === 0
-          ? ' This gateway has no such connector, so these requests do not reach it yet.'
+          ? ' This gateway has no connector of this type and refuses these requests.'
           : ''}
       </Text>
       {shown.length === 0 ? (
-        <EmptyState icon="search" title="Nothing matches">
-          No action of this connector fits the search. What has no name is "unmapped" and falls under the
-          wildcards.
+        <EmptyState icon="search" title="No matching actions">
+          No action of this connector matches the search. Requests without an action name are "unmapped";
+          wildcard permissions apply to them.
         </EmptyState>
       ) : (
         <EffectiveList

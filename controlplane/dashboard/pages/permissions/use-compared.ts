@@ -1,16 +1,16 @@
 import type { EffectiveReply } from '../../../../core/wire/governance.ts'
 import { useResource } from '../../live/use-resource.ts'
 
-/** What happens to each action for one more agent: a column of the matrix. */
+/** Decisions for another agent: one column of the list. */
 export type ComparedAgent = {
   readonly agent: string
   readonly byType: ReadonlyMap<string, EffectiveReply['actions'][number]>
 }
 
-/** More columns than this are not read, they are scrolled past. */
+/** Maximum number of compared agents. */
 export const MAX_COMPARED = 3
 
-/** Of those that were read so far, in the order in which they were chosen. */
+/** Returns the agents whose decisions have loaded, in the order of selection. */
 export function useCompared(agents: readonly string[], type: string): readonly ComparedAgent[] {
   const [first, second, third] = agents
   const read = [useOne(first, type), useOne(second, type), useOne(third, type)]
@@ -26,7 +26,7 @@ function useOne(agent: string | undefined, type: string): EffectiveReply | null 
   return useResource('GET /api/dashboard/effective-permissions', input, { on: ['config'] }).data
 }
 
-/** Names may contain anything but a colon, so each is escaped before they are joined. */
+/** Parses the compared agents from the URL. Names are escaped, because they can contain commas. */
 export function comparedIn(query: Readonly<Record<string, string>>): readonly string[] {
   const list = query['with']
   return list === undefined || list === '' ? [] : list.split(',').map(decoded).slice(0, MAX_COMPARED)
@@ -36,7 +36,7 @@ export function comparedText(agents: readonly string[]): string | null {
   return agents.length === 0 ? null : agents.map(encodeURIComponent).join(',')
 }
 
-/** An address that somebody typed: what cannot be decoded is taken as it stands. */
+/** Decodes a name; returns malformed input unchanged. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name)

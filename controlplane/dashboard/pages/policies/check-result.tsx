@@ -3,21 +3,21 @@ import type { PolicyCheckReply, PolicyProblem } from '../../../../core/wire/gove
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
-import { Outline } from '../../components/layout/loading.tsx'
+import { LoadingSkeleton } from '../../components/layout/loading.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import type { Check } from './use-check.ts'
 
-/** Mistakes with their lines, then the tests, then what is legal and probably not meant. */
+/** Problems with their lines, then test results, then warnings. */
 export function CheckResult({ check: { reply, error } }: { readonly check: Check }) {
   if (error !== null) return <ErrorNote error={error} />
-  if (reply === null) return <Outline />
+  if (reply === null) return <LoadingSkeleton />
   return (
     <Stack gap="sm" aria-live="polite">
       {reply.problems.length === 0 ? null : <Problems problems={reply.problems} />}
       {reply.problems.length > 0 && reply.tests.length === 0 ? (
         <Text size="sm" c="dimmed">
-          Its tests run once the text can be read.
+          The tests run after the problems are fixed.
         </Text>
       ) : (
         <Tests tests={reply.tests} />
@@ -28,7 +28,7 @@ export function CheckResult({ check: { reply, error } }: { readonly check: Check
           color="orange"
           variant="outline"
           icon={<Icon name="warning" />}
-          title="Is this meant?"
+          title="Warning"
           className="note"
         >
           <UntrustedText text={warning} />
@@ -58,9 +58,9 @@ function Problems({ problems }: { readonly problems: readonly PolicyProblem[] })
 function Tests({ tests }: { readonly tests: PolicyCheckReply['tests'] }) {
   if (tests.length === 0) {
     return (
-      <EmptyState icon="policies" title="It has no tests">
-        Say under "tests" what should come out for an action. They run with every change, and a text whose
-        tests fail is never put in force.
+      <EmptyState icon="policies" title="No tests">
+        Add expected decisions under "tests". They run with every change, and a policy version whose tests
+        fail is never activated.
       </EmptyState>
     )
   }
@@ -69,7 +69,7 @@ function Tests({ tests }: { readonly tests: PolicyCheckReply['tests'] }) {
       {tests.map(({ name, passed, failure }) => (
         <li key={name} className="list-line">
           <Group gap="xs" align="flex-start" wrap="nowrap">
-            <ToneBadge tone={passed ? 'good' : 'bad'}>{passed ? 'Passes' : 'Fails'}</ToneBadge>
+            <ToneBadge tone={passed ? 'good' : 'bad'}>{passed ? 'Passed' : 'Failed'}</ToneBadge>
             <div className="min-0">
               <Text size="sm" component="div">
                 <UntrustedText text={name} />

@@ -1,12 +1,12 @@
 import type { Policy, PolicyFields } from '../../api/admin-shapes.ts'
 
-/** What the editor holds: the record beside the text, and the text. */
+/** State of the editor: the text of the policy and its other fields. */
 export type PolicyDraft = PolicyFields
 
-const TEMPLATE = `# Which actions it speaks about. Left out: all of them.
+const TEMPLATE = `# Actions that the policy applies to. Default: all actions.
 scope:
   actions: ["codehost.pr.merge"]
-# The first rule whose conditions all hold decides.
+# The first rule whose conditions are all true decides.
 rules:
   - name: production needs a release manager
     conditions:
@@ -14,14 +14,14 @@ rules:
     decision: require_approval
     reason: Merging into production changes what customers use
     approver_groups: [release-managers]
-# A text whose tests fail is not put in force.
+# A policy version whose tests fail is not activated.
 tests:
-  - name: a merge into production waits
+  - name: a merge into production is held
     action:
       type: codehost.pr.merge
       resource: { provider: codehost, target: acme/site, environment: production }
     expect: { outcome: requires_approval }
-  - name: elsewhere it has no opinion
+  - name: other environments have no opinion
     action:
       type: codehost.pr.merge
       resource: { provider: codehost, target: acme/site, environment: staging }
@@ -43,7 +43,7 @@ export function draftOf(policy: Policy): PolicyDraft {
   return { name, description, policyYaml, enabled, priority, tags, mode }
 }
 
-/** The fields that differ: what a PATCH says. */
+/** Returns the changed fields, for PATCH. */
 export function changesOf(before: PolicyDraft, after: PolicyDraft): Partial<PolicyDraft> {
   return Object.fromEntries(
     Object.entries(after).filter(

@@ -26,7 +26,7 @@ type Options = {
   readonly onChange: (text: string) => void
 }
 
-/** Both colour schemes have these properties; the library's own colours know only one. */
+/** Uses custom properties that both colour schemes define. */
 const THEME = EditorView.theme({
   '&': {
     fontSize: '13px',
@@ -71,7 +71,7 @@ const CLASSES: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 const MARKS = new Map(CLASSES.map(([, name]) => [name, Decoration.mark({ class: name })]))
 
-/** Keys, comments and quoted texts: enough to see the shape of a policy. */
+/** Highlights keys, comments and quoted strings. */
 const matcher = new MatchDecorator({
   regexp:
     /(?:^|(?<=\s))#.*|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?<=^\s*(?:- )?|[{,]\s*)[A-Za-z_][\w.-]*:(?=\s|$)/g,
@@ -91,7 +91,7 @@ const colours = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.decorations },
 )
 
-/** Over a selection the browser itself would keep its look by inline styles, which the page's policy refuses. */
+/** Handles typing over a selection: browsers insert inline styles there, which the content security policy blocks. */
 const typing = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { inputType, data } = event as InputEvent
@@ -126,7 +126,7 @@ export function createEditor(parent: HTMLElement, { text, label, onChange }: Opt
       ],
     }),
   })
-  // What scrolls must be reachable with the keyboard, also while its text is read-only.
+  // Scrolling regions must be reachable by keyboard, also while the text is read-only.
   view.scrollDOM.tabIndex = 0
   return {
     setText(next) {

@@ -2,7 +2,7 @@ import { useQueryState } from '../../routing/use-page-location.ts'
 import { PolicyEditor } from './policy-editor.tsx'
 import { PolicyList } from './policy-list.tsx'
 
-/** The list, or one policy; which one is in the address. */
+/** Shows the list, or the policy in the URL. */
 export function Page() {
   const [query] = useQueryState()
   const chosen = query['policy']

@@ -1,13 +1,13 @@
 import type { Policy, PolicyTestResult } from '../../api/admin-shapes.ts'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
-/** What of a policy is in force. */
+/** Activation state of a policy. */
 export function StateBadge({ policy }: { readonly policy: Policy }) {
   if (!policy.enabled) return <ToneBadge tone="quiet">Disabled</ToneBadge>
-  if (policy.active_version === null) return <ToneBadge tone="bad">Never in force</ToneBadge>
-  if (!policy.active) return <ToneBadge tone="wait">Version {policy.active_version} in force</ToneBadge>
-  if (policy.mode === 'monitor') return <ToneBadge tone="info">Watching only</ToneBadge>
-  return <ToneBadge tone="good">In force</ToneBadge>
+  if (policy.active_version === null) return <ToneBadge tone="bad">Never active</ToneBadge>
+  if (!policy.active) return <ToneBadge tone="wait">Version {policy.active_version} active</ToneBadge>
+  if (policy.mode === 'monitor') return <ToneBadge tone="info">Monitor</ToneBadge>
+  return <ToneBadge tone="good">Active</ToneBadge>
 }
 
 export function TestsBadge({ tests }: { readonly tests: readonly PolicyTestResult[] }) {
@@ -15,7 +15,7 @@ export function TestsBadge({ tests }: { readonly tests: readonly PolicyTestResul
   const passed = tests.filter((test) => test.passed).length
   if (passed < tests.length) {
     const failed = tests.length - passed
-    return <ToneBadge tone="bad">{`${failed} of ${tests.length} fail`}</ToneBadge>
+    return <ToneBadge tone="bad">{`${failed} of ${tests.length} failed`}</ToneBadge>
   }
-  return <ToneBadge tone="good">{`${passed} pass`}</ToneBadge>
+  return <ToneBadge tone="good">{`${passed} passed`}</ToneBadge>
 }

@@ -17,15 +17,15 @@ import { SaveBar } from './save-bar.tsx'
 import { TextEditor } from './text-editor.tsx'
 import { useCheck } from './use-check.ts'
 
-/** One policy, `new` for one that is not there yet. */
+/** Editor of one policy; the id `new` creates one. */
 export function PolicyEditor({ id }: { readonly id: string }) {
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
-  if (id === 'new') return <Desk stored={null} onSaved={policies.reload} />
+  if (id === 'new') return <Editor stored={null} onSaved={policies.reload} />
   return (
     <Loaded of={policies}>
       {({ policies: rows }) => {
         const stored = rows.find((policy) => policy.id === id)
-        return stored === undefined ? <Gone /> : <Desk stored={stored} onSaved={policies.reload} />
+        return stored === undefined ? <Gone /> : <Editor stored={stored} onSaved={policies.reload} />
       }}
     </Loaded>
   )
@@ -35,8 +35,8 @@ function Gone() {
   return (
     <>
       <PageHead title="Policy" />
-      <EmptyState icon="search" title="There is no such policy">
-        Somebody may have removed it.{' '}
+      <EmptyState icon="search" title="Policy not found">
+        It may have been deleted.{' '}
         <Anchor underline="always" href={hrefOf('policies')}>
           All policies
         </Anchor>
@@ -45,18 +45,18 @@ function Gone() {
   )
 }
 
-type DeskProps = { readonly stored: Policy | null; readonly onSaved: () => void }
+type EditorProps = { readonly stored: Policy | null; readonly onSaved: () => void }
 
-function Desk({ stored, onSaved }: DeskProps) {
+function Editor({ stored, onSaved }: EditorProps) {
   const { may, isYaml } = useSession()
-  // What the editing began with: somebody else's change meanwhile must not look like one of ours.
+  // Version that the edit is based on. Later changes of other users are not part of the edit.
   const [base, setBase] = useState(stored)
   const [draft, setDraft] = useState<PolicyDraft>(stored === null ? NEW_DRAFT : draftOf(stored))
   const check = useCheck(draft)
   const isManaged = stored !== null && isReadOnly(stored)
   const readOnly = !may('policies/update') || (isManaged && !isYaml)
   const change = (fields: Partial<PolicyDraft>) => setDraft((before) => ({ ...before, ...fields }))
-  const begin = (policy: Policy) => {
+  const rebase = (policy: Policy) => {
     setBase(policy)
     setDraft(draftOf(policy))
   }
@@ -73,7 +73,7 @@ function Desk({ stored, onSaved }: DeskProps) {
             color="indigo"
             variant="outline"
             icon={<Icon name="shield" />}
-            title="Read-only here"
+            title="Read-only"
             className="note"
           >
             <ManagedNote row={stored} />
@@ -104,7 +104,7 @@ function Desk({ stored, onSaved }: DeskProps) {
             draft={draft}
             check={check}
             onSaved={onSaved}
-            onBegin={begin}
+            onRebase={rebase}
           />
         )}
       </Stack>
@@ -115,9 +115,9 @@ function Desk({ stored, onSaved }: DeskProps) {
 const NO_PROBLEMS: readonly never[] = []
 
 function aboutOf(stored: Policy | null): string {
-  if (stored === null) return 'Nothing is in force before it is saved.'
-  const { version, active, active_version: inForce } = stored
-  if (active) return `Version ${version}, in force${stored.enabled ? '' : ' once it is enabled'}.`
-  if (inForce === null) return `Version ${version}; none was ever in force, because its tests fail.`
-  return `Version ${version} fails its tests; version ${inForce} stays in force.`
+  if (stored === null) return 'The policy has no effect before it is saved.'
+  const { version, active, active_version: activeVersion } = stored
+  if (active) return `Version ${version}, active${stored.enabled ? '' : ' once the policy is enabled'}.`
+  if (activeVersion === null) return `Version ${version}. No version was ever active, because the tests fail.`
+  return `The tests of version ${version} fail. Version ${activeVersion} stays active.`
 }

@@ -9,10 +9,10 @@ type Props = {
 
 const MODES = [
   { value: 'enforce', label: 'Enforce' },
-  { value: 'monitor', label: 'Watch only' },
+  { value: 'monitor', label: 'Monitor' },
 ]
 
-/** The record beside the text. */
+/** Fields of the policy other than its text. */
 export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
   return (
     <>
@@ -62,13 +62,13 @@ export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
           />
           <Text size="sm" c="dimmed" mt={4}>
             {draft.mode === 'enforce'
-              ? 'Its rules decide.'
-              : 'Its rules only show in "would deny" and "would hold" of the traffic.'}
+              ? 'The rules are enforced.'
+              : 'The rules are not enforced. Traffic shows them as "would deny" and "would hold".'}
           </Text>
         </div>
         <Switch
           label="Enabled"
-          description="A disabled policy is never asked."
+          description="Disabled policies are not evaluated."
           checked={draft.enabled}
           onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
           disabled={isReadOnly}

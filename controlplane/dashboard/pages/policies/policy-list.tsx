@@ -18,7 +18,7 @@ import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import { StateBadge, TestsBadge } from './policy-badges.tsx'
 
-/** Every policy in the order in which they are asked. */
+/** All policies in the order of evaluation. */
 export function PolicyList() {
   const { may } = useSession()
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
@@ -33,7 +33,7 @@ export function PolicyList() {
     <>
       <PageHead
         title="Policies"
-        about="Rules with conditions. The stricter of permission and policy wins; among policies the highest priority speaks."
+        about="Rules with conditions. The stricter decision of permissions and policies applies; among policies the one with the highest priority decides."
       >
         {mayAct ? (
           <Button
@@ -66,7 +66,7 @@ export function PolicyList() {
                   { head: 'State', isWhole: true, cell: (policy) => <StateBadge policy={policy} /> },
                   { head: 'Tests', isWhole: true, cell: ({ tests }) => <TestsBadge tests={tests} /> },
                   { head: 'Source', isWhole: true, cell: (policy) => <SourceBadge row={policy} /> },
-                  { head: 'Changed', isWhole: true, cell: ({ updated_at }) => <TimeText at={updated_at} /> },
+                  { head: 'Updated', isWhole: true, cell: ({ updated_at }) => <TimeText at={updated_at} /> },
                 ]}
                 actions={
                   mayAct
@@ -134,9 +134,9 @@ function Toggle(props: { readonly policy: Policy; readonly isBusy: boolean; read
 
 function NoPolicies() {
   return (
-    <EmptyState icon="policies" title="No policy yet">
-      Permissions alone decide now. A policy adds conditions: "merges into production wait for a release
-      manager", "nothing over 500 leaves the payments account". Each brings its own tests.
+    <EmptyState icon="policies" title="No policies">
+      Only permissions decide now. A policy adds conditions, such as "merges into production require a release
+      manager" or "deny payments over 500". Each policy has its own tests.
     </EmptyState>
   )
 }

@@ -10,11 +10,11 @@ type Props = {
   readonly draft: PolicyDraft
   readonly stored: Policy | null
   readonly check: Check
-  /** Puts a text into the editor; null where nothing can be changed. */
+  /** Replaces the text in the editor; null if the policy is read-only. */
   readonly onUse: ((policyYaml: string) => void) | null
 }
 
-/** What is known about the text while it is written. */
+/** Test results, replay and versions of the policy in the editor. */
 export function PolicyTabs({ draft, stored, check, onUse }: Props) {
   return (
     <Paper withBorder p="md" className="min-0">

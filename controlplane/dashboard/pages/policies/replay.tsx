@@ -15,7 +15,7 @@ import type { PolicyDraft } from './draft.ts'
 const LIMIT = 500
 const SHOWN = 50
 
-/** What the text would have changed in the last requests, before it is saved. */
+/** Replays recent requests with and without the edited policy. */
 export function Replay({
   draft,
   policyId,
@@ -35,8 +35,8 @@ export function Replay({
   return (
     <Stack gap="sm">
       <Text size="sm" c="dimmed">
-        Decides the newest {LIMIT} requests again by the rules of now, with and without this text. Bodies are
-        not recorded, so conditions on parameters see none.
+        Decides the latest {LIMIT} requests again under the current rules, with and without this text. Bodies
+        are not recorded, so conditions on parameters of bodies do not match.
       </Text>
       <Group gap="sm">
         <Button
@@ -46,11 +46,11 @@ export function Replay({
           loading={run.isBusy}
           leftSection={<Icon name="play" size={14} />}
         >
-          Try it on recent traffic
+          Replay recent traffic
         </Button>
         {answer !== null && answer.to !== draft ? (
           <Text size="sm" c="dimmed">
-            The text has changed since.
+            The text has changed since this replay.
           </Text>
         ) : null}
       </Group>
@@ -64,16 +64,16 @@ function Answer({ reply: { considered, skipped, changes } }: { readonly reply: R
   const left =
     skipped === 0
       ? ''
-      : ` ${skipped} ${skipped === 1 ? 'was' : 'were'} left out: no agent or connector of today fits.`
+      : ` ${skipped} ${skipped === 1 ? 'was' : 'were'} skipped: the agent or the connector no longer exists.`
   if (considered === 0) {
-    return <Text size="sm">There is no recent request to decide again.{left}</Text>
+    return <Text size="sm">No recent requests to replay.{left}</Text>
   }
   return (
     <Stack gap="sm">
       <Text size="sm" fw={600}>
         {changes.length === 0
-          ? `None of ${considered} requests would be decided otherwise.`
-          : `${changes.length} of ${considered} requests would be decided otherwise.`}
+          ? `None of ${considered} requests would be decided differently.`
+          : `${changes.length} of ${considered} requests would be decided differently.`}
         {left}
       </Text>
       <ul className="plain-list" aria-label="Changed decisions">

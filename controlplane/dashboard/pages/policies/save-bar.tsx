@@ -10,17 +10,17 @@ import { changesOf, draftOf, type PolicyDraft } from './draft.ts'
 import type { Check } from './use-check.ts'
 
 type Props = {
-  /** The version that the editing began with; null for a new policy. */
+  /** Version that the edit is based on; null for a new policy. */
   readonly base: Policy | null
   readonly stored: Policy | null
   readonly draft: PolicyDraft
   readonly check: Check
   readonly onSaved: () => void
-  readonly onBegin: (policy: Policy) => void
+  readonly onRebase: (policy: Policy) => void
 }
 
-/** What is between the text and its being in force. */
-export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props) {
+/** Saves or deletes the policy, or shows why it cannot be saved. */
+export function SaveBar({ base, stored, draft, check, onSaved, onRebase }: Props) {
   const wording = wordingOf(useSession().isYaml, base === null)
   const changes = base === null ? draft : changesOf(draftOf(base), draft)
   const obstacle = obstacleOf(draft, check, Object.keys(changes).length > 0)
@@ -33,7 +33,7 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
     }
     const body = { policy_id: base.id, expected_version: base.version, ...changes }
     const { version } = await call('PATCH /api/dashboard/policies', { body })
-    onBegin({ ...base, ...draft, version })
+    onRebase({ ...base, ...draft, version })
     onSaved()
   })
   return (
@@ -42,13 +42,13 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
       <Group justify="space-between" gap="sm">
         <Text size="sm" role="status" className="grow">
           {isBehind
-            ? `Version ${stored.version} was saved by somebody else meanwhile.`
+            ? `Another user has saved version ${stored.version}. Discard your changes to continue.`
             : (obstacle ?? wording.about)}
         </Text>
         <Group gap="sm">
           {isBehind ? (
-            <Button variant="default" onClick={() => onBegin(stored)}>
-              Begin again with it
+            <Button variant="default" onClick={() => onRebase(stored)}>
+              Discard changes
             </Button>
           ) : null}
           {base === null ? null : (
@@ -61,8 +61,8 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
                 navigate('policies')
               }}
             >
-              What it denied or held is then up to permissions and the other policies. Its versions go with
-              it.
+              Permissions and the other policies then decide about its actions. All versions of the policy are
+              deleted.
             </ConfirmButton>
           )}
           <Button onClick={() => save.run()} loading={save.isBusy} disabled={obstacle !== null || isBehind}>
@@ -75,27 +75,28 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
 }
 
 function wordingOf(isYaml: boolean, isNew: boolean): { readonly about: string; readonly save: string } {
-  if (isYaml) return { about: 'Nothing is saved here. Show the manifest to commit.', save: 'Show manifest' }
+  if (isYaml)
+    return { about: 'Changes are not saved here. Show the manifest to commit.', save: 'Show manifest' }
   return {
-    about: 'Saving puts it in force at every gateway within a second.',
+    about: 'Gateways apply the saved policy within a second.',
     save: isNew ? 'Create' : 'Save',
   }
 }
 
-/** Why it cannot be saved yet, as a sentence; null when it can. */
+/** Returns why the policy cannot be saved, or null. */
 function obstacleOf(
   draft: PolicyDraft,
   { reply, isCurrent, error }: Check,
   isChanged: boolean,
 ): string | null {
-  if (draft.name.trim() === '') return 'Give it a name.'
-  if (error !== null) return `It could not be checked: ${error.message}`
+  if (draft.name.trim() === '') return 'Enter a name.'
+  if (error !== null) return `The text could not be checked: ${error.message}`
   if (reply === null || !isCurrent) return 'Checking the text …'
   const [problem] = reply.problems
   if (problem !== undefined)
     return problem.line === null ? problem.message : `Line ${problem.line}: ${problem.message}`
   const failing = reply.tests.find(({ passed }) => !passed)
   if (failing !== undefined)
-    return `Its test "${failing.name}" fails (${failing.failure ?? ''}): correct the rules or the test.`
-  return isChanged ? null : 'Nothing was changed.'
+    return `Test "${failing.name}" fails (${failing.failure ?? ''}). Correct the rules or the test.`
+  return isChanged ? null : 'No changes.'
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { PolicyProblem } from '../../../../core/wire/governance.ts'
 import { type ApiError, asApiError } from '../../api/api-error.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
-import { Outline } from '../../components/layout/loading.tsx'
+import { LoadingSkeleton } from '../../components/layout/loading.tsx'
 import { importWithRetry } from '../../components/lazy/import-with-retry.ts'
 import type { Editor } from './editor-view.ts'
 
@@ -14,31 +14,31 @@ type Props = {
   readonly onChange: (text: string) => void
 }
 
-/** The text with its problems at their lines; the library behind it comes when the first text is shown. */
+/** Text editor with problems at their lines. Its library is a chunk of its own that loads with the first editor. */
 export function TextEditor({ text, problems, isReadOnly, label, onChange }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const first = useRef({ text, label })
-  const heard = useRef(onChange)
+  const listener = useRef(onChange)
   const [editor, setEditor] = useState<Editor | null>(null)
   const [error, setError] = useState<ApiError | null>(null)
   useEffect(() => {
-    heard.current = onChange
+    listener.current = onChange
   }, [onChange])
   useEffect(() => {
     const element = box.current
-    let made: Editor | null = null
-    let isGone = false
+    let created: Editor | null = null
+    let isUnmounted = false
     importWithRetry(() => import('./editor-view.ts')).then(
       ({ createEditor }) => {
-        if (isGone || element === null) return
-        made = createEditor(element, { ...first.current, onChange: (next) => heard.current(next) })
-        setEditor(made)
+        if (isUnmounted || element === null) return
+        created = createEditor(element, { ...first.current, onChange: (next) => listener.current(next) })
+        setEditor(created)
       },
       (failure: unknown) => setError(asApiError(failure)),
     )
     return () => {
-      isGone = true
-      made?.destroy()
+      isUnmounted = true
+      created?.destroy()
       setEditor(null)
     }
   }, [])
@@ -48,7 +48,7 @@ export function TextEditor({ text, problems, isReadOnly, label, onChange }: Prop
   return (
     <>
       {error === null ? null : <ErrorNote title="The editor could not be loaded" error={error} />}
-      {editor === null && error === null ? <Outline /> : null}
+      {editor === null && error === null ? <LoadingSkeleton /> : null}
       <div ref={box} />
     </>
   )

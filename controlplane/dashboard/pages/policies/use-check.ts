@@ -6,26 +6,26 @@ import { call } from '../../api/client.ts'
 import type { PolicyDraft } from './draft.ts'
 
 export type Check = {
-  /** The last answer, also while the next one is awaited. */
+  /** Last reply; kept while the next check is in flight. */
   readonly reply: PolicyCheckReply | null
   readonly error: ApiError | null
-  /** The answer is about the text as it stands. */
+  /** True if the reply belongs to the current text. */
   readonly isCurrent: boolean
 }
 
-const PATIENCE_MS = 300
+const DEBOUNCE_MS = 300
 
-/** Asks the API what it thinks of the text whenever the typing pauses. */
+/** Checks the text with the API after each pause in typing. */
 export function useCheck(draft: PolicyDraft): Check {
   const key = JSON.stringify(draft)
-  const [asked] = useDebouncedValue(key, PATIENCE_MS)
+  const [asked] = useDebouncedValue(key, DEBOUNCE_MS)
   const [state, setState] = useState<Omit<Check, 'isCurrent'> & { readonly key: string }>({
     key: '',
     reply: null,
     error: null,
   })
   useEffect(() => {
-    const { policyYaml, name, description: _ofTheRecord, ...record } = JSON.parse(asked) as PolicyDraft
+    const { policyYaml, name, description: _description, ...record } = JSON.parse(asked) as PolicyDraft
     const abort = new AbortController()
     const body = {
       ...record,

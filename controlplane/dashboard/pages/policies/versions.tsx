@@ -13,7 +13,7 @@ type Props = {
   readonly onUse: ((policyYaml: string) => void) | null
 }
 
-/** The texts it had, each against what is in the editor. */
+/** Earlier versions, compared with the text in the editor. */
 export function Versions({ policyId, text, onUse }: Props) {
   const kept = useResource('GET /api/dashboard/policies/{policy_id}/versions', {
     params: { policy_id: policyId },
@@ -32,7 +32,7 @@ type CompareProps = {
 function Compare({ versions, text, onUse }: CompareProps) {
   const [chosen, setChosen] = useState(String((versions[1] ?? versions[0])?.version ?? ''))
   const shown = versions.find(({ version }) => String(version) === chosen)
-  if (shown === undefined) return <Text size="sm">No earlier text was kept.</Text>
+  if (shown === undefined) return <Text size="sm">No earlier versions.</Text>
   return (
     <Stack gap="sm">
       <Select
@@ -48,13 +48,13 @@ function Compare({ versions, text, onUse }: CompareProps) {
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
           <ToneBadge tone={shown.passed ? 'good' : 'bad'}>
-            {shown.passed ? 'Its tests passed' : 'Its tests failed'}
+            {shown.passed ? 'Tests passed' : 'Tests failed'}
           </ToneBadge>
           <TimeText at={shown.created_at} />
         </Group>
         {onUse === null || shown.policyYaml === text ? null : (
           <Button size="xs" variant="default" onClick={() => onUse(shown.policyYaml)}>
-            Put version {shown.version} into the editor
+            Restore version {shown.version} in the editor
           </Button>
         )}
       </Group>
@@ -68,7 +68,7 @@ const TONES = { same: '', added: 'tone-good', removed: 'tone-bad' } as const
 
 function Diff({ before, after }: { readonly before: string; readonly after: string }) {
   const lines = useMemo(() => diffLines(before, after), [before, after])
-  if (before === after) return <Text size="sm">The same text.</Text>
+  if (before === after) return <Text size="sm">No differences.</Text>
   return (
     <Box
       component="pre"

@@ -14,10 +14,10 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
 
 const STATES: ReadonlyArray<{ readonly value: string; readonly label: string }> = [
-  { value: 'pending', label: 'Waiting' },
+  { value: 'pending', label: 'Pending' },
   { value: 'delivered', label: 'Delivered' },
-  { value: 'dead', label: 'Given up' },
-  { value: 'obsolete', label: 'Not needed any more' },
+  { value: 'dead', label: 'Failed' },
+  { value: 'obsolete', label: 'Obsolete' },
 ]
 const TONES: Readonly<Record<Notification['state'], Tone>> = {
   pending: 'wait',
@@ -27,7 +27,7 @@ const TONES: Readonly<Record<Notification['state'], Tone>> = {
 }
 const LIMIT = 50
 
-/** What was told to receivers, and what was not. */
+/** Notifications and their delivery state. */
 export function Notifications() {
   const [state, setState] = useState<string | null>(null)
   const sent = useResource(
@@ -60,16 +60,16 @@ export function Notifications() {
         <Loaded of={sent}>
           {({ notifications, total }) =>
             notifications.length === 0 ? (
-              <EmptyState icon="quote" title="Nothing was sent">
-                An action that carries a webhook_url is told its decision there, signed with the secret above;
-                with a team chat, approvals are asked for in its channel.
+              <EmptyState icon="quote" title="No notifications">
+                Decisions about actions with a webhook_url are sent to that URL, signed with the secret above.
+                If a team chat is configured, its channel receives approval requests.
               </EmptyState>
             ) : (
               <>
                 <List rows={notifications} isBusy={retry.isBusy} onRetry={retry.run} />
                 {total > notifications.length ? (
                   <Text size="sm" c="dimmed">
-                    The newest {notifications.length} of {total}.
+                    The latest {notifications.length} of {total}.
                   </Text>
                 ) : null}
               </>

@@ -11,36 +11,36 @@ const FIELDS = [
   {
     key: 'chat_bot_token',
     label: 'Bot token of the team chat',
-    about: 'With it approvals are asked for in the chat.',
+    about: 'Sends approval requests to the chat.',
     isSecret: true,
   },
   {
     key: 'chat_signing_secret',
     label: 'Signing secret of the team chat',
-    about: 'Proves that an answer comes from the chat.',
+    about: 'Verifies that an answer comes from the chat.',
     isSecret: true,
   },
   {
     key: 'chat_channel_id',
     label: 'Channel',
-    about: 'Where approvals are asked for, such as C0123456789.',
+    about: 'Channel id for approval requests, such as C0123456789.',
     isSecret: false,
   },
   {
     key: 'codehost_pat',
     label: 'Access token of the code host',
-    about: 'For code host connectors that have none of their own.',
+    about: 'For code host connectors without their own credential.',
     isSecret: true,
   },
   {
     key: 'gateway_url',
     label: 'Address of the gateway',
-    about: 'Where this control plane reaches a gateway to run approved actions; empty: the connected one.',
+    about: 'Gateway that executes approved actions. Default: the connected gateway.',
     isSecret: false,
   },
 ] as const
 
-/** A secret comes as a mask; what is not touched is not sent. */
+/** Edits the settings. Secrets are masked; unchanged fields are not sent. */
 export function SettingsForm({ values, onSaved }: { readonly values: Values; readonly onSaved: () => void }) {
   const [changed, setChanged] = useState<Values>({})
   const count = Object.keys(changed).length
@@ -72,12 +72,12 @@ export function SettingsForm({ values, onSaved }: { readonly values: Values; rea
           {save.error === null ? null : <ErrorNote error={save.error} />}
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">
-              {count === 0 ? 'Nothing was changed.' : `${count} will be changed.`}
+              {count === 0 ? 'No changes.' : `${count} ${count === 1 ? 'change' : 'changes'} to save.`}
             </Text>
             <Group gap="sm">
               {count === 0 ? null : (
                 <Button variant="default" onClick={() => setChanged({})}>
-                  Undo
+                  Discard
                 </Button>
               )}
               <Button type="submit" disabled={count === 0} loading={save.isBusy}>

@@ -6,14 +6,14 @@ import { Notifications } from './notifications.tsx'
 import { SettingsForm } from './settings-form.tsx'
 import { WebhookSecret } from './webhook-secret.tsx'
 
-/** What belongs to the installation as a whole. */
+/** Settings of the installation. */
 export function Page() {
   const settings = useResource('GET /api/dashboard/settings', {})
   return (
     <>
       <PageHead
         title="Settings"
-        about="For the whole installation. Secrets are stored encrypted and never shown again."
+        about="Settings of this installation. Secrets are stored encrypted and never shown again."
       />
       <Stack gap="md">
         <Loaded of={settings}>

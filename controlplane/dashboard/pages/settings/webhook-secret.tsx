@@ -7,7 +7,7 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { CopyText } from '../../components/text/copy-text.tsx'
 
-/** Receivers check signatures with it, so it can be looked at; nobody sees it who does not ask. */
+/** Shows and rotates the webhook secret. It is loaded only on request. */
 export function WebhookSecret() {
   const [secret, setSecret] = useState<string | null>(null)
   const show = useMutation(async () => {
@@ -17,30 +17,30 @@ export function WebhookSecret() {
     <Panel title="Webhook secret">
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          Notifications are signed with it by the Standard Webhooks scheme. After a change the one before
-          keeps signing beside it until the next change, so that receivers can follow.
+          Notifications are signed with this secret (Standard Webhooks). After a rotation they are also signed
+          with the previous secret, until the next rotation.
         </Text>
         {secret === null ? null : <CopyText label="webhook secret" text={secret} />}
         {show.error === null ? null : <ErrorNote error={show.error} />}
         <Group gap="sm">
           {secret === null ? (
             <Button size="xs" variant="default" onClick={() => show.run()} loading={show.isBusy}>
-              Show it
+              Show
             </Button>
           ) : (
             <Button size="xs" variant="default" onClick={() => setSecret(null)}>
-              Hide it
+              Hide
             </Button>
           )}
           <ConfirmButton
-            label="Make a new one"
-            title="A new webhook secret"
+            label="Rotate"
+            title="Rotate the webhook secret"
             onConfirm={async () => {
               const made = await call('POST /api/dashboard/settings/webhook-secret', { body: {} })
               setSecret(made.webhook_secret)
             }}
           >
-            Receivers that know only the secret before the present one stop verifying.
+            Receivers that still use the previous secret can no longer verify notifications.
           </ConfirmButton>
         </Group>
       </Stack>

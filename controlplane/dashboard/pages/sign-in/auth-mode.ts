@@ -2,11 +2,11 @@ export type AuthMode = {
   readonly title: string
   readonly hint: string
   readonly isNew: boolean
-  /** What of the link the registration must show. */
+  /** Token of the link, sent with the registration. */
   readonly tokens: Readonly<Record<string, string>>
 }
 
-/** The printed link (`/setup?token=…`) and an invitation (`/setup?invite=…`) register; anything else signs in. */
+/** Owner links (`/setup?token=…`) and invitations (`/setup?invite=…`) register; all other paths sign in. */
 export function authModeOf(path: string, search: string): AuthMode {
   if (path !== '/setup') return { title: 'Sign in', hint: '', isNew: false, tokens: {} }
   const link = new URLSearchParams(search)
@@ -16,9 +16,9 @@ export function authModeOf(path: string, search: string): AuthMode {
     return { title: 'You are invited', hint, isNew: true, tokens: { invite_token: invite } }
   }
   if (setup !== null) {
-    const hint = 'The first person to register owns this installation: you can invite everybody else.'
+    const hint = 'The first user to register becomes the owner of this installation and can invite others.'
     return { title: 'Become the owner', hint, isNew: true, tokens: { setup_token: setup } }
   }
-  const hint = 'The first person becomes the owner. Later ones may look, or need an invitation.'
+  const hint = 'The first user becomes the owner. Later users become viewers or need an invitation.'
   return { title: 'Register', hint, isNew: true, tokens: {} }
 }

@@ -18,31 +18,31 @@ import type { SignInOptions } from '../../api/shapes.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
-import { Outline } from '../../components/layout/loading.tsx'
+import { LoadingSkeleton } from '../../components/layout/loading.tsx'
 import { type AuthMode, authModeOf } from './auth-mode.ts'
 import { ProviderButton } from './provider-button.tsx'
 
 const NO_SECRET =
-  'You are signed in, but this browser no longer has the secret that lets this page make changes. Sign in again.'
+  'You are signed in, but this browser has lost the secret that allows this page to make changes. Sign in again.'
 
-/** The way in: sign-in, the first owner, an invitation. */
+/** Sign-in, registration of the first owner, and invitations. */
 export function SignInPage({
-  why,
+  reason,
   finished,
   onSignedIn,
 }: {
-  readonly why: SignInReason
-  /** The outcome of a sign-in through the identity provider that led back here. */
+  readonly reason: SignInReason
+  /** Result of a sign-in at the identity provider that redirected to this page. */
   readonly finished: Promise<ApiError | null>
   readonly onSignedIn: () => void
 }) {
-  const [way] = useState(() => authModeOf(location.pathname, location.search))
+  const [mode] = useState(() => authModeOf(location.pathname, location.search))
   const options = useOptions()
-  const failure = useOutcome(finished)
-  const hint = why === 'page_secret' && !way.isNew ? NO_SECRET : way.hint
+  const failure = useResult(finished)
+  const hint = reason === 'page_secret' && !mode.isNew ? NO_SECRET : mode.hint
   useEffect(() => {
-    document.title = `${way.title} - Chaperone`
-  }, [way])
+    document.title = `${mode.title} - Chaperone`
+  }, [mode])
   return (
     <Center mih="100vh" p="md" component="main" className="sign-in">
       <Paper withBorder p="xl" w="100%" maw={420} shadow="sm">
@@ -55,7 +55,7 @@ export function SignInPage({
           </Text>
         </Group>
         <Title order={1} size="h3">
-          {way.title}
+          {mode.title}
         </Title>
         {hint === '' ? null : (
           <Text c="dimmed" size="sm" mt={4}>
@@ -68,61 +68,61 @@ export function SignInPage({
           </Box>
         )}
         {options === null ? (
-          <Outline />
+          <LoadingSkeleton />
         ) : (
-          <SignInMethods options={options} way={way} onSignedIn={onSignedIn} />
+          <SignInMethods options={options} mode={mode} onSignedIn={onSignedIn} />
         )}
       </Paper>
     </Center>
   )
 }
 
-/** The identity provider first; an invitation is for an account with a password. */
+/** Identity provider first, then password. Invitations always use a password. */
 function SignInMethods(props: {
   readonly options: SignInOptions
-  readonly way: AuthMode
+  readonly mode: AuthMode
   readonly onSignedIn: () => void
 }) {
-  const { options, way, onSignedIn } = props
+  const { options, mode, onSignedIn } = props
   const { identity_provider: provider, password } = options
-  const setupToken = way.tokens['setup_token'] ?? null
-  const isOffered = provider !== null && way.tokens['invite_token'] === undefined
+  const setupToken = mode.tokens['setup_token'] ?? null
+  const isOffered = provider !== null && mode.tokens['invite_token'] === undefined
   return (
     <>
       {isOffered ? <ProviderButton name={provider.name} setupToken={setupToken} isAlone={!password} /> : null}
-      {password ? <PasswordForm way={way} onSignedIn={onSignedIn} /> : null}
+      {password ? <PasswordForm mode={mode} onSignedIn={onSignedIn} /> : null}
     </>
   )
 }
 
-function PasswordForm({ way, onSignedIn }: { readonly way: AuthMode; readonly onSignedIn: () => void }) {
+function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly onSignedIn: () => void }) {
   const enter = useMutation(async (fields: Fields) => {
     const login = { email: fields.email, password: fields.password }
-    if (way.isNew) {
-      await call('POST /api/auth/register', { body: { ...login, name: fields.name, ...way.tokens } })
+    if (mode.isNew) {
+      await call('POST /api/auth/register', { body: { ...login, name: fields.name, ...mode.tokens } })
     }
     await call('POST /api/auth/login', { body: login })
-    // The token in the address has done its work.
-    if (way.isNew) history.replaceState(null, '', `/${location.hash}`)
+    // Removes the redeemed token from the URL.
+    if (mode.isNew) history.replaceState(null, '', `/${location.hash}`)
     onSignedIn()
   })
   return (
     <form onSubmit={(event) => submit(event, enter.run)}>
       <Stack gap="sm" mt="md">
-        <Inputs isNew={way.isNew} />
+        <Inputs isNew={mode.isNew} />
         {enter.error === null ? null : <ErrorNote error={enter.error} />}
         <Button type="submit" fullWidth mt="xs" loading={enter.isBusy}>
-          {way.isNew ? 'Register' : 'Sign in'}
+          {mode.isNew ? 'Register' : 'Sign in'}
         </Button>
-        <Anchor size="sm" href={way.isNew ? '/' : '/setup'} ta="center">
-          {way.isNew ? 'Sign in instead' : 'First time here? Register'}
+        <Anchor size="sm" href={mode.isNew ? '/' : '/setup'} ta="center">
+          {mode.isNew ? 'Sign in instead' : 'First time here? Register'}
         </Anchor>
       </Stack>
     </form>
   )
 }
 
-/** Null until they are known. Where they cannot be read, the form says what is wrong when it is sent. */
+/** Null while loading. If the options cannot be read, the password form shows the error when it is submitted. */
 function useOptions(): SignInOptions | null {
   const [options, setOptions] = useState<SignInOptions | null>(null)
   useEffect(() => {
@@ -133,7 +133,7 @@ function useOptions(): SignInOptions | null {
 
 const PASSWORD_ONLY: SignInOptions = { password: true, identity_provider: null }
 
-function useOutcome(finished: Promise<ApiError | null>): ApiError | null {
+function useResult(finished: Promise<ApiError | null>): ApiError | null {
   const [failure, setFailure] = useState<ApiError | null>(null)
   useEffect(() => {
     void finished.then(setFailure)

@@ -6,22 +6,22 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** The same request against the rules of this moment: after a change of rules the answer may be another. */
+/** Explains the recorded request under the current rules, which may have changed since. */
 export function CurrentDecision({ record }: { readonly record: TrafficRecord }) {
   const { method, host, path, agent, gateway } = record
   const isKnown = host !== null && agent !== null
-  // A tunnel that was refused before anything was asked in it: what would a simple request have been told?
-  const asked = method === 'CONNECT' ? 'GET' : method
-  const question = { method: asked, url: `https://${host ?? ''}${path ?? '/'}`, agent: agent ?? '', gateway }
-  const answer = useResource('GET /api/dashboard/explain', isKnown ? { query: question } : null)
+  // A refused CONNECT has no request inside, so GET is explained instead.
+  const explained = method === 'CONNECT' ? 'GET' : method
+  const input = { method: explained, url: `https://${host ?? ''}${path ?? '/'}`, agent: agent ?? '', gateway }
+  const answer = useResource('GET /api/dashboard/explain', isKnown ? { query: input } : null)
   if (!isKnown) return null
-  const { gateway: _gateway, ...shared } = question
+  const { gateway: _gateway, ...shared } = input
   return (
     <Panel
-      title="What the rules say now"
+      title="Decision under the current rules"
       aside={
         <Anchor href={hrefOf('explain', shared)} size="sm">
-          Try variations
+          Open in Explain
         </Anchor>
       }
     >
@@ -40,11 +40,12 @@ export function CurrentDecision({ record }: { readonly record: TrafficRecord }) 
 function VersionNote({ then, now }: { readonly then: number | null; readonly now: number }) {
   const text =
     then === now
-      ? 'The rules have not changed since.'
-      : `The rules have changed since: version ${then ?? 'unknown'} then, ${now} now.`
+      ? 'The configuration has not changed since.'
+      : `The configuration has changed since, from version ${then ?? 'unknown'} to ${now}.`
   return (
     <Text size="sm" c="dimmed" mb="xs">
-      {text} Without its body, a request that the body names may be judged as the strictest of what it can be.
+      {text} Bodies are not recorded: an action that depends on the body is decided as the strictest
+      candidate.
     </Text>
   )
 }

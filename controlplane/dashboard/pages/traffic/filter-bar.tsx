@@ -18,10 +18,10 @@ const DECISIONS = [
   { value: 'DENY', label: 'Denied' },
 ]
 
-/** Every filter is part of the address, so that a view can be shared. On a telephone the rarer ones fold away. */
+/** Filters of the traffic, held in the URL so that views can be shared. Narrow screens fold the advanced ones. */
 export function FilterBar({ filters, onChange, onClear }: Props) {
   const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
-  const isAny = Object.keys(filters).length > 0
+  const isFiltered = Object.keys(filters).length > 0
   const [isOpen, { toggle }] = useDisclosure(Object.keys(filters).some((name) => !ALWAYS_SHOWN.has(name)))
   const set: Setter = (name) => (value) => onChange({ [name]: value === '' ? null : value })
   return (
@@ -38,9 +38,9 @@ export function FilterBar({ filters, onChange, onClear }: Props) {
             {isOpen ? 'Fewer filters' : 'More filters'}
           </Button>
         )}
-        {isAny ? (
+        {isFiltered ? (
           <Button variant="subtle" onClick={onClear}>
-            Clear the filters
+            Clear filters
           </Button>
         ) : null}
       </Group>
@@ -82,9 +82,9 @@ function AdvancedFilters({ filters, set }: { readonly filters: Filters; readonly
   )
 }
 
-const PATIENCE_MS = 250
+const DEBOUNCE_MS = 250
 
-/** Asks when the typing pauses, not at every letter. With `data` it suggests. */
+/** Input that notifies after a pause in typing, with optional suggestions. */
 function DebouncedInput(props: {
   readonly label: string
   readonly value: string
@@ -96,10 +96,10 @@ function DebouncedInput(props: {
   const { label, value, onChange, data, placeholder = '', icon = false } = props
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
-  const tell = useDebouncedCallback(onChange, PATIENCE_MS)
+  const notify = useDebouncedCallback(onChange, DEBOUNCE_MS)
   const change = (next: string) => {
     setText(next)
-    tell(next)
+    notify(next)
   }
   const shared = {
     label,

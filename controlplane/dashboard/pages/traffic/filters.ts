@@ -1,6 +1,6 @@
 import type { TrafficQuery } from '../../api/shapes.ts'
 
-/** What of the address filters the list. */
+/** URL parameters that filter the traffic. */
 export const FILTER_NAMES = ['q', 'agent', 'connector', 'decision', 'action_type', 'from', 'to'] as const
 
 export type Filters = Partial<Readonly<Record<(typeof FILTER_NAMES)[number], string>>>
@@ -14,12 +14,12 @@ export function filtersOf(query: Readonly<Record<string, string>>): Filters {
   )
 }
 
-/** `from` and `to` are local times of an input (`2026-11-21T14:00`); the API wants moments. */
+/** Converts `from` and `to` from local times of an input (`2026-11-21T14:00`) to ISO 8601 in UTC. */
 export function trafficQuery(filters: Filters, limit: number): TrafficQuery {
-  return { ...filters, from: moment(filters.from), to: moment(filters.to), limit }
+  return { ...filters, from: isoTime(filters.from), to: isoTime(filters.to), limit }
 }
 
-function moment(text: string | undefined): string | undefined {
+function isoTime(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const time = Date.parse(text)
   return Number.isNaN(time) ? undefined : new Date(time).toISOString()

@@ -10,12 +10,12 @@ import { RefusalFacts } from './refusal-facts.tsx'
 
 type Props = {
   readonly id: string | null
-  /** The list has most of them already. */
+  /** Records of the list, which need no request. */
   readonly known: readonly TrafficRecord[]
   readonly onClose: () => void
 }
 
-/** One request: what happened, what decided it then, and what the rules say now. */
+/** Details of one request: the recorded decision, its facts, and the decision under the current rules. */
 export function RecordDrawer({ id, known, onClose }: Props) {
   const listed = known.find((record) => record.id === id)
   return (

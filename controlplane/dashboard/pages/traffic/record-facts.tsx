@@ -9,7 +9,7 @@ import { useSession } from '../../session/session.tsx'
 import { RequestLine } from '../approvals/card/request-facts.tsx'
 
 export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
-  // Of a row that counts refusals, fields in which they differ are left out.
+  // Aggregated rows of refusals omit the fields in which the refusals differ.
   const isRow = Boolean(record.refusals)
   const none = isRow ? null : 'none'
   return (
@@ -22,12 +22,12 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Candidates', record.candidates?.join(', ') ?? null],
           ['Actions', actionsText(record)],
           ['Request', isRow && record.host === null ? null : <RequestLine key="request" card={record} />],
-          ['Answer', record.status === null ? none : String(record.status)],
+          ['Status', record.status === null ? none : String(record.status)],
           ['Error', record.error_type],
           ['Latency', isRow ? null : latencyText(record)],
           [
             'Size',
-            `${record.bytes_in.toLocaleString()} bytes out, ${record.bytes_out.toLocaleString()} back`,
+            `${record.bytes_in.toLocaleString()} bytes sent, ${record.bytes_out.toLocaleString()} received`,
           ],
           ['Gateway', record.gateway],
           ['Transport', record.transport],
@@ -43,13 +43,13 @@ function actionsText({ actions, action_count: count }: TrafficRecord): string | 
   return actions === null || actions === undefined ? null : `${count}: ${actions.join(', ')}`
 }
 
-function latencyText({ latency_ms: all, overhead_ms: ours }: TrafficRecord): string {
-  return `${all.toFixed(1)} ms, ${ours.toFixed(1)} ms of it ours`
+function latencyText({ latency_ms: total, overhead_ms: gateway }: TrafficRecord): string {
+  return `${total.toFixed(1)} ms, ${gateway.toFixed(1)} ms of it in the gateway`
 }
 
-/** The log is for admins; others can still name the story to one. */
+/** Link to the evidence, or the id for users without the right to read the audit log. */
 function AuditLink({ id }: { readonly id: string }) {
   const { may } = useSession()
   if (!may('auditevents/get')) return <code>{id}</code>
-  return <Anchor href={hrefOf('audit', { action: id })}>Whole story of {id}</Anchor>
+  return <Anchor href={hrefOf('audit', { action: id })}>Evidence for {id}</Anchor>
 }

@@ -10,10 +10,10 @@ import { DECISION_SOURCE_LABELS } from '../../labels/decision-source-labels.ts'
 import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Where the decision's own words follow. */
-const SAID_BETTER: ReadonlySet<string> = new Set(['permission', 'policy'])
+/** Reasons that the recorded decision explains in more detail. */
+const EXPLAINED: ReadonlySet<string> = new Set(['permission', 'policy'])
 
-/** What settled it at the time, as the gateway recorded it. */
+/** The decision as the gateway recorded it. */
 export function RecordedDecision({ record }: { readonly record: TrafficRecord }) {
   const { decision, note, would, reason, approval_id, snapshot_version, why } = record
   return (
@@ -23,20 +23,20 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
           <DecisionBadge decision={decision} note={record.refusals ? null : note} />
           {would === null ? null : (
             <Text size="sm" component="span">
-              full enforcement: <DecisionBadge decision={would} />
+              with full enforcement: <DecisionBadge decision={would} />
             </Text>
           )}
         </Group>
-        {reason === null || (why && SAID_BETTER.has(reason)) ? null : (
+        {reason === null || (why && EXPLAINED.has(reason)) ? null : (
           <Text component="div">{DENIAL_LABELS[reason] ?? <UntrustedText text={reason} />}</Text>
         )}
-        {why === null || why === undefined ? null : <Words why={why} />}
+        {why === null || why === undefined ? null : <Reason why={why} />}
         <FactList
           facts={[
             ['Permission', permissionOf(record)],
             ['Policies', policiesOf(record)],
             ['Approver groups', why?.approver_groups.join(', ')],
-            ['Rules in force', snapshot_version === null ? null : `version ${snapshot_version}`],
+            ['Configuration', snapshot_version === null ? null : `version ${snapshot_version}`],
             [
               'Approval',
               approval_id === null ? null : (
@@ -52,8 +52,8 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
   )
 }
 
-/** The decision in its own words, and what it thought of the risk. */
-function Words({ why }: { readonly why: RecordWhy }) {
+/** Source and reason of the decision, and its risk. */
+function Reason({ why }: { readonly why: RecordWhy }) {
   return (
     <>
       <Text component="div">
@@ -64,7 +64,7 @@ function Words({ why }: { readonly why: RecordWhy }) {
   )
 }
 
-/** Null where the requests that a row counts had different ones, or none. */
+/** Null for aggregated rows whose requests have different permissions, or none. */
 function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
   if (permission === null) return refusals ? null : 'none matched'
   return (
@@ -75,7 +75,7 @@ function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
 }
 
 function policiesOf({ policies, why, refusals }: TrafficRecord): ReactNode {
-  if (policies.length === 0) return refusals ? null : 'none had an opinion'
+  if (policies.length === 0) return refusals ? null : 'none matched'
   const rules = why?.rules.map(({ policy, rule }) => `${policy}: ${rule}`) ?? []
   return <UntrustedText text={[...rules, `(${policies.join(', ')})`].join(' ')} />
 }

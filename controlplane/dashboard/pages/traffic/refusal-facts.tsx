@@ -7,7 +7,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
 export type Refusals = NonNullable<TrafficRecord['refusals']>
 
-/** `1,240 refusals, 87 targets, 14:03:10 to 14:03:59`. The column of the table may cut off the times. */
+/** Formats as `1,240 refusals, 87 targets, 14:03:10 to 14:03:59`. Table columns can truncate the times. */
 export function RefusalsText({ refusals }: { readonly refusals: Refusals }) {
   const { count, first, last, distinct_targets: targets, more_targets: isMore } = refusals
   const counted = `${count.toLocaleString()} ${count === 1 ? 'refusal' : 'refusals'}`
@@ -19,15 +19,15 @@ export function RefusalsText({ refusals }: { readonly refusals: Refusals }) {
   )
 }
 
-/** What a row counts that stands for many refusals. */
+/** Details of an aggregated row of refusals. */
 export function RefusalFacts({ refusals }: { readonly refusals: Refusals }) {
   const { targets, distinct_targets: distinct, reasons, actions = {} } = refusals
   const isCut = distinct > targets.length
   return (
     <Panel title="Refusals">
       <Text mb="sm">
-        <RefusalsText refusals={refusals} />. The gateway counts what one agent is refused beyond 60 requests
-        in a minute. Fields in which these requests differ are left out.
+        <RefusalsText refusals={refusals} />. The gateway aggregates refusals of one agent above 60 per
+        minute. Fields in which these requests differ are omitted.
       </Text>
       <FactList
         facts={[
@@ -43,7 +43,7 @@ export function RefusalFacts({ refusals }: { readonly refusals: Refusals }) {
   )
 }
 
-/** Names may be an agent's choice. */
+/** Names can be untrusted text from an agent. */
 function countsText(counts: Readonly<Record<string, number>>) {
   const pairs = Object.entries(counts).map(([name, count]) => `${name}: ${count.toLocaleString()}`)
   return pairs.length === 0 ? null : <UntrustedText text={pairs.join(', ')} />

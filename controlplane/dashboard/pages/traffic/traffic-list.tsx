@@ -11,13 +11,13 @@ import { RefusalsText } from './refusal-facts.tsx'
 
 type Props = { readonly records: readonly TrafficRecord[]; readonly onOpen: (id: string) => void }
 
-/** A table where there is room for one, a list of cards on a telephone. */
+/** Table on wide screens, a list of cards on narrow ones. */
 export function TrafficList(props: Props) {
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
   return isWide ? <Wide {...props} /> : <Narrow {...props} />
 }
 
-const HEADS = ['Time', 'Agent', 'Action', 'Decision', 'Answer', 'Latency', 'Request'] as const
+const HEADS = ['Time', 'Agent', 'Action', 'Decision', 'Status', 'Latency', 'Request'] as const
 
 function Wide({ records, onOpen }: Props) {
   return (
@@ -77,7 +77,7 @@ function Narrow({ records, onOpen }: Props) {
           <RecordLink record={record} onOpen={onOpen} />
           <Text size="sm" c="dimmed" component="div">
             <UntrustedText text={record.agent ?? 'unknown'} />
-            {answerLine(record)}
+            {statusLine(record)}
           </Text>
           {record.refusals ? (
             <Text size="sm" component="div">
@@ -113,12 +113,12 @@ function requestLine({ method, host, path }: TrafficRecord): string {
   return `${method} ${host ?? ''}${path ?? ''}`
 }
 
-/** The note of a row repeats its numbers, which have a place of their own. */
+/** Aggregated rows omit the note, which repeats their counts. */
 function Decision({ record: { decision, note, refusals } }: { readonly record: TrafficRecord }) {
   return <DecisionBadge decision={decision} note={refusals ? null : note} />
 }
 
-/** A real link: it can be opened beside, copied and reached with the keyboard. */
+/** Link element, so that users can open it in a new tab, copy it, and reach it by keyboard. */
 function RecordLink({
   record,
   onOpen,
@@ -142,10 +142,10 @@ function RecordLink({
   )
 }
 
-/** Requests that a row counts were answered, each in its own time, and perhaps with different statuses. */
-function answerLine(record: TrafficRecord): string {
+/** Formats status and latency. Aggregated rows have no latency. */
+function statusLine(record: TrafficRecord): string {
   if (record.refusals) return record.status === null ? '' : `, ${record.status}`
-  return `, ${record.status ?? 'no answer'}, ${latency(record)}`
+  return `, ${record.status ?? 'no response'}, ${latency(record)}`
 }
 
 function latency({ latency_ms: ms, refusals }: TrafficRecord): string {

@@ -15,7 +15,7 @@ import { useOlder } from './use-older.ts'
 
 const PAGE_SIZE = 100
 
-/** Every governed request: the tail as it grows, or a search in it. */
+/** Live list of governed requests, with filters. */
 export function Page() {
   const [query, change] = useQueryState()
   const isLive = query['live'] !== 'off'
@@ -31,7 +31,7 @@ export function Page() {
     <>
       <PageHead
         title="Traffic"
-        about="Every request of every agent, with what was decided and why. Kept for seven days."
+        about="All requests of agents with their decisions. Records are kept for seven days."
       >
         <Button
           variant="default"
@@ -39,7 +39,7 @@ export function Page() {
           onClick={() => change({ live: isLive ? 'off' : null })}
           aria-pressed={!isLive}
         >
-          {isLive ? 'Pause' : 'Follow'}
+          {isLive ? 'Pause' : 'Resume'}
         </Button>
       </PageHead>
       <Stack gap="md">
@@ -51,7 +51,7 @@ export function Page() {
         <Loaded of={newest}>
           {() =>
             older.records.length === 0 ? (
-              <Nothing isFiltered={isFiltered} />
+              <NoRecords isFiltered={isFiltered} />
             ) : (
               <TrafficList records={older.records} onOpen={(id) => change({ record: id })} />
             )
@@ -60,7 +60,7 @@ export function Page() {
         {older.error === null ? null : <ErrorNote error={older.error} />}
         {older.hasMore ? (
           <Button variant="default" onClick={older.more} loading={older.isBusy}>
-            Show older ones
+            Show older records
           </Button>
         ) : null}
       </Stack>
@@ -73,18 +73,18 @@ export function Page() {
   )
 }
 
-function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+function NoRecords({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <EmptyState icon="search" title="Nothing matches">
-        No request of the last seven days fits all of these filters. Take one away, or look into the audit log
-        for older decisions.
+      <EmptyState icon="search" title="No matching requests">
+        No request of the last seven days matches all filters. Remove a filter, or search the audit log for
+        older decisions.
       </EmptyState>
     )
   }
   return (
-    <EmptyState icon="traffic" title="No agent has called anything yet">
-      Start one with "chaperone run -- COMMAND": its first request appears here by itself.
+    <EmptyState icon="traffic" title="No requests yet">
+      Start an agent with "chaperone run -- COMMAND". Its first request appears here.
     </EmptyState>
   )
 }

@@ -12,7 +12,7 @@ type Older = {
   readonly cursor: string | null
 }
 
-/** The newest page with the older ones below it, each record once. Other filters begin anew. */
+/** Returns the newest page and the older pages that were loaded, without duplicates. A change of filters resets it. */
 export function useOlder(filters: Filters, newest: Reply | null, limit: number) {
   const key = JSON.stringify(filters)
   const [older, setOlder] = useState<Older | null>(null)
@@ -23,7 +23,7 @@ export function useOlder(filters: Filters, newest: Reply | null, limit: number) 
     const reply = await call('GET /api/dashboard/traffic', {
       query: { ...trafficQuery(filters, limit), cursor },
     })
-    // What was newest stays in the list, also when newer records have pushed it off the first page.
+    // Keeps records that newer ones have pushed off the first page.
     const before = older?.records ?? newest?.traffic ?? []
     setOlder({ key, records: [...before, ...reply.traffic], cursor: reply.next_cursor })
   })

@@ -21,18 +21,19 @@ export function InviteUser({ isOpen, onClose, onShown }: Props) {
       body: { action: 'invite', email: to, role },
     })
     if (secret !== undefined) {
-      const about = 'Send it yourself: whoever opens it first registers with this address and role.'
-      onShown({ title: `The invitation of ${to}, shown this once`, about, secret })
+      const about =
+        'Send this link to the user. The first person who opens it registers with this e-mail address and role.'
+      onShown({ title: `Invitation of ${to}, shown once`, about, secret })
     }
     setEmail('')
     onClose()
   })
   return (
     <FormDialog
-      title="Invite somebody"
+      title="Invite user"
       isOpen={isOpen}
       onClose={onClose}
-      label="Make the link"
+      label="Create link"
       isReady={email.includes('@')}
       mutation={invite}
     >
@@ -46,8 +47,8 @@ export function InviteUser({ isOpen, onClose, onShown }: Props) {
       />
       <Radio.Group label="Role" value={role} onChange={setRole}>
         <Stack gap="xs" mt={6}>
-          {ROLE_LABELS.map(({ value, label, means }) => (
-            <Radio key={value} value={value} label={label} description={means} />
+          {ROLE_LABELS.map(({ value, label, description }) => (
+            <Radio key={value} value={value} label={label} description={description} />
           ))}
         </Stack>
       </Radio.Group>

@@ -9,12 +9,12 @@ import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 
 type Props = {
-  readonly person: User
+  readonly user: User
   readonly onDone: () => void
 }
 
-export function UserRowActions({ person, onDone }: Props) {
-  const { id: user_id, email, status } = person
+export function UserRowActions({ user, onDone }: Props) {
+  const { id: user_id, email, status } = user
   const [isOpen, { open, close }] = useDisclosure(false)
   const act = (action: string) => call('POST /api/dashboard/users', { body: { action, user_id } })
   const activate = useMutation(async () => {
@@ -37,7 +37,7 @@ export function UserRowActions({ person, onDone }: Props) {
               onDone()
             }}
           >
-            Signed out everywhere at once; open pages can do nothing more. Keys stop working.
+            All sessions of the user end immediately, and their approver keys stop working.
           </ConfirmButton>
         ) : (
           <Button
@@ -52,26 +52,26 @@ export function UserRowActions({ person, onDone }: Props) {
         )}
       </Group>
       {activate.error === null ? null : <ErrorNote error={activate.error} />}
-      {isOpen ? <GroupsDialog person={person} onClose={close} onDone={onDone} /> : null}
+      {isOpen ? <GroupsDialog user={user} onClose={close} onDone={onDone} /> : null}
     </Stack>
   )
 }
 
 function GroupsDialog(props: {
-  readonly person: User
+  readonly user: User
   readonly onClose: () => void
   readonly onDone: () => void
 }) {
-  const { person, onClose, onDone } = props
-  const [groups, setGroups] = useState<string[]>([...person.groups])
+  const { user, onClose, onDone } = props
+  const [groups, setGroups] = useState<string[]>([...user.groups])
   const save = useMutation(async () => {
-    await call('POST /api/dashboard/users', { body: { action: 'set_groups', user_id: person.id, groups } })
+    await call('POST /api/dashboard/users', { body: { action: 'set_groups', user_id: user.id, groups } })
     onDone()
     onClose()
   })
   return (
     <FormDialog
-      title={`Groups of ${person.email}`}
+      title={`Groups of ${user.email}`}
       isOpen
       onClose={onClose}
       label="Save"
@@ -80,7 +80,7 @@ function GroupsDialog(props: {
     >
       <TagsInput
         label="Groups"
-        description="Enter adds one. Policies name them under approver_groups."
+        description="Press Enter to add a group. Policies refer to groups under approver_groups."
         value={groups}
         onChange={setGroups}
         maxTags={64}

@@ -18,25 +18,22 @@ import { useSession } from '../../session/session.tsx'
 import { InviteUser } from './invite-user.tsx'
 import { UserRowActions } from './user-row-actions.tsx'
 
-/** Shown once: a link to register with. */
+/** Registration link, shown once. */
 export type Shown = { readonly title: string; readonly about: string; readonly secret: string }
 
-/** Who may look, answer and change; and who belongs to which group of approvers. */
+/** Lists users with their roles and approver groups. */
 export function Page() {
   const { may, user } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
   const [shown, setShown] = useState<Shown | null>(null)
-  const people = useResource('GET /api/dashboard/users', {}, { on: ['audit'] })
+  const list = useResource('GET /api/dashboard/users', {}, { on: ['audit'] })
   const mayAct = may('users/update')
   return (
     <>
-      <PageHead
-        title="Users"
-        about="Roles say what somebody may do; groups say which approvals are theirs to answer."
-      >
+      <PageHead title="Users" about="Roles grant rights. Groups determine which approvals a user can answer.">
         {mayAct ? (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>
-            InviteUser somebody
+            Invite user
           </Button>
         ) : null}
       </PageHead>
@@ -44,14 +41,14 @@ export function Page() {
         {shown === null ? null : (
           <SecretOnce title={shown.title} about={shown.about} label="secret" secret={shown.secret} />
         )}
-        <Loaded of={people}>
+        <Loaded of={list}>
           {({ users }) => (
             <RowTable
               rows={users}
               keyOf={({ id }) => id}
               columns={[
-                { head: 'Person', cell: (person) => <Name person={person} isSelf={person.id === user.id} /> },
-                { head: 'Role', cell: (person) => <Role person={person} onDone={people.reload} /> },
+                { head: 'User', cell: (row) => <Name row={row} isSelf={row.id === user.id} /> },
+                { head: 'Role', cell: (row) => <Role row={row} onDone={list.reload} /> },
                 { head: 'Groups', cell: ({ groups }) => <Groups groups={groups} /> },
                 {
                   head: 'Status',
@@ -61,14 +58,12 @@ export function Page() {
                   ),
                 },
               ]}
-              actions={
-                mayAct ? (person) => <UserRowActions person={person} onDone={people.reload} /> : undefined
-              }
+              actions={mayAct ? (row) => <UserRowActions user={row} onDone={list.reload} /> : undefined}
             />
           )}
         </Loaded>
         <Text size="sm" c="dimmed">
-          {ROLE_LABELS.map(({ label, means }) => `${label}: ${means}`).join(' ')}
+          {ROLE_LABELS.map(({ label, description }) => `${label}: ${description}`).join(' ')}
         </Text>
       </Stack>
       {mayAct ? <InviteUser isOpen={isOpen} onClose={close} onShown={setShown} /> : null}
@@ -76,33 +71,33 @@ export function Page() {
   )
 }
 
-function Name({ person, isSelf }: { readonly person: User; readonly isSelf: boolean }) {
+function Name({ row, isSelf }: { readonly row: User; readonly isSelf: boolean }) {
   return (
     <>
       <Text fw={600} component="div">
-        <UntrustedText text={person.name} />
+        <UntrustedText text={row.name} />
         {isSelf ? ' (you)' : ''}
       </Text>
       <Text size="sm" c="dimmed" component="div">
-        <UntrustedText text={person.email} />
+        <UntrustedText text={row.email} />
       </Text>
     </>
   )
 }
 
-function Role({ person, onDone }: { readonly person: User; readonly onDone: () => void }) {
+function Role({ row, onDone }: { readonly row: User; readonly onDone: () => void }) {
   const { may } = useSession()
   const change = useMutation(async (role: string) => {
-    await call('POST /api/dashboard/users', { body: { action: 'change_role', user_id: person.id, role } })
+    await call('POST /api/dashboard/users', { body: { action: 'change_role', user_id: row.id, role } })
     onDone()
   })
-  if (!may('users/update')) return person.role
+  if (!may('users/update')) return row.role
   return (
     <Stack gap={4}>
       <Select
-        aria-label={`Role of ${person.email}`}
+        aria-label={`Role of ${row.email}`}
         data={ROLE_LABELS.map(({ value, label }) => ({ value, label }))}
-        value={person.role}
+        value={row.role}
         onChange={(role) => (role === null ? undefined : change.run(role))}
         disabled={change.isBusy}
         allowDeselect={false}

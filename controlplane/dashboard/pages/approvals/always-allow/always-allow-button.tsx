@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
 import { AlwaysAllowDialog } from '../../../lazy-dialogs.ts'
 
-/** "Allow this from now on": the permission is shown before anything is saved. */
+/** Opens a dialog that shows the permission before it is saved. */
 export function AlwaysAllowButton({ card }: { readonly card: ApprovalCard }) {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)
@@ -16,7 +16,7 @@ export function AlwaysAllowButton({ card }: { readonly card: ApprovalCard }) {
     <>
       <div>
         <Button variant="subtle" size="compact-sm" onClick={show}>
-          Allow this from now on …
+          Always allow …
         </Button>
       </div>
       {wasOpened ? <AlwaysAllowDialog card={card} isOpen={isOpen} onClose={close} /> : null}

@@ -9,7 +9,7 @@ export function AlwaysAllowDialog({ card, isOpen, onClose }: Props) {
     <Modal
       opened={isOpen}
       onClose={onClose}
-      title="Allow this from now on"
+      title="Always allow"
       size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
     >

@@ -35,13 +35,13 @@ export function AlwaysAllowForm({ card, onClose }: Props) {
   return (
     <Stack gap="md">
       <PolicyWarning rule={policyBehind(card)} />
-      <Radio.Group label="For whom" value={reach} onChange={(value) => setReach(value as Reach)}>
+      <Radio.Group label="Agents" value={reach} onChange={(value) => setReach(value as Reach)}>
         <Group mt={6}>
           <Radio value="this_agent" label={`Only ${card.agent}`} />
-          <Radio value="every_agent" label="Every agent of its gateway" />
+          <Radio value="every_agent" label="All agents of its gateway" />
         </Group>
       </Radio.Group>
-      <Radio.Group label="What" value={width} onChange={(value) => setWidth(value as Width)}>
+      <Radio.Group label="Actions" value={width} onChange={(value) => setWidth(value as Width)}>
         <Group mt={6}>
           <Radio value="this_action" label={card.action_type} />
           <Radio value="this_resource" label={patternOf(card.action_type, 'this_resource')} />
@@ -52,10 +52,10 @@ export function AlwaysAllowForm({ card, onClose }: Props) {
       {save.error === null ? null : <ErrorNote error={save.error} />}
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Nothing is saved yet; the card still waits for its own answer.
+          Nothing is saved yet. This request still needs its own answer.
         </Text>
         <Button onClick={() => save.run()} loading={save.isBusy} disabled={proposal === null}>
-          Save this permission
+          Save permission
         </Button>
       </Group>
     </Stack>
@@ -69,11 +69,11 @@ function PolicyWarning({ rule }: { readonly rule: string | null }) {
       color="orange"
       variant="outline"
       icon={<Icon name="warning" />}
-      title="A policy asked"
+      title="A policy requires approval"
       className="note"
     >
-      The rule "{rule}" wants a person, and the stricter of permission and policy wins: this permission alone
-      will not let it through. Change the policy's scope or conditions as well.
+      The rule "{rule}" requires approval, and a permission does not override a policy. Change the scope or
+      the conditions of the policy as well.
     </Alert>
   )
 }
@@ -81,7 +81,8 @@ function PolicyWarning({ rule }: { readonly rule: string | null }) {
 function NoGateway({ agent }: { readonly agent: string }) {
   return (
     <Alert color="gray" variant="outline" title="No gateway" className="note">
-      {agent} belongs to no gateway, so there is nowhere to put a permission: policies alone decide about it.
+      Agent {agent} has no gateway, and permissions belong to gateways. Only policies decide about its
+      actions.
     </Alert>
   )
 }
@@ -90,8 +91,8 @@ function Saved({ onClose }: { readonly onClose: () => void }) {
   return (
     <Stack gap="md">
       <Text role="status">
-        Saved. Gateways take it over within a second; the next request of this kind passes. This card still
-        needs its answer.
+        Saved. Gateways apply it within a second, and the next request of this kind is allowed. This request
+        still needs its own answer.
       </Text>
       <Group justify="flex-end">
         <Button onClick={onClose} data-autofocus>

@@ -11,7 +11,7 @@ export type Proposal = {
   readonly agent?: string
 }
 
-/** The permission that would let what this card asks through from now on. */
+/** Returns the permission that allows future requests like this one. */
 export function proposalFor(
   card: Pick<ApprovalCard, 'action_type' | 'agent'>,
   gateway: string,
@@ -26,13 +26,13 @@ export function proposalFor(
   return choice.reach === 'every_agent' ? base : { ...base, agent: card.agent }
 }
 
-/** `codehost.pr.merge`, or `codehost.pr.*`. */
+/** Returns the action type itself, or its family, such as `codehost.pr.*`. */
 export function patternOf(actionType: string, width: Width): string {
   const lastDot = actionType.lastIndexOf('.')
   return width === 'this_action' || lastDot === -1 ? actionType : `${actionType.slice(0, lastDot)}.*`
 }
 
-/** The same as a manifest: what a repository of rules would hold. */
+/** Formats the permission as a manifest. */
 export function manifestOf(proposal: Proposal): string {
   const { gateway_name, connector_type, action_pattern, decision, agent = '*' } = proposal
   return [
@@ -63,8 +63,8 @@ function quoted(text: string): string {
 }
 
 /**
- * The rule of a policy that asked, or null when a permission did. Held requests name `policy: rule`, actions that were
- * submitted the rule alone; a permission is named by its pattern, which covers the action. No permission overrules a policy.
+ * Returns the policy rule that requires approval, or null if a permission does. Held requests have `policy: rule`,
+ * submitted actions the rule alone. Permissions are recorded by their pattern, which matches the action.
  */
 export function policyBehind({
   matched_rule: rule,

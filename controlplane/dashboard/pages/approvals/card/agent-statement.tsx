@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** What the agent says for itself: quoted, never believed. */
+/** Quotes the justification of the agent. It is untrusted text. */
 export function AgentStatement({ text }: { readonly text: string }) {
   return (
     <figure className="agent-statement">
@@ -12,7 +12,7 @@ export function AgentStatement({ text }: { readonly text: string }) {
           The agent says (unverified)
         </Text>
       </figcaption>
-      <UntrustedText text={text} isBlock label="Text of the agent" />
+      <UntrustedText text={text} isBlock label="Statement of the agent" />
     </figure>
   )
 }

@@ -4,7 +4,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 type Sets = Pick<ApprovalCard, 'required_groups'>
 
-/** Each set of groups that has to answer, and who has answered for it. */
+/** Sets of approver groups that are required, each with its answer. */
 export function ApproverSets({ card }: { readonly card: Sets & Pick<ApprovalCard, 'status' | 'answers'> }) {
   if (card.required_groups.length === 0) return null
   return (
@@ -19,12 +19,12 @@ export function ApproverSets({ card }: { readonly card: Sets & Pick<ApprovalCard
           </Text>
         </div>
       ))}
-      {isDistinct(card) ? <div>A different person has to answer for each line.</div> : null}
+      {isDistinct(card) ? <div>Each line requires a different approver.</div> : null}
     </Stack>
   )
 }
 
-/** `release and (finance or audit)`: the sets that no answer satisfies yet. */
+/** Formats the sets without an answer, such as `release and (finance or audit)`. */
 export function missingText({ required_groups }: Sets): string {
   const missing = required_groups.filter(({ answered_by }) => answered_by === null)
   const texts = missing.map((set) =>

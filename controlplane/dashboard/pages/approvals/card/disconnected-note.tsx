@@ -1,18 +1,18 @@
 import { Alert } from '@mantine/core'
 import { Icon } from '../../../components/layout/icon.tsx'
 
-/** The request behind the card has gone away: an answer counts for the next attempt. */
+/** Shown if the request behind the card was closed. An approval then applies to the next attempt. */
 export function DisconnectedNote() {
   return (
     <Alert
       variant="outline"
       color="gray"
       icon={<Icon name="clock" />}
-      title="The agent left"
+      title="The agent disconnected"
       className="note"
     >
-      It no longer waits for the answer. An approval counts if it sends the same request again within five
-      minutes of it. After half a minute the card leaves this list, and comes back with the agent.
+      Its request was closed. An approval applies if the agent repeats the same request within five minutes.
+      The card is removed after 30 seconds and reappears when the agent repeats the request.
     </Alert>
   )
 }

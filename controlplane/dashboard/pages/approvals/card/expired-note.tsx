@@ -10,11 +10,11 @@ export function ExpiredNote({
 }) {
   return (
     <Alert variant="outline" color="gray" icon={<Icon name="clock" />} title="Expired" className="note">
-      Nobody answered in time, so the request was refused and nothing was sent. {agent} may ask again, which
-      opens a new card.
+      No approver answered in time. The gateway refused the request; nothing was sent. If {agent} repeats the
+      request, a new card appears.
       <div>
         <Button mt="xs" size="compact-sm" variant="default" onClick={onDismiss}>
-          Put away
+          Dismiss
         </Button>
       </div>
     </Alert>

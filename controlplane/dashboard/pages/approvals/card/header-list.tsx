@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import type { HeaderField } from '../../../../../core/wire/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** Header fields that are sent exactly so. Names and values are the agent's; repeated fields stand in their order. */
+/** Header fields that the approval covers, in order. Names and values are untrusted text from the agent. */
 export function HeaderList({ headers }: { readonly headers: readonly HeaderField[] }) {
   if (headers.length === 0) return null
   return (
@@ -20,7 +20,7 @@ export function HeaderList({ headers }: { readonly headers: readonly HeaderField
         ))}
       </dl>
       <Text size="xs" c="dimmed" mt={8}>
-        Header fields of the request. Exactly these are sent, or nothing.
+        Header fields of the request. The approval covers exactly these fields.
       </Text>
     </section>
   )

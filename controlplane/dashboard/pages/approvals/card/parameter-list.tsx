@@ -1,10 +1,10 @@
 import { Text } from '@mantine/core'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** Above this a value gets a box of its own with a scroll bar. */
+/** Longer values get their own scrolling box. Characters. */
 const SHORT = 120
 
-/** Every parameter that the action names, complete. Names and values are the agent's. */
+/** All parameters of the action. Names and values are untrusted text from the agent. */
 export function ParameterList(props: {
   readonly parameters: Readonly<Record<string, unknown>>
   readonly hasBody: boolean
@@ -15,7 +15,7 @@ export function ParameterList(props: {
     return (
       <Text size="sm" c="dimmed">
         {hasBody
-          ? 'The action has no parameters, and its body has no fields. Exactly this body is sent, or none.'
+          ? 'The action has no parameters, and its body has no fields. The approval covers exactly this body.'
           : 'The action has no parameters.'}
       </Text>
     )
@@ -36,8 +36,8 @@ export function ParameterList(props: {
       </dl>
       {hasBody ? (
         <Text size="xs" c="dimmed" mt={8}>
-          Parameters of the action and the other fields of the body (other_fields; long values are cut).
-          Exactly this body is sent, or none.
+          Parameters of the action, and the other fields of the body (other_fields, with long values
+          truncated). The approval covers exactly this body.
         </Text>
       ) : null}
     </section>

@@ -24,9 +24,9 @@ type Props = {
   readonly onDismiss: () => void
 }
 
-/** One decision: what will really happen on top, everything it will happen with, then the answer. */
+/** A held request: the action, its details, and the answer form. */
 export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
-  const isOver = usePast(card.expires_at)
+  const isExpired = usePast(card.expires_at)
   return (
     <Paper
       component="article"
@@ -62,8 +62,8 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
         {card.requested_by_agent_text === null ? null : (
           <AgentStatement text={card.requested_by_agent_text} />
         )}
-        {isOver || !hasDisconnected(card) ? null : <DisconnectedNote />}
-        {isOver ? (
+        {isExpired || !hasDisconnected(card) ? null : <DisconnectedNote />}
+        {isExpired ? (
           <ExpiredNote agent={card.agent} onDismiss={onDismiss} />
         ) : (
           <AnswerForm card={card} onAnswered={onAnswered} onPartly={onPartly} />
@@ -73,7 +73,7 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
   )
 }
 
-/** Longer than this it scrolls in itself, so that it never fills the window; then the keyboard reaches it. */
+/** Longer headers scroll and receive keyboard focus, so that they never fill the window. Characters. */
 const LONG_HEAD = 180
 
 function CardHead({ card, children }: { readonly card: ApprovalCard; readonly children: ReactNode }) {

@@ -1,9 +1,9 @@
 import type { PinView } from '../../../../../core/wire/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** What the request acts upon, and whether it can change after the answer. */
+/** State that the approval is bound to, such as the head commit, and who enforces it. */
 export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] | undefined }) {
-  if (pins.length === 0) return 'Not fixed: what the request acts upon may change after the answer.'
+  if (pins.length === 0) return 'Not pinned. The target of the request can change after the approval.'
   return (
     <>
       {pins.map((pin) => (
@@ -16,15 +16,15 @@ export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] 
 }
 
 function PinValue({ pin: { value, fixed_by } }: { readonly pin: PinView }) {
-  if (value === null) return 'not fixed, it could not be read and may change after the answer'
+  if (value === null) return 'not pinned, because it could not be read. It can change after the approval.'
   return (
     <>
       <code>
         <UntrustedText text={value} canGrow />
       </code>
       {fixed_by === 'request'
-        ? ', named by the request, so that the provider refuses any other'
-        : ', compared again right before the request is sent'}
+        ? ' (set by the request; the provider refuses any other value)'
+        : ' (compared again before the request is sent)'}
     </>
   )
 }

@@ -15,7 +15,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
         ['Held by', <HeldBy key="rule" card={card} />],
         ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
-        ['State', <PinnedState key="state" pins={card.pins} />],
+        ['Pinned state', <PinnedState key="state" pins={card.pins} />],
         ['Held at', <TimeText key="at" at={card.created_at} />],
         [
           'Body',
@@ -30,7 +30,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
   )
 }
 
-/** A policy's rule or a permission's pattern: where to look when the question should not have come. */
+/** Policy rule or permission pattern that requires approval. */
 function HeldBy({ card }: { readonly card: ApprovalCard }) {
   if (card.matched_rule === null) return 'a default'
   return (

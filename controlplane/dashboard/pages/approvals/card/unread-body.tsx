@@ -3,7 +3,7 @@ import type { UnreadBody as Body } from '../../../../../core/wire/internal.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** States that nobody read the body, and quotes its beginning where the gateway gives one. */
+/** States that the gateway could not read the body, and quotes its beginning if available. */
 export function UnreadBody({ body }: { readonly body: Body }) {
   return (
     <figure className="agent-statement">
@@ -13,9 +13,7 @@ export function UnreadBody({ body }: { readonly body: Body }) {
           <UntrustedText text={body.description} canGrow />
         </Text>
       </figcaption>
-      {body.excerpt === null ? null : (
-        <UntrustedText text={body.excerpt} isBlock label="Beginning of the body" />
-      )}
+      {body.excerpt === null ? null : <UntrustedText text={body.excerpt} isBlock label="Start of the body" />}
     </figure>
   )
 }
