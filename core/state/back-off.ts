@@ -14,20 +14,19 @@ export type BackOffOptions = {
 }
 
 /**
- * Exponential back-off with jitter. The n-th wait is drawn between `minMs * factor^n` and twice that, at most `maxMs`; at
- * the limit from its upper half. The jitter keeps many clients from retrying at the same moment.
+ * Exponential back-off with jitter: the limit of a wait grows from twice `minMs` to `maxMs`, and each wait is drawn from the
+ * upper half below its limit, so that many clients do not retry at the same moment.
  */
 export function createBackOff({ minMs, maxMs, factor = 2, random }: BackOffOptions): BackOff {
-  let failures = 0
+  let limitMs = 2 * minMs
   return {
     next() {
-      const full = Math.min(maxMs, minMs * factor ** Math.min(failures, 32))
-      failures += 1
-      const least = full < maxMs ? full : maxMs / 2
-      return least + (Math.min(maxMs, least * 2) - least) * random()
+      const halfMs = Math.min(maxMs, limitMs) / 2
+      limitMs = Math.min(maxMs, limitMs * factor)
+      return halfMs + halfMs * random()
     },
     reset() {
-      failures = 0
+      limitMs = 2 * minMs
     },
   }
 }

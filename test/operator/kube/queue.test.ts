@@ -1,6 +1,5 @@
 import pino from 'pino'
 import { describe, expect, test } from 'vitest'
-import { createBackOff } from '../../../core/state/back-off.ts'
 import { createWorkQueue } from '../../../operator/kube/queue.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -115,13 +114,4 @@ describe('a queue of keys', () => {
     await stopped
     expect([isDone, runs]).toEqual([true, 1])
   })
-})
-
-test('a back-off doubles from its least to its most wait, and is spread so that nobody comes back together', () => {
-  const waits = (random: number) => {
-    const backOff = createBackOff({ minMs: 800, maxMs: 30_000, random: () => random })
-    return Array.from({ length: 8 }, () => Math.round(backOff.next()))
-  }
-  expect(waits(0)).toEqual([800, 1_600, 3_200, 6_400, 12_800, 25_600, 15_000, 15_000])
-  expect(waits(0.999)).toEqual([1_599, 3_198, 6_397, 12_794, 25_587, 29_996, 29_985, 29_985])
 })
