@@ -100,7 +100,7 @@ describe.skipIf(reason !== null)(
     test('is refused without --capture', async () => {
       const refused = await run(['--allow-local', '5432'], 'true')
       expect(refused.code).toBe(2)
-      expect(refused.stderr).toContain('--allow-local is for --capture')
+      expect(refused.stderr).toContain('--allow-local requires --capture')
     })
   },
 )

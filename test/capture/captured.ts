@@ -10,7 +10,7 @@ export const AS_OTHER = ['--reuid', '1000', '--regid', '1000', '--clear-groups',
 type OtherRun = {
   readonly outside: Outside
   readonly data: string
-  readonly hidden: string
+  readonly masked: string
   readonly command: readonly string[]
   readonly descriptors?: readonly [number, number]
 }
@@ -26,7 +26,7 @@ export function runAsOther({ outside, data, hidden, command, ...options }: Other
     import { dataFolder } from '${moduleUrl('state/data-folder.ts')}'
     const command = ${JSON.stringify(command)}
     const inside = await runNamespaceProcess(command, process.env)
-    const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), hidden: ['${hidden}'], command }
+    const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), masked: ['${hidden}'], command }
     process.exitCode = inside ?? (await runCaptured({ ...own, env: (dir) => ({ ...process.env, SSL_CERT_FILE: dir + '/capture.nft' }), ownEnv: process.env }))`,
   )
   return run(['setpriv', ...AS_OTHER, process.execPath, file], { ...options, cwd: '/' })

@@ -15,7 +15,7 @@ describe.skipIf(reason !== null)(
       ['by itself', []],
       ['in another network', [...NESTED, '--']],
       ['in other mounts', [...NESTED, '--mount', '--']],
-      ['without its covers', [...NESTED, '--mount', '--', 'sh', '-c', 'umount -a; exec "$@"', 'sh']],
+      ['without its masks', [...NESTED, '--mount', '--', 'sh', '-c', 'umount -a; exec "$@"', 'sh']],
       [
         'without /proc',
         [...NESTED, '--mount', '--', 'sh', '-c', 'mount -t tmpfs none /proc || exit 9; exec "$@"', 'sh'],
@@ -33,7 +33,7 @@ describe.skipIf(reason !== null)(
       )
       const command = [...around, process.execPath, file]
       const [inside, beside] = await Promise.all([
-        runAsOther({ outside, data, hidden: data, command }),
+        runAsOther({ outside, data, masked: data, command }),
         run(['setpriv', ...AS_OTHER, process.execPath, file], { cwd: '/' }),
       ])
       socket.close()

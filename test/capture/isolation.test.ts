@@ -213,7 +213,7 @@ describe.skipIf(reason !== null)(`a captured command of another user${title}`, (
     }
     const command = ['/usr/bin/python3', ESCAPE, factsIn(outside, facts)]
     const descriptors = [openSync(files[0] as string, 'r'), openSync(data, 'r')] as const
-    const ran = await runAsOther({ outside, data, hidden: join(state, 'chaperone'), command, descriptors })
+    const ran = await runAsOther({ outside, data, masked: join(state, 'chaperone'), command, descriptors })
     for (const one of descriptors) closeSync(one)
     socket.close()
     outside.close()

@@ -106,7 +106,7 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
     expect((await run('/usr/bin/python3', '-c', udp)).code).not.toBe(0)
   })
 
-  test('covers more sockets than one environment variable can name', async () => {
+  test('masks more sockets than one environment variable can name', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'chaperone-many-'))
     // 1,400 paths of more than 100 bytes: Linux takes 128 KiB for one string.
     const script = `import os,resource,socket,sys
@@ -118,7 +118,7 @@ print("ready",flush=True);sys.stdin.read()`
     const daemon = spawn('/usr/bin/python3', ['-c', script, dir], { stdio: ['pipe', 'pipe', 'inherit'] })
     try {
       await once(daemon.stdout, 'data')
-      const shell = `ls ${dir} | wc -l; for each in ${dir}/*; do if [ -S $each ]; then echo $each; fi; done | wc -l; env | grep -c CHAPERONE_INSIDE; ls ${tmpdir()} | grep -c chaperone-inside`
+      const shell = `ls ${dir} | wc -l; for each in ${dir}/*; do if [ -S $each ]; then echo $each; fi; done | wc -l; env | grep -c CHAPERONE_CAPTURE_ROLE; ls ${tmpdir()} | grep -c chaperone-inside`
       const ran = await run('sh', '-c', shell)
       expect(ran.stdout, ran.stderr).toBe('1400\n0\n0\n0\n')
     } finally {
@@ -196,7 +196,7 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
     import { dataFolder } from '${new URL('../../controlplane/cli/state/data-folder.ts', import.meta.url).href}'
     const command = ['sh', '-c', ${JSON.stringify(shell)}]
     const inside = await runNamespaceProcess(command, process.env)
-    process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), hidden: [], command, env: () => process.env, ownEnv: process.env }))`
+    process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), masked: [], command, env: () => process.env, ownEnv: process.env }))`
   const file = join(dir, 'run.mjs')
   writeFileSync(file, script)
   const ran = await asUser(1_000, [process.execPath, file])
@@ -208,7 +208,7 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
 describe('a machine that cannot capture', () => {
   test('is told what to install', () => {
     expect(() => assertCaptureSupported({ PATH: '/nowhere' }, 'darwin')).toThrow('only Linux')
-    expect(() => seccompCommand('s390x')).toThrow('system calls of s390x')
+    expect(() => seccompCommand('s390x')).toThrow('does not support s390x')
     expect(() => assertCaptureSupported({ PATH: '/nowhere' }, 'linux')).toThrow(
       /unshare.*Install .*util-linux/,
     )

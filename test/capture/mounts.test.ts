@@ -59,17 +59,17 @@ test('terminals beside those of /dev/pts', () => {
 })
 
 test.each([
-  ['a cover', '35 22 0:9 / /home/ada/x ro - tmpfs chaperone ro,size=4k', true],
-  ['a cover with optional fields', '35 22 0:9 / /home/ada/x ro shared:3 master:1 - tmpfs chaperone ro', true],
+  ['a mask', '35 22 0:9 / /home/ada/x ro - tmpfs chaperone ro,size=4k', true],
+  ['a mask with optional fields', '35 22 0:9 / /home/ada/x ro shared:3 master:1 - tmpfs chaperone ro', true],
   ['another file system', '35 22 0:9 / /x ro - tmpfs tmpfs ro', false],
   ['a folder of the same name', '35 22 0:9 / /chaperone ro - ext4 /dev/sda2 ro', false],
   [
-    'a folder with the words of a cover',
+    'a folder with the name of a mask',
     '35 22 0:9 / /x\\040-\\040tmpfs\\040chaperone ro - ext4 /dev/sda2 ro',
     false,
   ],
-])('shows a captured command by %s: %#', (_what, line, isCovered) => {
-  expect(hasMask([...mounts, ...parseMounts(line)])).toBe(isCovered)
+])('recognizes a captured command by %s: %#', (_what, line, isMasked) => {
+  expect(hasMask([...mounts, ...parseMounts(line)])).toBe(isMasked)
 })
 
 test('sockets with a path, each once, without those of the abstract namespace', () => {

@@ -27,20 +27,20 @@ function isolated(instead: string): SpawnSyncReturns<string> {
   chmodSync(tool, 0o755)
   const { program, args } = isolationCommand({
     ...{ uid: 0, gid: 0, cwd: '/', trustDir: join(folder, 'trust') },
-    ...{ covers: [socket], command: ['echo', 'started'] },
+    ...{ masks: [socket], command: ['echo', 'started'] },
   })
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` }
   return spawnSync(program, args, { env, encoding: 'utf8' })
 }
 
 describe.skipIf(reason !== null)('a socket that other programs made', () => {
-  test('and removed since it was listed needs no cover: the command starts', () => {
+  test('and removed since it was listed needs no mask: the command starts', () => {
     expect(isolated(`rm ${socket}`)).toMatchObject({ status: 0, stdout: 'started\n', stderr: '' })
   })
 
-  test('and that cannot be covered ends the start, with the reason', () => {
+  test('and that cannot be masked ends the start, with the reason', () => {
     const { status, stdout, stderr } = isolated('echo no such luck >&2; exit 32')
     expect([status, stdout]).toEqual([125, ''])
-    expect(stderr).toContain(`${socket} cannot be covered: no such luck`)
+    expect(stderr).toContain(`${socket} cannot be masked: no such luck`)
   })
 })

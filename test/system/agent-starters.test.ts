@@ -53,7 +53,7 @@ const pending = async () => {
 test('run offers the missing starter with a command that works, sets the switch, and offers it no more', async () => {
   const ran = await claude()
   expect(ran).toMatchObject({ code: 0, stdout: '1\n' })
-  const offered = /Claude Code has a starter set .* apply .*-f (\S+claude-code\.yaml)$/m.exec(ran.stderr)
+  const offered = /starter policy for Claude Code, .* apply .*-f (\S+claude-code\.yaml)$/m.exec(ran.stderr)
   const applied = await laptop.cli(['apply', '-f', offered?.[1] ?? ''])
   expect(applied.code, applied.stdout + applied.stderr).toBe(0)
   expect(readdirSync(laptop.manifests)).toContain('claude-code.yaml')

@@ -6,8 +6,8 @@ import { installationFolders } from '../client/installation-key.ts'
 import { type DataFolder, dataFolder, readRunFile } from '../state/data-folder.ts'
 
 /**
- * The ports of `--allow-local`, each once. Throws `conflict` for a port of an installation of this user: the command could
- * answer its own requests there.
+ * Returns the ports of `--allow-local` without duplicates. Throws `conflict` for a port of an installation of this user, where the
+ * command could approve its own requests.
  */
 export function allowedPorts(
   texts: readonly string[],
@@ -19,7 +19,7 @@ export function allowedPorts(
   const ports = [...new Set(texts.map(portIn))]
   for (const port of ports) {
     if (own.has(port)) throw refusal(port, 'belongs to an installation of Chaperone')
-    if (taken.has(port)) throw refusal(port, 'is used by the capture itself')
+    if (taken.has(port)) throw refusal(port, 'is used by the capture')
   }
   return ports
 }
@@ -28,7 +28,7 @@ function portIn(text: string): number {
   const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0
   if (port >= 1 && port <= 65_535) return port
   throw new ChaperoneError('validation', {
-    detail: `--allow-local ${text} is no port. Give a number from 1 to 65535, once for each port.`,
+    detail: `--allow-local ${text} is not a port. Give a number from 1 to 65535, and repeat the option for each port.`,
   })
 }
 
@@ -38,7 +38,7 @@ function portsOf(folder: DataFolder): readonly number[] {
   return [...urls.map((url) => Number(new URL(url).port)), postgresPort(folder)]
 }
 
-/** The fourth line of PostgreSQL's pid file; 0 without one. */
+/** Reads the port from line 4 of PostgreSQL's pid file; 0 without a pid file. */
 function postgresPort({ postgres }: DataFolder): number {
   const file = join(postgres, 'postmaster.pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[3]) : 0
@@ -46,6 +46,6 @@ function postgresPort({ postgres }: DataFolder): number {
 
 function refusal(port: number, why: string): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `--allow-local ${port}: the port ${why}. Choose another one.`,
+    detail: `--allow-local ${port}: the port ${why}. Choose another port.`,
   })
 }

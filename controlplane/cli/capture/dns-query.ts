@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How long a captured command waits for a name. The resolver of the command waits as long for one attempt. */
+/** Timeout of a DNS query of a captured command. The command's resolver uses the same timeout for one attempt. */
 export const QUERY_TIMEOUT_S = 10
 
 const RETRY_MS = 100
 const HEADER_BYTES = 12
 
 /**
- * Asks the gateway one query on a stream of its own, and again while the gateway is not there or ends the stream: it
- * may be starting. Resolves with SERVFAIL after `timeoutMs`, with no bytes for a query that is none.
+ * Forwards a DNS query to the gateway on a new stream. Retries while the gateway is unreachable or closes the stream, because it may be
+ * starting. Resolves with SERVFAIL after `timeoutMs`, and with no bytes for a malformed query.
  */
 export async function forwardQuery(dial: () => Socket, query: Buffer, timeoutMs: number): Promise<Buffer> {
   if (query.length < HEADER_BYTES) return Buffer.alloc(0)
@@ -22,7 +22,7 @@ export async function forwardQuery(dial: () => Socket, query: Buffer, timeoutMs:
   return serverFailure(query)
 }
 
-/** Null when the stream ended without a whole answer. */
+/** Null when the stream ended before a complete response. */
 function askOnce(gateway: Socket, query: Buffer, signal: AbortSignal): Promise<Buffer | null> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0)
@@ -47,7 +47,7 @@ function askOnce(gateway: Socket, query: Buffer, signal: AbortSignal): Promise<B
   })
 }
 
-/** The query as a response with the code 2 (RFC 1035, 4.1.1). */
+/** Turns the query into a response with RCODE 2 (RFC 1035, 4.1.1). */
 function serverFailure(query: Buffer): Buffer {
   const reply = Buffer.from(query)
   reply.writeUInt8(reply.readUInt8(2) | 0x80, 2)

@@ -10,11 +10,11 @@ import { type LocalPort, pipeSockets, serveLocalPorts } from './local-ports.ts'
 
 export type ForwarderInput = {
   readonly agent: string
-  /** The agent's key on this machine. */
+  /** The agent's key. */
   readonly key: string
-  /** The gateway's Unix socket: files are reached from every network namespace. */
+  /** The gateway's Unix socket, which is accessible from every network namespace. */
   readonly socketPath: string
-  /** Ports of the machine that are reached without the gateway. */
+  /** Ports of this machine that are accessible without the gateway. */
   readonly localPorts: readonly LocalPort[]
 }
 
@@ -30,8 +30,8 @@ const PORTS: ReadonlyArray<readonly [Kind, number]> = [
 const MAX_QUERIES = 256
 
 /**
- * Inside the namespace: takes what the rules redirect and hands it to the gateway as it is. Decides nothing, reads
- * nothing, keeps nothing; when it ends nothing gets out. Rejects when a port cannot be opened.
+ * Runs in the network namespace and forwards redirected connections to the gateway unchanged. It is stateless and does not parse the
+ * traffic; when it stops, no traffic leaves the namespace. Rejects when a port cannot be opened.
  */
 export async function startForwarder(input: ForwarderInput): Promise<Forwarder> {
   const servers: Server[] = []
@@ -42,7 +42,7 @@ export async function startForwarder(input: ForwarderInput): Promise<Forwarder> 
       datagrams.push(await openDatagrams(input, host))
       servers.push(...(await serveLocalPorts(input.localPorts, host)))
     } catch (error) {
-      // Without IPv6 there is nothing to redirect to it.
+      // Without IPv6 no traffic is redirected to ::1.
       if (host === '127.0.0.1' || !isNoIpv6(error)) throw error
     }
   }
@@ -115,7 +115,7 @@ async function openDatagrams(
 }
 
 function reply(socket: ReturnType<typeof createSocket>, answer: Buffer, { port, address }: RemoteInfo): void {
-  // A client that left meanwhile misses nothing.
+  // Errors are ignored, because the client may have closed its socket.
   socket.send(answer, port, address, () => undefined)
 }
 

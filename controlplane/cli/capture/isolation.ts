@@ -17,23 +17,23 @@ import { seccompCommand } from './seccomp-filter.ts'
 export type IsolationInput = {
   readonly uid: number
   readonly gid: number
-  /** Absolute; looked up again behind the covers. */
+  /** Absolute path, resolved again after the masks are mounted. */
   readonly cwd: string
-  /** The folder with certificates, made read-only. */
+  /** Folder with certificates, which is remounted read-only. */
   readonly trustDir: string
-  /** Paths that do not exist for the command. */
-  readonly covers: readonly string[]
-  /** The first process of the namespace, as this user and without rights over it. */
+  /** Paths that are not accessible for the command. */
+  readonly masks: readonly string[]
+  /** The first process of the namespace. It runs as this user, without capabilities. */
   readonly command: readonly string[]
 }
 
 /**
- * One command line that makes namespaces for mounts, processes and System V IPC, covers what the command must not reach,
- * and then becomes `command`. Runs with rights over the network namespace; the command has none, and covers of a
- * namespace that belongs to a parent cannot be removed from below.
+ * Returns a command line that creates mount, pid and IPC namespaces, masks paths, and executes `command`. It requires capabilities in
+ * the network namespace, which `command` does not have. Mounts inherited from a more privileged mount namespace are locked
+ * (mount_namespaces(7)), so the command cannot unmount the masks.
  */
 export function isolationCommand(input: IsolationInput): NamespaceCommand {
-  const { uid, gid, cwd, trustDir, covers, command } = input
+  const { uid, gid, cwd, trustDir, masks, command } = input
   const drop =
     uid === 0
       ? ['setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all', '--']
@@ -45,8 +45,8 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
     'chaperone',
     cwd,
     trustDir,
-    String(covers.length),
-    ...covers,
+    String(masks.length),
+    ...masks,
     ...drop,
     ...seccompCommand(),
     ...command,
@@ -58,20 +58,19 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
 }
 
 /**
- * $1 working directory, $2 trust folder, $3 number of covers, the covers, then the command. Sockets of other programs may
- * be removed at any time, and need no cover then. A working directory is a
- * reference that a mount does not cover, so it is looked up again. Terminals show what is typed there: the command has new ones
- * and keeps the one that it was started in. Root without capabilities still owns block devices
- * and kernel settings.
+ * $1 working directory, $2 trust folder, $3 number of masks, the masks, then the command. A path that no longer exists, such as a
+ * removed socket, needs no mask. The working directory is resolved again, because an open directory bypasses mounts. Terminals of the
+ * user would show their input, so the command has a new devpts and keeps its own terminal. For root, block devices and kernel settings
+ * are masked too, because root owns them even without capabilities.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the command cannot be isolated: $1" >&2; exit ${NAMESPACE_FAILED}; }
 cwd=$1; trust=$2; count=$3; shift 3
-mount -t proc proc /proc || fail "the kernel does not allow a /proc of its own here (some containers do not)"
+mount -t proc proc /proc || fail "the kernel does not allow mounting a new /proc here (some containers forbid it)"
 mount --bind "$trust" "$trust" && mount -o remount,bind,ro,nosuid,nodev "$trust" || fail "$trust cannot be made read-only"
 while [ "$count" -gt 0 ]; do
   if [ -d "$1" ]; then error=$(mount -t tmpfs -o ro,size=4k,mode=000 ${MASK_SOURCE} "$1" 2>&1)
-  elif [ -e "$1" ]; then error=$(mount --bind /dev/null "$1" 2>&1); fi || [ ! -e "$1" ] || fail "$1 cannot be covered: $error"
+  elif [ -e "$1" ]; then error=$(mount --bind /dev/null "$1" 2>&1); fi || [ ! -e "$1" ] || fail "$1 cannot be masked: $error"
   shift; count=$((count - 1))
 done
 if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 ${MASK_SOURCE} /dev/shm || fail "/dev/shm cannot be replaced"; fi
@@ -82,28 +81,30 @@ if [ -d /dev/pts ]; then
 fi
 for device in /dev/console /dev/tty[0-9]* /dev/ttyS* /dev/vcs* /dev/input/* /dev/uinput /dev/uhid; do
   if [ ! -c "$device" ]; then continue; fi
-  if [ -r "$device" ] || [ -w "$device" ]; then mount --bind /dev/null "$device" || fail "$device cannot be covered"; fi
+  if [ -r "$device" ] || [ -w "$device" ]; then mount --bind /dev/null "$device" || fail "$device cannot be masked"; fi
 done
 if [ "$1" = setpriv ]; then
-  for device in $(find /dev -type b 2>/dev/null); do mount --bind /dev/null "$device" || fail "$device cannot be covered"; done
+  for device in $(find /dev -type b 2>/dev/null); do mount --bind /dev/null "$device" || fail "$device cannot be masked"; done
   for dir in /proc/sys /proc/sysrq-trigger /sys /sys/fs/cgroup; do
     if [ -e "$dir" ]; then mount --bind "$dir" "$dir" && mount -o remount,bind,ro "$dir" || fail "$dir cannot be made read-only"; fi
   done
 fi
-cd / && cd "$cwd" 2>/dev/null || fail "the working directory $cwd is in a folder that the command must not see: start it in another one"
+cd / && cd "$cwd" 2>/dev/null || fail "the working directory $cwd is in a masked folder. Start the command in another folder"
 exec "$@"
 `
 
 /**
- * Where daemons have their sockets. The table of sockets leaves out those of other network namespaces, such as a container
- * daemon without root has, and paths that were given relative to a folder, or changed since.
+ * Folders with sockets of daemons. /proc/net/unix does not list sockets of other network namespaces, such as those of a rootless
+ * container daemon, and lists relative paths and paths before a rename.
  */
 const SOCKET_FOLDERS = ['/run', '/tmp/.X11-unix']
 const MAX_ENTRIES = 100_000
-/** File systems whose server may hang, and every reader of theirs with it. */
+/** File systems that can block readers when their server does not respond. */
 const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
-/** Every path at which the folders can be reached, other process tables, terminals, message queues, and the Unix sockets of this machine. */
+/**
+ * Returns the paths to mask: every path of the folders, other mounts of proc, devpts and mqueue, and the Unix sockets of this machine.
+ */
 export function maskedPaths(
   folders: readonly string[],
   socketFolders: readonly string[] = SOCKET_FOLDERS,
@@ -125,17 +126,17 @@ export function maskedPaths(
   return [...new Set([...aliases, ...others, ...sockets])]
 }
 
-/** A program that bound a relative path is mostly still in that folder. */
+/** Resolves relative socket paths against the working directories of running processes. */
 function socketsIn(folders: readonly string[], names: readonly string[]): readonly string[] {
   if (folders.length * names.length > MAX_ENTRIES) {
     throw new ChaperoneError('conflict', {
-      detail: `Running programs have bound ${names.length} Unix sockets by relative paths, too many to find: end those programs, and start the command again.`,
+      detail: `Running programs have bound ${names.length} Unix sockets with relative paths, which are too many to resolve. Stop those programs, and start the command again.`,
     })
   }
   return folders.flatMap((folder) => names.map((name) => join(folder, name)).filter(isSocket))
 }
 
-/** Working directories of the processes that this user may look at, without those on file systems in `left`. */
+/** Working directories of the processes that this user can inspect, except those on file systems in `left`. */
 function workingFolders(left: ReadonlySet<string>): readonly string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const folders = new Set(processes.flatMap((id) => linkOf(`/proc/${id}/cwd`) ?? []))
@@ -144,7 +145,7 @@ function workingFolders(left: ReadonlySet<string>): readonly string[] {
   return [...folders].filter((folder) => !isLeft(folder))
 }
 
-/** Null for a process of another user, or one that has ended. */
+/** Null for a process of another user, or a process that has ended. */
 function linkOf(path: string): string | null {
   try {
     return readlinkSync(path)
@@ -154,23 +155,23 @@ function linkOf(path: string): string | null {
   }
 }
 
-/** The sockets in these folders and in all folders below them but those left out, without following links. */
+/** Returns the sockets in these folders and their subfolders, except those in `left`. Does not follow links. */
 function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
-  const waiting = [...folders]
+  const queue = [...folders]
   let seen = 0
-  for (let folder = waiting.shift(); folder !== undefined && seen < MAX_ENTRIES; folder = waiting.shift()) {
+  for (let folder = queue.shift(); folder !== undefined && seen < MAX_ENTRIES; folder = queue.shift()) {
     const entries = entriesOf(folder)
     const pathOf = ({ name }: Dirent) => join(folder, name)
     found.push(...entries.filter((entry) => entry.isSocket()).map(pathOf))
     const inner = entries.filter((entry) => entry.isDirectory()).map(pathOf)
-    waiting.push(...inner.filter((path) => !left.has(path)))
+    queue.push(...inner.filter((path) => !left.has(path)))
     seen += entries.length
   }
   return found
 }
 
-/** None for a folder that this user cannot read, or that is gone. */
+/** Empty for a folder that does not exist or that this user cannot read. */
 function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
@@ -189,18 +190,18 @@ function isSocket(path: string): boolean {
   }
 }
 
-/** Throws `conflict` when the working directory would be covered. */
+/** Throws `conflict` when the working directory would be masked. */
 export function assertNotMasked(cwd: string, folders: readonly string[]): void {
-  const covering = folders.find((folder) => cwd === folder || cwd.startsWith(`${folder}/`))
-  if (covering === undefined) return
+  const mask = folders.find((folder) => cwd === folder || cwd.startsWith(`${folder}/`))
+  if (mask === undefined) return
   throw new ChaperoneError('conflict', {
-    detail: `The working directory ${cwd} is in ${covering}, which a captured command does not see. Start the command in another folder.`,
+    detail: `The working directory ${cwd} is in ${mask}, which is masked for captured commands. Start the command in another folder.`,
   })
 }
 
 const CLOSE_ON_EXEC = 0o2000000
 
-/** Closes what a parent left open: a descriptor of a file in a covered folder reads it still. Node's own are closed on exec. */
+/** Closes inherited descriptors, through which files in masked folders would stay readable. Node's own are closed on exec. */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {
     const descriptor = Number(name)
@@ -213,7 +214,7 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
   } catch (error) {
-    // The one that listed the folder is closed by now.
+    // The descriptor that listed the folder is closed.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
     throw error
   }

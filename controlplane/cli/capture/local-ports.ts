@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 
-/** A port of this machine, and the Unix socket that leads to it from another network namespace. */
+/** A port of this machine, and the Unix socket that forwards to it from another network namespace. */
 export type LocalPort = { readonly port: number; readonly path: string }
 
 export type LocalPorts = { readonly ports: readonly LocalPort[]; close(): void }
 
 /**
- * Opens one Unix socket for each port of loopback, in a folder of its own below `dir`. Captured commands, those of other
- * runs included, must not see `dir`: the port that one of them may use is not for all of them.
+ * Opens one Unix socket for each loopback port, in a new folder in `dir`. `dir` must be masked for captured commands, those of other
+ * runs included, because each command may only use its own ports.
  */
 export async function openLocalPorts(dir: string, ports: readonly number[]): Promise<LocalPorts> {
   if (ports.length === 0) return { ports: [], close: () => undefined }
@@ -33,7 +33,7 @@ export async function openLocalPorts(dir: string, ports: readonly number[]): Pro
   }
 }
 
-/** Inside the namespace: the same ports, on this address of the loopback of the command. */
+/** Listens on the same ports in the network namespace, on the given loopback address. */
 export function serveLocalPorts(ports: readonly LocalPort[], host: string): Promise<Server[]> {
   return Promise.all(
     ports.map(({ port, path }) => relay({ host, port }, () => connect({ path, allowHalfOpen: true }))),
@@ -53,7 +53,7 @@ function relay(place: Place, dial: () => Socket): Promise<Server> {
   })
 }
 
-/** Passes bytes both ways; each end is closed when the other one is. */
+/** Pipes both sockets into each other, and closes each when the other closes. */
 export function pipeSockets(client: Socket, server: Socket): void {
   server.on('error', () => server.destroy())
   client.on('close', () => server.destroy())

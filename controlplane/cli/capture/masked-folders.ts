@@ -5,8 +5,8 @@ import { stateHome } from '../state/state-home.ts'
 import { trustedFolders } from '../state/trusted-folders.ts'
 
 /**
- * Returns the user's state folders and the data folders of every installation that they know. Creates the state folders:
- * one that is created later, by a sign-in for instance, could not be covered.
+ * Returns the user's state folders and the data folders of all installations listed in them. Creates missing state folders, because a
+ * folder that is created later, for example by a sign-in, would not be masked.
  */
 export function maskedFolders(env: NodeJS.ProcessEnv): readonly string[] {
   const { HOME } = env
@@ -18,7 +18,7 @@ function foldersOf(env: NodeJS.ProcessEnv): readonly string[] {
   return [stateHome(env), ...trustedFolders(env), ...installationFolders(env)]
 }
 
-/** The state folder without XDG_STATE_HOME, which another terminal may use. One that this user cannot create holds nothing. */
+/** Folders of the default state folder, which another terminal without XDG_STATE_HOME may use. None if it cannot be created. */
 function foldersOfOther(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     return foldersOf(env)

@@ -1,12 +1,12 @@
-/** One line of /proc/PID/mountinfo, as far as it matters here. */
+/** A line of /proc/PID/mountinfo. */
 export type Mount = {
   /** `major:minor` of the file system. */
   readonly device: string
-  /** The folder of the file system that is mounted. */
+  /** The mounted folder of the file system. */
   readonly root: string
   readonly point: string
   readonly type: string
-  /** What is mounted: a device, or any word. */
+  /** Device, or an arbitrary name. */
   readonly source: string
 }
 
@@ -21,7 +21,7 @@ export function parseMounts(text: string): readonly Mount[] {
   })
 }
 
-/** Returns every path at which the mounts may show the folder, itself first: bind mounts, and file systems mounted twice. */
+/** Returns every path of a folder, itself first: bind mounts and file systems that are mounted more than once. */
 export function mountAliases(path: string, mounts: readonly Mount[]): readonly string[] {
   const own = mounts
     .filter(({ point }) => isWithin(path, point))
@@ -37,14 +37,14 @@ export function mountAliases(path: string, mounts: readonly Mount[]): readonly s
   return [...new Set([path, ...others])]
 }
 
-/** Mounts of other process tables than that of `/proc`: each shows the root folder of every process. */
+/** Mount points of proc besides `/proc`. Each gives access to the root folders of processes. */
 export function otherProcMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts
     .filter(({ type, point }) => type === 'proc' && point !== '/proc' && !isWithin(point, '/proc'))
     .map(({ point }) => point)
 }
 
-/** Mounts of terminals beside `/dev/pts`. `/dev/ptmx` alone opens only new ones. */
+/** Mount points of devpts besides `/dev/pts`. `/dev/ptmx` only opens new terminals. */
 export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
   const own = ['/dev/pts', '/dev/ptmx']
   return mounts
@@ -52,26 +52,26 @@ export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
     .map(({ point }) => point)
 }
 
-/** Mounts of POSIX message queues: each shows those of the IPC namespace in which it was mounted. */
+/** Mount points of mqueue. Each gives access to the POSIX message queues of the IPC namespace in which it was mounted. */
 export function mqueueMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts.filter(({ type }) => type === 'mqueue').map(({ point }) => point)
 }
 
-/** What the covers of a captured command are called in the table of mounts. */
+/** Mount source of the masks of a captured command. */
 export const MASK_SOURCE = 'chaperone'
 
-/** Reports whether a folder is covered, as the data folder of a captured command is. */
+/** Reports whether any folder is masked. */
 export function hasMask(mounts: readonly Mount[]): boolean {
   return mounts.some(({ type, source }) => type === 'tmpfs' && source === MASK_SOURCE)
 }
 
-/** Returns the paths of the sockets in /proc/net/unix. Sockets of the abstract namespace belong to a network namespace. */
+/** Returns the absolute socket paths in /proc/net/unix. Abstract sockets are isolated by the network namespace. */
 export function unixSocketPaths(text: string): readonly string[] {
   const paths = text.split('\n').flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s(\/.*)$/i.exec(line)?.[1] ?? [])
   return [...new Set(paths)]
 }
 
-/** Returns the paths in /proc/net/unix that were given relative to a folder; a name that begins with `@` may be one. */
+/** Returns the relative socket paths in /proc/net/unix. A name that begins with `@` may be abstract or a relative path. */
 export function relativeSocketPaths(text: string): readonly string[] {
   const lines = text.split('\n').slice(1)
   const paths = lines.flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s([^/].*)$/i.exec(line)?.[1] ?? [])
@@ -87,7 +87,7 @@ function join(folder: string, rest: string): string {
   return path.length > 1 ? path.replace(/\/$/, '') : path
 }
 
-/** Blanks, tabs, line feeds and backslashes are octal. */
+/** Decodes the octal escapes of spaces, tabs, line feeds and backslashes. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
     String.fromCharCode(Number.parseInt(octal, 8)),

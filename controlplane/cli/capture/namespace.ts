@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** Programs that make the namespace, and the package that each comes in. */
+/** Programs that create the namespace, and the package of each. */
 const TOOLS = {
   unshare: 'util-linux',
   mount: 'mount',
@@ -10,7 +10,7 @@ const TOOLS = {
   nft: 'nftables',
   perl: 'perl',
 } as const
-/** Where they are when a user's PATH leaves the administrator's out. */
+/** Folders of administrative programs, which may be missing from a user's PATH. */
 const ADMIN_PATH = '/usr/local/sbin:/usr/sbin:/sbin'
 
 export type NamespaceCommand = { readonly program: string; readonly args: readonly string[] }
@@ -19,23 +19,23 @@ export type NamespaceInput = {
   readonly uid: number
   readonly rulesFile: string
   readonly resolvFile: string
-  /** What runs inside, with rights over the namespace: it makes the one of the governed command. */
+  /** Command in the namespace, with capabilities in it. It creates the namespaces of the governed command. */
   readonly command: readonly string[]
 }
 
-/** The PATH with which the namespace's programs are found. */
+/** Returns the PATH for the programs that create the namespace. */
 export function toolPath(env: NodeJS.ProcessEnv): string {
   return `${env['PATH'] ?? ''}:${ADMIN_PATH}`
 }
 
-/** Throws with what to install, or where else to go. */
+/** Throws `conflict` on other systems than Linux, and for missing programs. */
 export function assertCaptureSupported(
   env: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,
 ): void {
   if (platform !== 'linux') {
     throw conflict(
-      'Capture is made of network namespaces, which only Linux has. Without --capture the command is governed by its proxy variables.',
+      'Capture requires network namespaces, which only Linux has. Without --capture the command is governed through proxy variables.',
     )
   }
   const missing = Object.entries(TOOLS).filter(([tool]) => !isInstalled(tool, env))
@@ -43,13 +43,13 @@ export function assertCaptureSupported(
   const packages = [...new Set(missing.map(([, name]) => name))].join(' ')
   const names = missing.map(([tool]) => tool).join(', ')
   throw conflict(
-    `Capture needs ${names}, not found here. Install ${packages}, for example: apt-get install ${packages}`,
+    `Capture requires ${names}, which were not found. Install ${packages}, for example: apt-get install ${packages}`,
   )
 }
 
 /**
- * One command line that makes a network namespace with nothing in it but loopback, a device that leads nowhere and
- * the rules, and then becomes `command`. A user other than root does it in a user namespace of their own.
+ * Returns a command line that creates a network namespace with loopback, a device without a link, and the nftables rules, and executes
+ * `command`. Users other than root need a user namespace for that.
  */
 export function namespaceCommand({ uid, rulesFile, resolvFile, command }: NamespaceInput): NamespaceCommand {
   const own = uid === 0 ? [] : ['--user', '--map-root-user']
@@ -57,18 +57,18 @@ export function namespaceCommand({ uid, rulesFile, resolvFile, command }: Namesp
   return { program: 'unshare', args: [...own, '--net', '--mount', '--', ...script] }
 }
 
-/** The exit code of a namespace that could not be made. */
+/** Exit code when the namespace cannot be created. */
 export const NAMESPACE_FAILED = 125
 
-/** Nobody is there: packets for it are redirected before they would be sent. */
+/** No host has this address; packets to it are redirected before they are sent. */
 export const NAMESERVER = '198.19.255.53'
 
 /**
- * $1 rules, $2 resolv.conf, then the command. Kernels come with one or the other kind of device. A resolver on a Unix
- * socket would answer from outside, so its folders are covered; where resolv.conf is a link into one it is made anew.
+ * $1 rules, $2 resolv.conf, then the command. Kernels have either dummy or veth devices. Resolvers with a Unix socket would answer from
+ * outside the namespace, so their folders are masked; if resolv.conf is a link into one of them, it is created again.
  */
 const SCRIPT = `
-fail() { echo "chaperone: the network namespace cannot be made: $1" >&2; exit ${NAMESPACE_FAILED}; }
+fail() { echo "chaperone: the network namespace cannot be created: $1" >&2; exit ${NAMESPACE_FAILED}; }
 rules=$1; resolv=$2; shift 2
 ip link set lo up || fail "ip cannot set a device up"
 ip link add chaperone0 type dummy 2>/dev/null ||
@@ -77,10 +77,10 @@ ip link set chaperone1 up 2>/dev/null
 ip link set chaperone0 up || fail "ip cannot set a device up"
 ip addr add 198.19.255.1/32 dev chaperone0 && ip route add default dev chaperone0 || fail "ip cannot set a route"
 ip -6 addr add fdc0:ffee::1/128 dev chaperone0 nodad 2>/dev/null && ip -6 route add default dev chaperone0 2>/dev/null
-nft -f "$rules" || fail "nft cannot load the rules (is the kernel module nf_tables there?)"
+nft -f "$rules" || fail "nft cannot load the rules (is the kernel module nf_tables available?)"
 target=$(readlink -f /etc/resolv.conf)
 for dir in /run/systemd/resolve /run/nscd /var/run/nscd; do
-  if [ -d "$dir" ]; then mount -t tmpfs tmpfs "$dir" || fail "$dir cannot be covered"; fi
+  if [ -d "$dir" ]; then mount -t tmpfs tmpfs "$dir" || fail "$dir cannot be masked"; fi
 done
 case $target in
   /run/systemd/resolve/*) cp "$resolv" "$target" || fail "$target cannot be written" ;;

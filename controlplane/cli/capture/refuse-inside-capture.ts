@@ -3,21 +3,21 @@ import { networkInterfaces } from 'node:os'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { hasMask, parseMounts } from './mounts.ts'
 
-/** The device of the network namespace that `chaperone run --capture` makes. */
+/** Network device in the namespace of `chaperone run --capture`. */
 const DEVICE = 'chaperone0'
 
 /**
- * Throws `conflict` inside `chaperone run --capture`. Namespaces that a program there makes have the covers, too, and cannot
- * remove them. A program that shows this command other mounts reaches no key of the installation either.
+ * Throws `conflict` inside `chaperone run --capture`. Nested namespaces inherit the masks and cannot remove them. A program that runs
+ * this command with other mounts has no access to the keys of the installation either.
  */
 export function refuseInsideCapture(command: string): void {
   if (!isCovered() && networkInterfaces()[DEVICE] === undefined) return
   throw new ChaperoneError('conflict', {
-    detail: `chaperone ${command} is refused inside chaperone run --capture: use a terminal of your own.`,
+    detail: `chaperone ${command} is refused inside chaperone run --capture. Run it in another terminal.`,
   })
 }
 
-/** True as well where the mounts cannot be read: captured programs can hide them from the commands that they start. */
+/** Also true when the mounts cannot be read, because captured programs can hide them from their children. */
 function isCovered(): boolean {
   if (process.platform !== 'linux') return false
   try {

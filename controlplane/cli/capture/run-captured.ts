@@ -13,15 +13,18 @@ import { openLocalPorts } from './local-ports.ts'
 import { assertCaptureSupported, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
 import { seccompCommand } from './seccomp-filter.ts'
 
-/** Says to our own program which part inside the namespaces it is; the command never sees it. */
-const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'
-const Inside = z.discriminatedUnion('part', [
-  /** `file` holds a `Forwarder`: Linux limits one variable to 128 KiB. It is in the data folder, which no command can read or change. */
-  z.object({ part: z.literal('forwarder'), file: z.string() }),
-  /** The first process of the command's namespace: starts the command, passes signals on, reaps what is left. */
-  z.object({ part: z.literal('init'), path: z.string() }),
+/** Selects the role of this program in the namespaces. Not passed on to the command. */
+const ROLE_VARIABLE = 'CHAPERONE_CAPTURE_ROLE'
+const Role = z.discriminatedUnion('role', [
+  /**
+   * `file` contains a `Forwarder`, because Linux limits one variable to 128 KiB. The file is in the data folder, which is masked for
+   * the command.
+   */
+  z.object({ role: z.literal('forwarder'), file: z.string() }),
+  /** The first process of the command's pid namespace: starts the command, forwards signals and reaps orphans. */
+  z.object({ role: z.literal('init'), path: z.string() }),
 ])
-type Inside = z.infer<typeof Inside>
+type Role = z.infer<typeof Role>
 const Forwarder = z.object({
   agent: z.string(),
   key: z.string(),
@@ -31,7 +34,7 @@ const Forwarder = z.object({
   gid: z.number(),
   cwd: z.string(),
   trustDir: z.string(),
-  covers: z.array(z.string()),
+  masks: z.array(z.string()),
   localPorts: z.array(z.object({ port: z.number(), path: z.string() })),
 })
 type Forwarder = z.infer<typeof Forwarder>
@@ -40,47 +43,53 @@ export type CapturedRun = {
   readonly agent: string
   readonly key: string
   readonly folder: DataFolder
-  /** Folders besides the data folder that the command must not see. */
-  readonly hidden: readonly string[]
+  /** Folders besides the data folder that are masked for the command. */
+  readonly masked: readonly string[]
   readonly command: readonly string[]
-  /** Ports of loopback that the command reaches, without rules and records. */
+  /** Loopback ports that the command can use without rules and records. */
   readonly localPorts?: readonly number[]
-  /** Returns what the command gets; certificates are in the folder given, which it may only read. */
+  /** Returns the environment of the command. Certificates are written to the given folder, which is read-only for the command. */
   readonly env: (trustDir: string) => NodeJS.ProcessEnv
-  /** Which tools and temporary folder are used. */
+  /** Environment of this process, with the PATH of the tools. */
   readonly ownEnv: NodeJS.ProcessEnv
 }
 
 /**
- * Runs a command in namespaces of its own: every connection is the agent's, and the data folder, other processes and
- * the Unix sockets of this machine do not exist. Resolves with its exit code.
+ * Runs a command in its own namespaces: every connection is redirected to the gateway, and the data folder, other processes and the
+ * Unix sockets of this machine are not accessible. Resolves with the command's exit code.
  */
 export async function runCaptured(run: CapturedRun): Promise<number> {
   const { agent, key, folder, command, ownEnv } = run
   assertCaptureSupported(ownEnv)
-  // Throws before anything is made.
+  // Throws on unsupported architectures before anything is created.
   seccompCommand()
   const socket = folder.captureSocket
   if (!existsSync(socket)) throw noSocket(socket)
-  const hidden = [folder.root, ...run.hidden]
+  const masked = [folder.root, ...run.masked]
     .filter((path) => existsSync(path))
     .map((path) => realpathSync(path))
   const cwd = process.cwd()
-  const covers = maskedPaths(hidden)
-  assertNotMasked(cwd, covers)
+  const masks = maskedPaths(masked)
+  assertNotMasked(cwd, masks)
   const trustDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-trust-')))
-  const insideDir = mkdtempSync(join(realpathSync(folder.gateway), 'chaperone-inside-'))
+  const forwarderDir = mkdtempSync(join(realpathSync(folder.gateway), 'chaperone-inside-'))
   const local = await openLocalPorts(folder.gateway, run.localPorts ?? [])
   try {
     const env = run.env(trustDir)
     const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
     const files = writeNetworkFiles(trustDir)
-    const file = join(insideDir, 'forwarder.json')
-    const inside: Inside = { part: 'forwarder', file }
+    const file = join(forwarderDir, 'forwarder.json')
+    const role: Role = { role: 'forwarder', file }
     const forwarder: Forwarder = {
-      ...{ agent, key, socket, uid, gid, cwd, trustDir },
+      agent,
+      key,
+      socket,
+      uid,
+      gid,
+      cwd,
+      trustDir,
       path: env['PATH'] ?? '',
-      covers: [...covers],
+      masks: [...masks],
       localPorts: [...local.ports],
     }
     writeFileSync(file, JSON.stringify(forwarder), { mode: 0o600 })
@@ -89,40 +98,43 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
     return await spawnCommand(program, args, {
       ...env,
       PATH: toolPath(ownEnv),
-      [INSIDE_VARIABLE]: JSON.stringify(inside),
+      [ROLE_VARIABLE]: JSON.stringify(role),
     })
   } finally {
     local.close()
-    for (const dir of [trustDir, insideDir]) rmSync(dir, { recursive: true, force: true })
+    for (const dir of [trustDir, forwarderDir]) rmSync(dir, { recursive: true, force: true })
   }
 }
 
-/** The parts inside: null when this process is none of them. Resolves with the command's exit code. */
+/**
+ * Runs the role of this process in the namespaces of a captured command. Resolves with the command's exit code; null when the process
+ * has no such role.
+ */
 export async function runNamespaceProcess(
   command: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number | null> {
-  const text = env[INSIDE_VARIABLE]
+  const text = env[ROLE_VARIABLE]
   if (text === undefined) return null
-  const inside = Inside.parse(JSON.parse(text))
-  const { [INSIDE_VARIABLE]: _own, ...rest } = env
-  if (inside.part === 'init') {
+  const role = Role.parse(JSON.parse(text))
+  const { [ROLE_VARIABLE]: _role, ...rest } = env
+  if (role.role === 'init') {
     const [program = '', ...args] = command
-    return spawnCommand(program, args, { ...rest, PATH: inside.path })
+    return spawnCommand(program, args, { ...rest, PATH: role.path })
   }
-  const given = takeForwarder(inside.file)
+  const given = takeForwarder(role.file)
   const { agent, key, socket, path, localPorts } = given
   const forwarder = await startForwarder({ agent, key, socketPath: socket, localPorts })
-  const init: Inside = { part: 'init', path }
+  const init: Role = { role: 'init', path }
   const { program, args } = isolationCommand({ ...given, command: ownCommand(command) })
-  const ownEnv = { ...rest, [INSIDE_VARIABLE]: JSON.stringify(init) }
+  const ownEnv = { ...rest, [ROLE_VARIABLE]: JSON.stringify(init) }
   // unshare ignores signals while its child runs.
   const code = await spawnCommand(program, args, ownEnv, { deliver: signalChildren })
   forwarder.close()
   return code
 }
 
-/** The file holds a key: the command, which is started after this, must not find it. */
+/** Reads and removes the file, because it contains the agent's key and the command starts afterwards. */
 function takeForwarder(file: string): Forwarder {
   const forwarder = Forwarder.parse(JSON.parse(readFileSync(file, 'utf8')))
   rmSync(dirname(file), { recursive: true })
@@ -144,7 +156,7 @@ function writeNetworkFiles(dir: string) {
 function noSocket(path: string): ChaperoneError {
   const why =
     path.length > 100
-      ? `The path ${path} is too long for a Unix socket: use a data folder nearer to the root (--data).`
-      : `The gateway has no ${path}: start it again with this version (chaperone up), and see chaperone logs.`
-  return new ChaperoneError('conflict', { detail: `Nothing can be handed to the gateway. ${why}` })
+      ? `The path ${path} is too long for a Unix socket. Choose a data folder with a shorter path (--data).`
+      : `${path} does not exist. Restart Chaperone with this version (chaperone up), and see chaperone logs.`
+  return new ChaperoneError('conflict', { detail: `The gateway's capture socket is not available. ${why}` })
 }

@@ -1,24 +1,24 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * Address families of sockets that belong to a network namespace. Others reach the machine or its hypervisor from every
- * namespace (AF_VSOCK), or have no use for a governed command.
+ * Allowed address families, whose sockets are isolated by the network namespace. Others can reach the machine or its hypervisor from
+ * every namespace (AF_VSOCK), or are of no use for a governed command.
  */
 const FAMILIES = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const
 
 const AF_UNSUPPORTED = 97
 const NOT_IMPLEMENTED = 38
 
-/** System calls of one ABI of the kernel, by number. `seccomp(2)`, `socketcall(2)`. */
+/** Numbers of the system calls of one kernel ABI. See `seccomp(2)`, `socketcall(2)`. */
 type Abi = {
   readonly audit: number
   readonly socket: number
   readonly socketpair: number
   readonly socketcall?: number
-  /** Bit of the numbers of another ABI under the same `audit`. */
+  /** Bit that marks system calls of another ABI with the same `audit` value. */
   readonly otherAbi?: number
 }
-/** Makes sockets, too; the same number everywhere. */
+/** Can create sockets too. Has the same number in every ABI. */
 const IO_URING_SETUP = 425
 
 type Machine = { readonly prctl: number; readonly abis: readonly Abi[] }
@@ -41,18 +41,18 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 }
 
 /**
- * The beginning of a command line that can make sockets of no other family, neither itself nor in its children, and then
- * becomes what follows. Throws `conflict` on a machine whose system calls are not listed here.
+ * Returns the prefix of a command line that installs a seccomp filter and executes the rest. The command and its children can only
+ * create sockets of the allowed families. Throws `conflict` on architectures without an entry in `MACHINES`.
  */
 export function seccompCommand(architecture: string = process.arch): readonly string[] {
   const machine = MACHINES[architecture]
   if (machine === undefined) {
     throw new ChaperoneError('conflict', {
-      detail: `Capture does not know the system calls of ${architecture}. Without --capture the command is governed by its proxy variables.`,
+      detail: `Capture does not support ${architecture}. Without --capture the command is governed through proxy variables.`,
     })
   }
   const filter = machine.abis.flatMap(sectionOf)
-  // An ABI that is not listed has no system calls at all.
+  // Every system call of an unlisted ABI fails.
   const program = [load(ARCHITECTURE), ...filter, refuse(NOT_IMPLEMENTED)]
   return ['perl', '-e', SCRIPT, String(machine.prctl), Buffer.concat(program).toString('hex')]
 }
@@ -63,14 +63,14 @@ my $prctl = shift(@ARGV) + 0;
 my $filter = pack('H*', shift(@ARGV));
 my $program = pack('S x![P] P', length($filter) / 8, $filter);
 if (syscall($prctl, 38, 1, 0, 0, 0) != 0 || syscall($prctl, 22, 2, $program, 0, 0) != 0) {
-  print STDERR "chaperone: the command cannot be isolated: the kernel takes no filter of system calls (seccomp): $!\\n";
+  print STDERR "chaperone: the command cannot be isolated: the kernel does not support seccomp filters: $!\\n";
   exit 125;
 }
 exec { $ARGV[0] } @ARGV;
 exit 127;
 `
 
-/** Offsets in `struct seccomp_data`. The kernel reads the lower half of the family alone. */
+/** Offsets in `struct seccomp_data`. The kernel uses the lower 32 bits of the family only. */
 const NUMBER = 0
 const ARCHITECTURE = 4
 const FIRST_ARGUMENT = 16
@@ -78,14 +78,14 @@ const FIRST_ARGUMENT = 16
 const ALLOW = 0x7fff_0000
 const ERRNO = 0x0005_0000
 
-/** Passed over unless the ABI is this one; else ends the filter. */
+/** Instructions for one ABI. They are skipped for other ABIs, and end the filter for this one. */
 function sectionOf({ audit, socket, socketpair, socketcall, otherAbi }: Abi): readonly Buffer[] {
   const byFamily = [
     load(FIRST_ARGUMENT),
     ...Object.values(FAMILIES).flatMap((family) => [unless(family, 1), allow()]),
     refuse(AF_UNSUPPORTED),
   ]
-  // SYS_SOCKET and SYS_SOCKETPAIR: the family is in memory, which a filter does not read.
+  // SYS_SOCKET and SYS_SOCKETPAIR of socketcall are refused, because the family is in memory, which a filter cannot read.
   const byCall = [
     load(FIRST_ARGUMENT),
     unless(1, 1),
@@ -113,7 +113,7 @@ function load(offset: number): Buffer {
   return instruction({ code: 0x20, value: offset })
 }
 
-/** Passes over `count` instructions unless the loaded word equals the value. */
+/** Skips `count` instructions unless the loaded word equals the value. */
 function unless(value: number, count: number): Buffer {
   return instruction({ code: 0x15, otherwise: count, value })
 }

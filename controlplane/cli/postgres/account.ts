@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** The uid and gid that PostgreSQL runs with; undefined: our own. */
+/** The uid and gid of the PostgreSQL processes; undefined stands for those of this process. */
 export type Account = { readonly uid: number; readonly gid: number; readonly name: string }
 
 const CANDIDATES = ['postgres', 'nobody']
 const NOBODY: Account = { uid: 65_534, gid: 65_534, name: 'nobody' }
 
 /**
- * PostgreSQL refuses to run as root, so root lends it another account: the one that already owns the cluster,
- * else `postgres`, else `nobody` of /etc/passwd. Everybody else runs it as themselves.
+ * Returns the account for PostgreSQL, which refuses to run as root: the owner of the cluster's data directory, else `postgres`, else
+ * `nobody` of /etc/passwd. Undefined for users other than root.
  */
 export function postgresAccount(clusterDir: string, passwd = '/etc/passwd'): Account | undefined {
   if (process.getuid?.() !== 0) return undefined

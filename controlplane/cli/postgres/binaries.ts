@@ -16,12 +16,12 @@ import { fileURLToPath } from 'node:url'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Account } from './account.ts'
 
-/** `root` holds `bin/`, `lib/` and `share/`; `version` is that of the npm package, e.g. `18.4.0-beta.17`. */
+/** `root` contains `bin/`, `lib/` and `share/`; `version` is that of the npm package, for example `18.4.0-beta.17`. */
 export type Binaries = { readonly root: string; readonly version: string }
 
 const PLATFORM_NAMES: Readonly<Record<string, string>> = { win32: 'windows' }
 
-/** Where npm put the PostgreSQL binaries of this platform. Throws when there are none, saying what to do. */
+/** Returns the PostgreSQL binaries that npm installed for this platform. Throws `conflict` when there are none. */
 export function installedBinaries(
   platform: string = process.platform,
   arch: string = process.arch,
@@ -33,8 +33,8 @@ export function installedBinaries(
   } catch (cause) {
     throw new ChaperoneError('conflict', {
       detail:
-        `No PostgreSQL comes with Chaperone for ${platform}-${arch} (npm package ${name} is not installed). ` +
-        'Set DATABASE_URL to a PostgreSQL 15 or newer of your own, or install again without --omit=optional.',
+        `Chaperone has no PostgreSQL for ${platform}-${arch} (npm package ${name} is not installed). ` +
+        'Set DATABASE_URL to your own PostgreSQL 15 or newer, or reinstall without --omit=optional.',
       cause,
     })
   }
@@ -46,8 +46,8 @@ export function installedBinaries(
 }
 
 /**
- * Binaries that the account can execute. A checkout below a folder that only root can enter (`/root`, `mktemp -d`)
- * is copied once, to a folder that belongs to root and that nobody else can write.
+ * Returns binaries that the account can execute. Binaries below a folder that only root can enter (`/root`, `mktemp -d`) are copied
+ * once to a folder that only root can write.
  */
 export function reachableBinaries(binaries: Binaries, account: Account | undefined): Binaries {
   if (account === undefined || canRun(binaries.root, account)) return binaries
@@ -63,13 +63,13 @@ export function reachableBinaries(binaries: Binaries, account: Account | undefin
   }
   throw new ChaperoneError('conflict', {
     detail:
-      `PostgreSQL must not run as root, and its binaries in ${binaries.root} cannot be reached by ${account.name}. ` +
-      `A copy could not be made either (${failures.join('; ')}). ` +
+      `PostgreSQL must not run as root, and ${account.name} cannot execute its binaries in ${binaries.root}. ` +
+      `They could not be copied either (${failures.join('; ')}). ` +
       'Run Chaperone as an ordinary user, move the checkout, or set DATABASE_URL.',
   })
 }
 
-/** Asks the kernel, so that ACLs and noexec mounts count too. */
+/** Executes a binary, because mode bits do not show ACLs and noexec mounts. */
 function canRun(root: string, account: Account): boolean {
   const probe = spawnSync(join(root, 'bin', 'postgres'), ['--version'], {
     uid: account.uid,
@@ -101,18 +101,18 @@ function copyOnce(binaries: Binaries, parent: string): Binaries {
   return { root: target, version: binaries.version }
 }
 
-/** A cleaner of old temporary files may have taken some: the marker alone does not count. */
+/** Checks needed files as well as the marker, because a cleanup of temporary files may have deleted some. */
 function isComplete(target: string): boolean {
   const needed = ['complete', 'bin/postgres', 'bin/initdb', 'share/postgresql/postgres.bki', 'lib/libpq.so.5']
   return needed.every((file) => existsSync(join(target, file)))
 }
 
-/** In a folder that everybody can write (such as /tmp) somebody else may have been first. */
+/** Throws `conflict` when another user created the folder first, which is possible in a world-writable parent such as /tmp. */
 function assertOwnedByRoot(folder: string): void {
   const found = lstatSync(folder)
   if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0) {
     throw new ChaperoneError('conflict', {
-      detail: `${folder} is not a folder that belongs to root alone; remove it`,
+      detail: `${folder} is not a folder that only root can write. Remove it.`,
     })
   }
 }

@@ -15,29 +15,29 @@ import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { describeFailureOutput } from './error-hints.ts'
 
-/** The application's role: owns its database and nothing else, so that rights bind it. Nobody else may log in. */
+/** The application's role. It owns its database only, is not a superuser, and is the only role that can log in. */
 export const ROLE = 'chaperone'
 const HBA = `host ${ROLE} ${ROLE} 127.0.0.1/32 scram-sha-256\n`
-/** The inherited descriptor under which PostgreSQL finds its folder. */
+/** Inherited descriptor of the data directory. */
 export const FOLDER_FD = 4
 
 export type ClusterTools = { readonly binaries: Binaries; readonly account: Account | undefined }
 
 /**
- * How the account names the folder. Root hands the opened folder over, because another account may not be able to
- * walk to it (`/root`, `mktemp -d`); `/proc/self/fd` needs no right on the folders above.
+ * Returns the path of the data directory for the account. Root passes an open descriptor, because another account may not be able to
+ * traverse the parents (`/root`, `mktemp -d`); `/proc/self/fd` requires no right on them.
  */
 export function folderName(dir: string, account: Account | undefined): string {
   return account !== undefined && process.platform === 'linux' ? `/proc/self/fd/${FOLDER_FD}` : dir
 }
 
-/** Spawn options that every PostgreSQL program shares. */
+/** Spawn options of PostgreSQL programs. */
 export function programOptions(account: Account | undefined) {
   const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid }
   return { ...identity, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' } }
 }
 
-/** Makes the cluster when there is none; a half-made one never carries the final name. `password` is base62. */
+/** Creates the cluster when there is none. The final name is given last, so an incomplete cluster never has it. `password` is base62. */
 export function ensureCluster(
   dir: string,
   password: string,
@@ -60,7 +60,7 @@ export function ensureCluster(
   return { created: true }
 }
 
-/** For a cluster whose password file was lost: sets the role's password. The server must not be running. */
+/** Sets the role's password, for a cluster whose password file was lost. The server must not be running. */
 export function resetPassword(dir: string, password: string, tools: ClusterTools): void {
   runSingleUser(dir, [`ALTER ROLE ${ROLE} PASSWORD '${password}'`], tools)
 }
@@ -72,7 +72,7 @@ function initArguments(dir: string, account: Account | undefined): string[] {
   ]
 }
 
-/** One statement a line. An error does not change the exit code of single-user mode, so its output is read. */
+/** Runs one statement a line. Errors are parsed from the output, because single-user mode exits with 0 after one. */
 function runSingleUser(dir: string, statements: readonly string[], tools: ClusterTools): void {
   const flags = ['--single', '-D', folderName(dir, tools.account), 'postgres']
   const done = runProgram('postgres', flags, dir, tools, `${statements.join('\n')}\n`)

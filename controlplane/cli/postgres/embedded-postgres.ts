@@ -13,37 +13,37 @@ import { freePort } from './free-port.ts'
 import { isReady, stopStaleServer } from './stale-server.ts'
 
 export type EmbeddedPostgresOptions = {
-  /** The cluster's folder; made on first start. The caller must hold a lock that covers it. */
+  /** The data directory, created on first start. The caller must hold a lock for it. */
   readonly dir: string
-  /** Base62. `isNew` when it was made just now: an existing cluster is then told. */
+  /** Base62. `isNew`: the password was just created, and an existing cluster needs an ALTER ROLE. */
   readonly password: { readonly value: string; readonly isNew: boolean }
   readonly logFile: string
-  /** 0: any free port. */
+  /** 0 stands for any free port. */
   readonly port?: number
   readonly startTimeoutMs?: number
-  /** Where the binaries are; default: the npm package of this platform. */
+  /** Default: the binaries in the npm package for this platform. */
   readonly binaries?: Binaries
 }
 
 export type EmbeddedPostgres = {
-  /** `postgres://chaperone:…@127.0.0.1:PORT/chaperone`; the role owns its database and is no superuser. */
+  /** `postgres://chaperone:…@127.0.0.1:PORT/chaperone`. The role owns its database and is not a superuser. */
   readonly url: string
   readonly port: number
   readonly pid: number
   readonly created: boolean
-  /** Resolves when the server process has ended, for whatever reason. */
+  /** Resolves when the server process has ended. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
-  /** Fast shutdown; after `timeoutMs` an immediate one, from which PostgreSQL recovers at the next start. */
+  /** Requests a fast shutdown, and after `timeoutMs` an immediate one, from which PostgreSQL recovers at the next start. */
   stop(timeoutMs?: number): Promise<void>
 }
 
 /**
- * The shell becomes the server. Beside it waits a reader of our pipe: when we are gone without a word (kill -9),
- * it asks the server for a fast shutdown, so that no server is left behind. `$$` is the server's pid.
+ * Runs the server as `exec` of the shell, with a background process that reads a pipe from this process. If the pipe closes without
+ * data (this process was killed), the reader requests a fast shutdown, so that no server is left over. `$$` is the server's pid.
  */
 const LAUNCH = `( ( read -r word <&3 || kill -INT $$ ) >/dev/null 2>&1 ${FOLDER_FD}<&- & ); exec "$@" 3<&-`
 
-/** For the reader to end after the server. */
+/** How long to wait for the reader to exit after the server. */
 const READER_MS = 1_000
 
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -67,7 +67,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   password_encryption: 'scram-sha-256',
 }
 
-/** Starts the server of `dir`, making the cluster on first start. Throws a ChaperoneError that says what to change. */
+/** Starts the server for `dir`, and creates the cluster on first start. Rejects with a `ChaperoneError`. */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const account = postgresAccount(options.dir)
   const binaries = reachableBinaries(options.binaries ?? installedBinaries(), account)
@@ -79,11 +79,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const port = options.port || (await freePort())
     const started = await launch({ options, port, account, binaries })
     if (started.ok) return { ...started.server, created }
-    // Between choosing a free port and using it somebody else may take it.
+    // Another program may take the port between its choice and its use.
     const isRetryable = !options.port && isPortTaken(started.output) && attempt < 5
     if (!isRetryable) {
       throw new ChaperoneError('conflict', {
-        detail: `The embedded PostgreSQL did not start:\n  ${describeFailureOutput(started.output)}\n  Whole log: ${options.logFile}`,
+        detail: `The embedded PostgreSQL did not start:\n  ${describeFailureOutput(started.output)}\n  Complete log: ${options.logFile}`,
       })
     }
   }
@@ -114,20 +114,20 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
     const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const child = spawn('/bin/sh', ['-c', LAUNCH, 'postgres', ...command, ...settings], {
       ...programOptions(account),
-      // Its own session: a Ctrl-C in the terminal must not stop the database before those who use it.
+      // A separate session, so that Ctrl-C in the terminal does not stop the database before its clients.
       detached: true,
       stdio: ['ignore', log, log, 'pipe', folder],
     })
-    // An `error` here is a spawn that failed; it rejects, and never comes later.
+    // Rejects with `error` when the process cannot be created.
     await once(child, 'spawn')
     const server = wrap(child, port, options.password.value)
     const ready = await untilReady(child, server, options)
     return ready ? { ok: true, server } : { ok: false, output: readFrom(log, logStart) }
   } catch (cause) {
     const identity =
-      account === undefined ? '' : ` as ${account.name} (root must be allowed to change its user)`
+      account === undefined ? '' : ` as ${account.name} (root needs the right to change its user)`
     throw new ChaperoneError('conflict', {
-      detail: `The embedded PostgreSQL could not be started${identity}: ${String(cause)}. Or set DATABASE_URL.`,
+      detail: `The embedded PostgreSQL could not be started${identity}: ${String(cause)}. Alternatively set DATABASE_URL.`,
       cause,
     })
   } finally {
@@ -137,20 +137,20 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
 }
 
 function wrap(child: ChildProcess, port: number, password: string): Omit<EmbeddedPostgres, 'created'> {
-  const lifeline = child.stdio[3] as Socket
-  // The reader may be gone before our last word; that is its right.
-  lifeline.on('error', () => lifeline.destroy())
+  const pipe = child.stdio[3] as Socket
+  // The reader may exit before the last write.
+  pipe.on('error', () => pipe.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // The other end of the pipe is open until the reader has ended: nothing of the server is left then. A reader that
-      // found the pipe closed without a word would signal a number that another process may have by now.
-      const impatience = setTimeout(() => lifeline.destroy(), READER_MS)
-      lifeline.once('close', () => {
-        clearTimeout(impatience)
+      // The pipe closes when the reader exits. A reader that sees the pipe closed without data would signal the pid, which may be
+      // reused by then.
+      const timer = setTimeout(() => pipe.destroy(), READER_MS)
+      pipe.once('close', () => {
+        clearTimeout(timer)
         resolve({ code, signal })
       })
-      lifeline.resume()
-      lifeline.end('done\n')
+      pipe.resume()
+      pipe.end('done\n')
     })
   })
   const stop = async (timeoutMs = 3_000): Promise<void> => {

@@ -1,26 +1,26 @@
-/** What PostgreSQL's programs print when they fail, and what a person can do about it. */
+/** Output of PostgreSQL programs that fail, and the remedy. */
 const HINTS: ReadonlyArray<readonly [RegExp, string]> = [
-  [/No space left on device/i, 'The disk is full: free some space, or choose another folder with --data.'],
+  [/No space left on device/i, 'The disk is full. Free some space, or choose another folder with --data.'],
   [
     /error while loading shared libraries|cannot open shared object/i,
-    'Libraries of the bundled PostgreSQL are missing: run `npm rebuild`, or set DATABASE_URL to a PostgreSQL of your own.',
+    'Libraries of the bundled PostgreSQL are missing. Run `npm rebuild`, or set DATABASE_URL to your own PostgreSQL.',
   ],
   [
     /database files are incompatible/i,
-    'The folder was made by another major version of PostgreSQL: start with another --data, or use the Chaperone release that made it.',
+    'The folder was created by another major version of PostgreSQL. Choose another folder with --data, or use the release of Chaperone that created it.',
   ],
-  [/read-only file system/i, 'The folder is on a read-only file system: choose another one with --data.'],
+  [/read-only file system/i, 'The file system is read-only. Choose another folder with --data.'],
   [
     /permission denied/i,
-    'Give the folder to the user that PostgreSQL runs as, or choose another one with --data.',
+    'Change the owner of the folder to the user of PostgreSQL, or choose another folder with --data.',
   ],
   [
     /could not (create|map).*(shared memory|semaphores)/i,
-    'The machine gives out no more shared memory: raise its limit (in a container: --shm-size), or set DATABASE_URL.',
+    'Shared memory is exhausted. Raise its limit (in a container: --shm-size), or set DATABASE_URL.',
   ],
 ]
 
-/** The lines of an output that matter, and a hint when the cause is a known one. */
+/** Returns the relevant lines of the output, and a remedy for a known cause. */
 export function describeFailureOutput(output: string): string {
   const lines = output
     .split('\n')

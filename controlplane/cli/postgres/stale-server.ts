@@ -7,8 +7,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 const POLL_MS = 20
 
 /**
- * Deals with what an earlier run left: a server of this folder that still runs is shut down, the pid file of one
- * that is gone is removed (its number may belong to somebody else by now). The caller holds the folder's lock.
+ * Stops a server that an earlier run left in this data directory, or removes the pid file of one that has ended, whose pid may be
+ * reused. The caller must hold the folder's lock.
  */
 export async function stopStaleServer(
   dir: string,
@@ -25,7 +25,7 @@ export async function stopStaleServer(
   while (isServerOf(pid, dir)) {
     if (performance.now() > deadline) {
       throw new ChaperoneError('conflict', {
-        detail: `A PostgreSQL (pid ${pid}) of an earlier run still uses ${dir} and does not stop. End it: kill -QUIT ${pid}`,
+        detail: `PostgreSQL of an earlier run (pid ${pid}) still uses ${dir} and does not stop. Stop it: kill -QUIT ${pid}`,
       })
     }
     await delay(POLL_MS)
@@ -41,7 +41,7 @@ export function postmasterPid(dir: string): number | undefined {
   return Number.isInteger(pid) && pid > 0 ? pid : undefined
 }
 
-/** True once the server writes `ready` into its pid file, as pg_ctl reads it. */
+/** True once the server has written `ready` to line 8 of its pid file, which pg_ctl checks too. */
 export function isReady(dir: string, pid: number): boolean {
   const file = join(dir, 'postmaster.pid')
   if (!existsSync(file)) return false
@@ -58,7 +58,7 @@ function isLinuxServer(pid: number, dir: string): boolean {
     const name = readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
     return name === 'postgres' && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dir)
   } catch (error) {
-    // DisconnectedProcess, or not ours to look at: either way it is no server that this user started here.
+    // The process has ended or belongs to another user, so it is not a server that this user started here.
     if (error instanceof Error && 'code' in error) return false
     throw error
   }

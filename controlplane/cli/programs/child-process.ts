@@ -6,11 +6,11 @@ import { failureReason } from '../../../core/failure-reason.ts'
 import { NODE_OPTIONS } from './node-options.ts'
 
 export type ProgramSpec = {
-  /** As people read it: `control plane`. */
+  /** Name of the program in messages, for example `control plane`. */
   readonly title: string
   readonly file: string
   readonly env: NodeJS.ProcessEnv
-  /** Options for Node itself, before the file. */
+  /** Options of Node. */
   readonly nodeFlags?: readonly string[]
   readonly logFile: string
   readonly readyTimeoutMs?: number
@@ -19,24 +19,24 @@ export type ProgramSpec = {
 export type Exit = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** The system could not create the process, for example for want of memory or descriptors. */
+  /** Set when the process could not be created, for example because memory or descriptors are exhausted. */
   readonly error?: Error
 }
 
 export type RunningProgram = {
   readonly pid: number
-  /** What it said when it began to serve. */
+  /** The `ready` message of the program. */
   readonly ready: Readonly<Record<string, unknown>>
   readonly exited: Promise<Exit>
-  /** SIGTERM, after `graceMs` SIGKILL. Resolves when it is gone. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs`. Resolves when the process has ended. */
   stop(graceMs: number): Promise<void>
 }
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 /**
- * Starts one of our processes and resolves when it serves. Rejects with its own words when it cannot: a `fatal`
- * message, else the end of its log. It ends by itself when our IPC channel closes, however we end.
+ * Starts a program and resolves when it sends `ready` over IPC. Rejects with the program's `fatal` message, else with the end of its
+ * log. The program exits when the IPC channel closes, so it does not outlive this process.
  */
 export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Promise<RunningProgram> {
   rotate(spec.logFile)
@@ -45,14 +45,14 @@ export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Prom
     const offset = fstatSync(log).size
     const child = spawn(process.execPath, [...NODE_OPTIONS, ...(spec.nodeFlags ?? []), spec.file], {
       env: spec.env,
-      // Its own process group: Ctrl-C reaches it through us, so that everything stops in the right order.
+      // A separate process group, so that Ctrl-C does not reach the programs directly and they stop in order.
       detached: true,
       stdio: ['ignore', log, log, 'ipc'],
     })
     const exited = new Promise<Exit>((resolve) => {
       child.once('exit', (code, name) => resolve({ code, signal: name }))
       child.on('error', (error) => {
-        // With a process there is an exit: the error is of a message or a signal to it.
+        // If the process exists, `exit` follows; the error is then of a message or a signal.
         if (child.pid === undefined) resolve({ code: null, signal: null, error })
       })
     })
@@ -86,27 +86,27 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
       reject(new ChaperoneError('conflict', { detail: `The ${spec.title} ${why}` }))
     }
     const onMessage = (message: unknown) => {
-      const said = message as { type?: unknown; message?: unknown } | null
-      if (said?.type === 'fatal') fail(`cannot start: ${String(said.message)}`)
-      if (said?.type !== 'ready') return
+      const received = message as { type?: unknown; message?: unknown } | null
+      if (received?.type === 'fatal') fail(`cannot start: ${String(received.message)}`)
+      if (received?.type !== 'ready') return
       settle()
-      resolve(said as Readonly<Record<string, unknown>>)
+      resolve(received as Readonly<Record<string, unknown>>)
     }
     const onAbort = () => fail('was stopped before it was ready.')
-    const late = setTimeout(
+    const timer = setTimeout(
       () => fail(`was not ready after ${timeoutMs / 1000} s. Log: ${spec.logFile}\n${output()}`),
       timeoutMs,
     )
     const settle = () => {
       isSettled = true
-      clearTimeout(late)
+      clearTimeout(timer)
       child.off('message', onMessage)
       signal.removeEventListener('abort', onAbort)
     }
     child.on('message', onMessage)
     signal.addEventListener('abort', onAbort, { once: true })
     void exited.then((exit) => {
-      // Later ends are not ours to report, and the log is closed by then.
+      // After the start, the supervisor reports exits, and the log is closed.
       if (!isSettled)
         fail(`ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
     })
@@ -135,7 +135,7 @@ function tail(file: number, offset: number): string {
   return bytes.toString('utf8').trimEnd()
 }
 
-/** One old log is kept, so that a folder that lives for years stays small. */
+/** Rotates a large log and keeps one old file. */
 function rotate(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found !== undefined && found.size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`)

@@ -19,7 +19,7 @@ import { escapeNonAscii } from './escape-non-ascii.ts'
 export type BundledProgram = 'controlplane' | 'operator' | 'sidecar'
 
 type Source = { readonly title: string; readonly file: string; readonly folder: string }
-/** The folders are beside the packages, because a bundle must be as trustworthy as the code itself. */
+/** Bundles are stored inside `node_modules`, because they must be as trustworthy as the source. */
 const SOURCES: Readonly<Record<BundledProgram, Source>> = {
   controlplane: {
     title: 'control plane',
@@ -39,8 +39,8 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
 }
 
 /**
- * Names and lines stay as they are, so that a stack says where it was; the map beside it says so of the sources. CommonJS,
- * because an `import` of a module of Node's reads every export of it, and one of those is a whole HTTP client.
+ * Names and lines are not minified, so that stack traces are readable. CommonJS, because an `import` of a Node module evaluates all of
+ * its exports, one of which is an HTTP client.
  */
 const OPTIONS = {
   bundle: true,
@@ -56,17 +56,17 @@ const OPTIONS = {
   logLevel: 'silent',
 } as const satisfies BuildOptions
 
-/** What the bundle was made of: our files from the root of the project and the lockfile, with the SHA-256 of their content. */
-const Made = z.object({ of: z.record(z.string(), z.string()), file: z.string() })
-type Made = z.infer<typeof Made>
+/** Manifest of a bundle: `of` maps each input (source file or lockfile, relative to the project root) to its SHA-256. */
+const BundleManifest = z.object({ of: z.record(z.string(), z.string()), file: z.string() })
+type BundleManifest = z.infer<typeof BundleManifest>
 
-/** A program that is started again after a month needs the sources of that day. */
-const KEPT_MS = 30 * 86_400_000
+/** Age after which unused bundles are deleted. */
+const MAX_AGE_MS = 30 * 86_400_000
 
 /**
- * The program as one file, made of its sources when one of them has changed. As single files it takes twice as long to
- * start and 30 MiB more for as long as it runs, because the type stripper and the text of every file stay in memory.
- * Null, with a warning, when it cannot be made: the sources are run then.
+ * Returns the program as one file, rebuilt when a source has changed. From single files, the program starts half as fast and uses
+ * 30 MiB more memory, because the type stripper and the text of every file stay loaded. Null, with a warning, when the bundle cannot
+ * be built; the program then runs from its sources.
  */
 export async function programBundle(
   program: BundledProgram,
@@ -75,26 +75,24 @@ export async function programBundle(
 ): Promise<string | null> {
   const source = SOURCES[program]
   try {
-    const made = readMade(join(root, source.folder))
-    if (made !== null && isCurrent(root, source, made)) return join(root, source.folder, made.file)
-    return await make(root, source)
+    const built = readManifest(join(root, source.folder))
+    if (built !== null && isCurrent(root, source, built)) return join(root, source.folder, built.file)
+    return await buildBundle(root, source)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    warn(
-      `The ${source.title} is run from its sources, which takes more memory: they could not be bundled. ${why}`,
-    )
+    warn(`The ${source.title} could not be bundled and runs from its sources, which uses more memory. ${why}`)
     return null
   }
 }
 
-function readMade(folder: string): Made | null {
+function readManifest(folder: string): BundleManifest | null {
   const file = join(folder, 'made.json')
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return null
-  const made = Made.safeParse(JSON.parse(readFileSync(file, 'utf8')))
+  const made = BundleManifest.safeParse(JSON.parse(readFileSync(file, 'utf8')))
   return made.success ? made.data : null
 }
 
-function isCurrent(root: string, { folder }: Source, { of, file }: Made): boolean {
+function isCurrent(root: string, { folder }: Source, { of, file }: BundleManifest): boolean {
   if (statSync(join(root, folder, file), { throwIfNoEntry: false }) === undefined) return false
   return Object.entries(of).every(([path, hash]) => hashOf(join(root, path)) === hash)
 }
@@ -104,10 +102,10 @@ function hashOf(file: string): string | null {
   return sha256(readFileSync(file))
 }
 
-async function make(root: string, source: Source): Promise<string> {
+async function buildBundle(root: string, source: Source): Promise<string> {
   const folder = join(root, source.folder)
   const place = dirname(source.file)
-  // Not an import: what is shipped has no bundler in it.
+  // Loaded at run time, because the released program does not contain the bundler.
   const { build }: typeof import('esbuild') = createRequire(import.meta.url)('esbuild')
   const outdir = join(folder, 'out')
   const { outputFiles, metafile } = await build({
@@ -123,17 +121,17 @@ async function make(root: string, source: Source): Promise<string> {
     text: escapeNonAscii(text),
   }))
   const key = sha256(files.map(({ text }) => text).join('')).slice(0, 16)
-  put(join(folder, key, place), files)
-  const made: Made = {
+  writeFiles(join(folder, key, place), files)
+  const manifest: BundleManifest = {
     of: hashesOf(root, Object.keys(metafile.inputs)),
     file: join(key, place, 'main.cjs'),
   }
-  put(folder, [{ name: 'made.json', text: JSON.stringify(made) }])
-  forgetOld(folder, key)
-  return join(folder, made.file)
+  writeFiles(folder, [{ name: 'made.json', text: JSON.stringify(manifest) }])
+  deleteOld(folder, key)
+  return join(folder, manifest.file)
 }
 
-/** Files that a program reads beside its sources stay there. `outdir` is as deep as the folder of the bundle. */
+/** Makes `import.meta.dirname` the folder of the source. `outdir` must be as deep as the folder of the bundle. */
 function keepDirnames(root: string, outdir: string): Plugin {
   return {
     name: 'keep-dirnames',
@@ -141,15 +139,15 @@ function keepDirnames(root: string, outdir: string): Plugin {
       build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const text = readFileSync(path, 'utf8')
         if (path.startsWith(join(root, 'node_modules')) || !text.includes('import.meta.dirname')) return null
-        const way = JSON.stringify(relative(outdir, dirname(path)))
-        const directory = `require('node:path').join(__dirname, ${way})`
+        const relativePath = JSON.stringify(relative(outdir, dirname(path)))
+        const directory = `require('node:path').join(__dirname, ${relativePath})`
         return { contents: text.replaceAll('import.meta.dirname', directory), loader: 'ts' }
       })
     },
   }
 }
 
-/** This file, its part and the lockfile too: they say how it is made, and the lockfile stands for the packages. */
+/** Includes the files that define how a bundle is built, and the lockfile as a substitute for the packages. */
 function hashesOf(root: string, inputs: readonly string[]): Record<string, string> {
   const own = ['program-bundle.ts', 'one-byte.ts'].map((name) =>
     relative(root, join(import.meta.dirname, name)),
@@ -159,8 +157,11 @@ function hashesOf(root: string, inputs: readonly string[]): Record<string, strin
   return Object.fromEntries(paths.map((path) => [path, hashOf(join(root, path)) ?? '']))
 }
 
-/** Whole or not at all: several installations may start at the same time. */
-function put(folder: string, files: ReadonlyArray<{ readonly name: string; readonly text: string }>): void {
+/** Writes each file atomically, because several installations may start at the same time. */
+function writeFiles(
+  folder: string,
+  files: ReadonlyArray<{ readonly name: string; readonly text: string }>,
+): void {
   mkdirSync(folder, { recursive: true })
   const draft = mkdtempSync(join(folder, '.draft-'))
   for (const { name, text } of files) {
@@ -170,12 +171,12 @@ function put(folder: string, files: ReadonlyArray<{ readonly name: string; reado
   rmSync(draft, { recursive: true })
 }
 
-function forgetOld(folder: string, current: string): void {
+function deleteOld(folder: string, current: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    // Another start may have taken its draft away meanwhile.
+    // A concurrent start may have removed its draft.
     const madeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-    const isOld = Date.now() - madeMs > KEPT_MS
+    const isOld = Date.now() - madeMs > MAX_AGE_MS
     if (name !== current && name !== 'made.json' && isOld) rmSync(path, { recursive: true, force: true })
   }
 }

@@ -9,16 +9,16 @@ export type Addresses = {
   readonly port: number
   readonly gatewayPort: number
   readonly manifests: string
-  /** False for policy-only use: then no gateway is expected to connect. */
+  /** False for an installation without a gateway (`--no-gateway`). */
   readonly withGateway: boolean
   readonly approvals: 'session' | 'token'
-  /** With it the servers prove themselves to commands. */
+  /** File with the key that authenticates the servers to commands. */
   readonly installationKeyFile: string
 }
 
 const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
 
-/** What a child inherits: everything but what would send our own processes through a proxy or rename them. */
+/** Environment of a child process, without proxy variables and without variables that its own settings replace. */
 function inherited(env: NodeJS.ProcessEnv, cache: NodeJS.ProcessEnv = CACHED): NodeJS.ProcessEnv {
   const foreign =
     /^(https?_proxy|all_proxy|no_proxy|node_use_env_proxy|host|port|node_channel_fd|node_options)$/i
@@ -52,7 +52,7 @@ export function gatewayEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     ...GATEWAY_MALLOC,
-    // It is one file and starts as fast without compiled code, which would stay in its memory.
+    // Without a compile cache: the gateway is one file and starts as fast without it, and the cache would use memory.
     ...inherited(env, {}),
     HOST: '127.0.0.1',
     PORT: String(addresses.gatewayPort),
@@ -84,14 +84,14 @@ export function operatorEnvironment(
 type Listening = Pick<Addresses, 'host' | 'port'>
 
 /**
- * The address under which programs of this machine reach the control plane, whatever it listens on: always loopback,
- * because another machine can have the address later, in another network.
+ * Returns the control plane's address for programs on this machine. Always loopback, because a network address can belong to another
+ * machine after a change of networks.
  */
 export function baseUrl({ host, port }: Listening): string {
   return urlOf(isLoopback(host) && isIP(host) !== 0 ? host : '127.0.0.1', port)
 }
 
-/** The address that people open. */
+/** Returns the address of the dashboard for users. */
 export function dashboardUrl({ host, port }: Listening): string {
   return urlOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port)
 }

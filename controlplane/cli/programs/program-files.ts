@@ -12,18 +12,18 @@ const SOURCES: Readonly<Record<Program, string>> = {
 
 const BUNDLES: Readonly<Record<Program, string>> = {
   controlplane: './controlplane.js',
-  // Brings its code compiled.
+  // Loads a V8 code cache.
   sidecar: './sidecar.cjs',
   operator: './operator.js',
   'demo-agent': './demo-agent.js',
 }
 
-/** The file that starts a process: its bundle beside ours when we are one, else its source. */
+/** Returns the entry file of a program: the released bundle, else the source. */
 export function programFile(program: Program): string {
   return shippedFile(program) ?? fileURLToPath(new URL(SOURCES[program], import.meta.url))
 }
 
-/** The bundle beside ours; null when we are run from the sources. */
+/** Returns the bundle in the folder of this one; null when this program runs from its sources. */
 export function shippedFile(program: Program): string | null {
   const bundle = fileURLToPath(new URL(BUNDLES[program], import.meta.url))
   return existsSync(bundle) ? bundle : null

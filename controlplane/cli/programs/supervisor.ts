@@ -16,19 +16,19 @@ export type SupervisorOptions<R extends Restartable> = {
   readonly backoffMs?: readonly [first: number, most: number]
 }
 
-/** A run this long counts as healthy: the next death starts with a short wait again. */
+/** Uptime after which the backoff is reset. */
 const HEALTHY_MS = 30_000
 
 type State<R extends Restartable> = {
   readonly options: SupervisorOptions<R>
   readonly stopping: AbortController
-  /** Waits in ms: the next one and the longest. */
+  /** Maximum backoff. */
   readonly mostMs: number
   backoffMs: number
   current: R
 }
 
-/** Starts a process again when it dies, waiting longer each time, until it is stopped. */
+/** Restarts a process with exponential backoff whenever it exits, until `stop` is called. */
 export function supervise<R extends Restartable>(options: SupervisorOptions<R>): Supervised<R> {
   const [firstMs, mostMs] = options.backoffMs ?? [500, 30_000]
   const stopping = new AbortController()
@@ -40,7 +40,7 @@ export function supervise<R extends Restartable>(options: SupervisorOptions<R>):
       stopping.abort()
       await state.current.stop(graceMs)
       await watching
-      // A restart may have come up in between.
+      // A restart may have completed in between.
       await state.current.stop(graceMs)
     },
   }
@@ -54,12 +54,12 @@ async function watch<R extends Restartable>(state: State<R>, firstMs: number): P
     if (performance.now() - since > HEALTHY_MS) state.backoffMs = firstMs
     let waitMs: number | null = nextWait(state)
     state.options.onExit(exit, waitMs)
-    while (waitMs !== null) waitMs = await revive(state, waitMs)
+    while (waitMs !== null) waitMs = await restart(state, waitMs)
   }
 }
 
-/** One try after a wait: null when it runs (or must not any more), else how long to wait before the next. */
-async function revive<R extends Restartable>(state: State<R>, waitMs: number): Promise<number | null> {
+/** Attempts one restart after a wait. Null when the process runs or the supervisor is stopping, else the next wait in ms. */
+async function restart<R extends Restartable>(state: State<R>, waitMs: number): Promise<number | null> {
   const { options, stopping } = state
   await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined)
   if (stopping.signal.aborted) return null

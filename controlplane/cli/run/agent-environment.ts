@@ -10,22 +10,22 @@ import { offSwitches } from '../../../core/capture/off-switches.ts'
 import { TRUST_FILES } from '../../../core/capture/pod-contract.ts'
 
 export type AgentEnvironmentInput = {
-  /** `http://NAME:KEY@127.0.0.1:PORT`, the agent's own port; null where connections are redirected and nobody needs a proxy. */
+  /** `http://NAME:KEY@127.0.0.1:PORT`, the agent's port; null under capture, where connections are redirected without a proxy. */
   readonly proxyUrl: string | null
   readonly caFile: string
-  /** Public roots and ours: for everything that replaces its roots by the file. */
+  /** Public roots and the gateway's CA, for clients that replace their roots with this file. */
   readonly caBundleFile: string
-  /** A wgetrc that names the bundle; wget knows no variable for it. */
+  /** A wgetrc with the path of the bundle, because wget has no environment variable for it. */
   readonly wgetrcFile: string
-  /** The same roots for Java. */
+  /** The same roots as a Java trust store. */
   readonly javaStoreFile?: string
-  /** Loaded into every Node program; needed where a proxy is. */
+  /** Script that every Node program loads, with a proxy only. */
   readonly nodePreloadFile?: string
-  /** What the command would have got without us. */
+  /** Environment of this process. */
   readonly env: NodeJS.ProcessEnv
 }
 
-/** The whole environment of a governed command. */
+/** Returns the complete environment of a governed command. */
 export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEnv {
   const { proxyUrl, caFile, caBundleFile, wgetrcFile, javaStoreFile, nodePreloadFile, env } = input
   const placeholders = Object.entries(PLACEHOLDER_KEYS).filter(([name]) => !env[name])
@@ -48,8 +48,8 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
 }
 
 /**
- * Appends `--require` to what the command has: Node before 18.18 refuses to start with `--import` in NODE_OPTIONS. In
- * quotes, a backslash escapes.
+ * Appends `--require` to NODE_OPTIONS. Not `--import`, with which Node before 18.18 exits. Inside quotes, a backslash is an escape
+ * character.
  */
 function withPreload(options: string | undefined, file: string): string {
   const preload = `--require "${file.replace(/["\\]/g, '\\$&')}"`
@@ -57,8 +57,8 @@ function withPreload(options: string | undefined, file: string): string {
   return [options?.trim(), preload].filter(Boolean).join(' ')
 }
 
-/** Variables with which a command would be more than an agent. */
-const OWN_SECRETS = new Set([
+/** Variables with credentials of the user or of the installation, which an agent must not have. */
+const SECRET_VARIABLES = new Set([
   'CHAPERONE_TOKEN',
   'CHAPERONE_CLIENT_CERT',
   'CHAPERONE_CLIENT_KEY',
@@ -69,16 +69,16 @@ const OWN_SECRETS = new Set([
 ])
 
 function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !OWN_SECRETS.has(name)))
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET_VARIABLES.has(name)))
 }
 
-/** A proxy of the user's own is not reached from where connections are redirected. */
+/** Removes the user's proxy variables, because under capture such a proxy is unreachable. */
 function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const proxies = new Set(Object.keys(proxyVariables('http://127.0.0.1:1')))
   return Object.fromEntries(Object.entries(env).filter(([name]) => !proxies.has(name)))
 }
 
-/** The command's folders, for looking it up on PATH. */
+/** Returns the folders of PATH. */
 export function searchPath(env: NodeJS.ProcessEnv): string[] {
   return (env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '')
 }

@@ -1,15 +1,15 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 
-/** An agent program that has a starter: `starters/STARTER.yaml`. */
+/** An agent program with a starter policy, `starters/STARTER.yaml`. */
 export type AgentProgram = {
   readonly name: string
   readonly starter: string
-  /** Names of its command. */
+  /** Names of its commands. */
   readonly commands: readonly string[]
-  /** Its packages, as launchers such as npx and uvx name them. */
+  /** Names of its packages, for launchers such as npx and uvx. */
   readonly packages: readonly string[]
-  /** In the source text of a script that uses it. */
+  /** Matches the import of its package in the source of a script. */
   readonly imports?: RegExp
 }
 
@@ -34,14 +34,14 @@ export const AGENT_PROGRAMS: readonly AgentProgram[] = [
   ),
   {
     ...program('The OpenAI Agents SDK', 'openai-agents', [], []),
-    // Its package of Python has a name that others have, too.
+    // The name of its Python package is ambiguous, so its classes must be imported too.
     imports:
       /["']@openai\/agents(?:\/[\w/-]*)?["']|^\s*from\s+agents\s+import\s[^#;]{0,200}\b(?:Agent|Runner)\b/m,
   },
   program('CrewAI', 'crewai', ['crewai'], ['crewai'], { py: 'crewai' }),
 ]
 
-/** Programs that run another one, which one of their arguments names. */
+/** Programs that run another program, named by one of their arguments. */
 const LAUNCHERS = new Set([
   'npx',
   'bunx',
@@ -65,7 +65,7 @@ const INTERPRETERS = /^(node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|uv|pypy[\d
 const SCRIPT = /\.([cm]?[jt]sx?|py)$/
 const HEAD_BYTES = 64 * 1024
 
-/** The agent program that a command starts; null for any other. Reads at most the beginning of one script. */
+/** Returns the agent program that a command starts, or null. Reads at most the beginning of one script. */
 export function agentProgramOf(command: readonly string[], cwd: string): AgentProgram | null {
   const words = command.filter((word) => !/^(-|[A-Za-z_]\w*=)/.test(word))
   const first = basename(words[0] ?? '')
@@ -79,16 +79,16 @@ function launchedProgram(launcher: string, words: readonly string[]): AgentProgr
   return programOfPackage(word) ?? (word.startsWith('@') ? null : programOf(basename(word)))
 }
 
-/** The script among the words of a command, itself or behind its interpreter. */
+/** Returns the script in the words of a command: the command itself or an argument of its interpreter. */
 function scriptIn(words: readonly string[]): string | null {
   const at = words.findIndex((word) => SCRIPT.test(word))
   const isRun = at === 0 || words.slice(0, at).some((word) => INTERPRETERS.test(basename(word)))
   return isRun ? (words[at] ?? null) : null
 }
 
-/** Of `timeout` and `nice`. */
+/** A duration or priority argument of `timeout` and `nice`. */
 const AMOUNT = /^[\d.]+[smhd]?$/
-/** Between a launcher and what it runs. */
+/** Subcommands of launchers, before the program that they run. */
 const VERBS = new Set(['exec', 'x', 'dlx', 'run', 'tool'])
 
 function programOf(name: string): AgentProgram | null {
@@ -122,7 +122,7 @@ function headOf(file: string): string {
       closeSync(descriptor)
     }
   } catch (error) {
-    // The command itself will say what is wrong with its script.
+    // The command itself reports a script that cannot be read.
     if (error instanceof Error && 'code' in error) return ''
     throw error
   }

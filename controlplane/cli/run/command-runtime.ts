@@ -3,13 +3,10 @@ import { basename, join } from 'node:path'
 import { searchPath } from './agent-environment.ts'
 
 const FIRST_LINE_BYTES = 256
-/** Version managers put shell scripts in the place of the programs that they start. */
+/** Version managers install shell scripts that start the actual program. */
 const SHELL = /^(ba|da|k|z|a)?sh$/
 
-/**
- * The name of the program that runs a command: `node` for a script of Node, `python3` for one of Python, else the name
- * of the command's own file. Null for a command that is not found.
- */
+/** Returns the runtime of a command: `node` or `python3` for a script, else the name of its file. Null when it is not found. */
 export function commandRuntime(command: string, env: NodeJS.ProcessEnv): string | null {
   const file = fileOf(command, env)
   if (file === null) return null
@@ -46,7 +43,7 @@ function firstLine(file: string): string {
       closeSync(descriptor)
     }
   } catch (error) {
-    // A program may be executable and not readable.
+    // An executable may not be readable.
     if (error instanceof Error && 'code' in error) return ''
     throw error
   }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { outgoingConnections, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
 
-/** A TCP connection of a command that does not lead to the gateway. */
+/** A TCP connection of a command that bypasses the gateway. */
 export type DirectConnection = {
   readonly program: string
   readonly pid: number
@@ -9,15 +9,18 @@ export type DirectConnection = {
   readonly port: number
 }
 
-export type Watch = { close(): void }
+export type ConnectionWatch = { close(): void }
 
 const INTERVAL_MS = 100
 
 /**
- * Calls `found` once, for the first connection off loopback that the process or a process below it has. Linux only, by
- * sampling: a connection shorter than 100 ms may not be seen.
+ * Calls `found` once, for the first connection of the process or its descendants to a non-loopback address. Linux only. Samples every
+ * 100 ms, so a shorter connection may be missed.
  */
-export function watchDirectConnections(pid: number, found: (connection: DirectConnection) => void): Watch {
+export function watchDirectConnections(
+  pid: number,
+  found: (connection: DirectConnection) => void,
+): ConnectionWatch {
   if (process.platform !== 'linux') return { close: () => undefined }
   let known: ReadonlySet<string> = new Set()
   const timer = setInterval(() => {
@@ -69,7 +72,7 @@ function textOf(file: string): string {
   return unlessGone(() => readFileSync(file, 'latin1'), '')
 }
 
-/** Processes end while they are read, and those of other users cannot be read. */
+/** Ignores errors of processes that end in between, and of processes of other users. */
 function unlessGone<T>(read: () => T, otherwise: T): T {
   try {
     return read()

@@ -7,29 +7,29 @@ import type { AgentProgram } from './agent-programs.ts'
 import { commandRuntime } from './command-runtime.ts'
 import type { DirectConnection } from './direct-connections.ts'
 
-/** Beside the bundled program, or in the checkout. */
+/** In the folder of the bundled program, or in the checkout. */
 const STARTER_FOLDERS = ['./starters/', '../../../starters/'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 )
 
-/** The line before a command starts without capture: what of it the gateway does not see. */
+/** Returns the notice before a command starts without capture, about connections that the gateway does not govern. */
 export function limitNotice(command: string, env: NodeJS.ProcessEnv): string {
   const runtime = commandRuntime(command, env)
   const ungoverned = runtime === null ? null : ungovernedOf(runtime, env)
   const known = ungoverned ? ` Not governed with ${runtime}: ${ungoverned}.` : ''
-  return `chaperone: governs what uses the proxy variables.${known} A program that looks for a way around finds one: --capture holds it (chaperone doctor lists the limits).`
+  return `chaperone: governs clients that use the proxy variables.${known} A program can bypass them; use --capture to prevent that (chaperone doctor lists the limits).`
 }
 
-/** The line for a program that was seen to go around. */
+/** Returns the notice about a connection that bypasses the gateway. */
 export function bypassNotice({ program, pid, address, port }: DirectConnection): string {
   const authority = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
-  return `chaperone: ${program} (process ${pid}) has connected to ${authority} without the gateway: no rule applies there and nothing is recorded. Start it with chaperone run --capture to govern it, too.`
+  return `chaperone: ${program} (pid ${pid}) has connected to ${authority} without the gateway: no rules apply and nothing is recorded. Use chaperone run --capture to govern such connections.`
 }
 
 /**
- * The line that offers the starter of an agent program; null where the manifests folder has a file of its name.
+ * Returns the notice about the starter policy of an agent program; null when the manifests folder has a file with its name.
  *
- * @param command How this program is called from the working directory, with the options that lead to its installation.
+ * @param command How this program is called from the working directory, with the options that select the installation.
  */
 export function starterNotice(
   { name, starter }: AgentProgram,
@@ -38,5 +38,5 @@ export function starterNotice(
   const file = `${starter}.yaml`
   const path = STARTER_FOLDERS.map((folder) => join(folder, file)).find((each) => existsSync(each))
   if (path === undefined || existsSync(join(manifests, file))) return null
-  return `chaperone: ${name} has a starter set of rules, which is not in force here. Add it: ${command} -f ${shellQuote(path)}`
+  return `chaperone: there is a starter policy for ${name}, which is not in force. Apply it: ${command} -f ${shellQuote(path)}`
 }

@@ -17,7 +17,7 @@ import { commandName } from '../terminal/command-name.ts'
 import { dataOption } from '../up/next-steps.ts'
 import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
 import { agentProgramOf } from './agent-programs.ts'
-import { type Watch, watchDirectConnections } from './direct-connections.ts'
+import { type ConnectionWatch, watchDirectConnections } from './direct-connections.ts'
 import { bypassNotice, limitNotice, starterNotice } from './run-notices.ts'
 import { spawnCommand } from './spawn-command.ts'
 
@@ -25,38 +25,51 @@ const NODE_PRELOAD = fileURLToPath(new URL('./node-preload/preload.cjs', import.
 
 export const run: Command = {
   name: 'run',
-  summary:
-    'Starts a command as an agent: every proxy and CA variable set, so that ordinary SDKs go through the gateway.',
+  summary: 'Run a command as an agent behind the gateway',
   usage: ['run [--agent NAME] [--capture [--allow-local PORT]...] -- COMMAND [ARGUMENT...]'],
   details:
-    "Input, output, signals and the exit code are the command's own. SDKs that insist on an API key get a placeholder when\n" +
-    'none is set; the gateway puts the real one in. Only loopback addresses are reached directly.\n' +
-    'With --capture (Linux) it runs in a network namespace of its own, from which every connection leads to the gateway: clients\n' +
-    'that ignore proxy variables are governed, too. Servers, Unix sockets and processes of this machine are not reached from\n' +
-    'there, and the data folder does not exist. chaperone doctor lists what holds and what does not. --allow-local lets the command\n' +
-    'reach a server of this machine, for example a database: what it does there has no rules and no records.',
+    'Sets the proxy and CA variables, so that ordinary SDKs use the gateway. Standard streams, signals and the exit code are those of\n' +
+    'the command. SDKs that require an API key get a placeholder if none is set, and the gateway adds the real credential. Only loopback\n' +
+    'addresses are reached directly.\n' +
+    'With --capture (Linux) the command runs in its own network namespace and every connection is redirected to the gateway, so that\n' +
+    'clients that ignore proxy variables are governed too. Servers, Unix sockets and processes of this machine are not accessible, and\n' +
+    'the data folder is masked. chaperone doctor lists the limits. --allow-local gives the command access to a server of this machine,\n' +
+    'for example a database, without rules and records.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
-    agent: { type: 'string', value: 'NAME', help: `which agent it acts as (default ${DEFAULT_AGENT})` },
+    agent: {
+      type: 'string',
+      value: 'NAME',
+      help: `agent that the command acts as (default ${DEFAULT_AGENT})`,
+    },
     capture: {
       type: 'boolean',
-      help: 'redirect every connection instead of setting proxy variables (Linux)',
+      help: 'redirect every connection to the gateway instead of setting proxy variables (Linux)',
     },
     'allow-local': {
       type: 'string',
       multiple: true,
       value: 'PORT',
-      help: 'with --capture: let the command reach this TCP port of localhost, ungoverned (repeatable)',
+      help: 'with --capture: allow ungoverned access to this TCP port of localhost',
     },
   },
   examples: [
-    ['chaperone run -- claude', 'Claude Code, as the agent dev'],
-    ['chaperone run -- python agent.py', 'any other program'],
-    ['chaperone run --agent triage -- node triage.mjs', 'as another agent (chaperone agent create triage)'],
-    ['chaperone run -- curl -sS -X DELETE https://api.github.com/repos/acme/site', 'denied, with the reason'],
-    ['chaperone run --capture -- ./agent', 'an agent whose client knows of no proxy'],
-    ['chaperone run --capture --allow-local 5432 -- ./agent', 'an agent with a database on this machine'],
-    ['chaperone run -- sh', 'a shell in which everything is governed'],
+    ['chaperone run -- claude', 'run Claude Code as the agent dev'],
+    ['chaperone run -- python agent.py', 'run another program'],
+    [
+      'chaperone run --agent triage -- node triage.mjs',
+      'run as another agent (chaperone agent create triage)',
+    ],
+    [
+      'chaperone run -- curl -sS -X DELETE https://api.github.com/repos/acme/site',
+      'send a request that is denied',
+    ],
+    ['chaperone run --capture -- ./agent', 'run an agent that does not support proxies'],
+    [
+      'chaperone run --capture --allow-local 5432 -- ./agent',
+      'run an agent that uses a database on this machine',
+    ],
+    ['chaperone run -- sh', 'start a shell whose commands are governed'],
   ],
   run: start,
 }
@@ -64,24 +77,29 @@ export const run: Command = {
 async function start(invocation: Invocation): Promise<number> {
   const [command, ...args] = invocation.rest
   if (command === undefined)
-    throw usageError(run, 'What should be started? Give it after --, e.g. chaperone run -- python agent.py.')
+    throw usageError(run, 'Give the command after --, for example chaperone run -- python agent.py.')
   const [stray] = invocation.positionals
   if (stray !== undefined)
-    throw usageError(run, `${stray} stands before --: what is started, and its own words, go behind it.`)
+    throw usageError(run, `${stray} stands before --. Give the command and its arguments after --.`)
   const { env, terminal } = invocation
   const inside = await runNamespaceProcess(invocation.rest, env)
   if (inside !== null) return inside
   const { folder } = invocation
   const localPorts = allowedPorts(list(invocation, 'allow-local'), { folder, env })
   if (localPorts.length > 0 && !flag(invocation, 'capture'))
-    throw usageError(run, '--allow-local is for --capture: without it every port of this machine is reached.')
+    throw usageError(
+      run,
+      '--allow-local requires --capture. Without --capture, every local port is accessible.',
+    )
   const name = text(invocation, 'agent') ?? DEFAULT_AGENT
   const api = controlPlane(invocation)
   await assertUsable(await listAgents(api), name)
   await printOwnerLink(api, invocation)
   const agent = await registerAgent(localGateway(invocation), name)
   if (!(await waitUntilApplied(api, 'default/local', 5_000))) {
-    terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
+    terminal.warn(
+      'chaperone: the gateway has not applied the configuration yet. The command is started anyway.',
+    )
   }
   const facts = requireRunFile(folder)
   offerStarter(invocation, facts.manifests)
@@ -92,9 +110,13 @@ async function start(invocation: Invocation): Promise<number> {
     return await runWatched([command, ...args], agentEnvironment({ ...trust, ...proxy, env }), terminal)
   }
   return await runCaptured({
-    ...{ agent: name, key: agentKeyOf(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
+    agent: name,
+    key: agentKeyOf(agent.proxy_url),
+    folder,
+    command: invocation.rest,
+    ownEnv: env,
     localPorts,
-    hidden: [...maskedFolders(env), facts.manifests],
+    masked: [...maskedFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })
 }
@@ -108,27 +130,30 @@ function offerStarter(invocation: Invocation, manifests: string): void {
   if (notice !== null) terminal.warn(notice)
 }
 
-/** Runs the command and says once when it goes around the gateway: at its end where it may be drawing on the terminal. */
+/**
+ * Runs the command and prints one notice when it bypasses the gateway: after the command in a terminal, because it may draw on the
+ * screen, else at once.
+ */
 async function runWatched(
   [command = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
   { warn }: Invocation['terminal'],
 ): Promise<number> {
-  const later: string[] = []
-  const tell = process.stderr.isTTY ? (line: string) => void later.push(line) : warn
-  let watch: Watch | undefined
+  const deferred: string[] = []
+  const notify = process.stderr.isTTY ? (line: string) => void deferred.push(line) : warn
+  let watch: ConnectionWatch | undefined
   const onStart = (pid: number) => {
-    watch = watchDirectConnections(pid, (connection) => tell(bypassNotice(connection)))
+    watch = watchDirectConnections(pid, (connection) => notify(bypassNotice(connection)))
   }
   const code = await spawnCommand(command, args, env, { onStart })
   watch?.close()
-  for (const line of later) warn(line)
+  for (const line of deferred) warn(line)
   return code
 }
 
 type TrustPaths = Pick<AgentEnvironmentInput, 'caFile' | 'caBundleFile' | 'wgetrcFile' | 'javaStoreFile'>
 
-/** The certificates for a command that does not see the data folder. */
+/** Copies the certificates for a captured command, for which the data folder is masked. */
 function copyTrust(dir: string, facts: RunFile): TrustPaths {
   const [caFile, caBundleFile] = [join(dir, 'ca.crt'), join(dir, 'ca-bundle.crt')]
   copyFileSync(facts.ca_file, caFile)
@@ -136,7 +161,7 @@ function copyTrust(dir: string, facts: RunFile): TrustPaths {
   return { caFile, ...writeStores(dir, caBundleFile) }
 }
 
-/** The same certificates for wget and Java. */
+/** Writes the certificates in the formats of wget and Java. */
 function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFile'> {
   const [wgetrcFile, javaStoreFile] = [join(dir, 'wgetrc'), join(dir, TRUST_FILES.java)]
   writePrivate(javaStoreFile, javaTrustStoreOf(certificatesIn(caBundleFile)), 0o644)
@@ -144,18 +169,18 @@ function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFil
   return { caBundleFile, wgetrcFile, javaStoreFile }
 }
 
-/** Before the first agent starts: it could otherwise register as the owner and approve its own requests. */
+/** Must run before the first agent, which could otherwise register as the owner and approve its own requests. */
 async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<void> {
   const { terminal, cwd, folder } = invocation
   const link = await createOwnerLink(api, { isRequired: true })
   if (link === null) return
-  // The link to a terminal only: logs keep what a program prints.
+  // The link is printed to a terminal only, because logs keep the output of a program.
   const how = process.stderr.isTTY
     ? ` within an hour: ${link}`
     : `: ${commandName(cwd)} owner-link${dataOption(isFolderChosen(invocation) ? folder.root : null)}`
   terminal.warn(`chaperone: this installation has no owner yet. Become the owner${how}`)
   terminal.warn(
-    'chaperone: from now on the first owner registers through an owner link only, because agents run here.',
+    'chaperone: the first owner can only register with an owner link from now on, because an agent runs.',
   )
 }
 
@@ -169,7 +194,7 @@ async function assertUsable(agents: Awaited<ReturnType<typeof listAgents>>, name
   if (agent?.status === 'active') return
   const detail =
     agent === undefined
-      ? `There is no agent ${name}. Make it: chaperone agent create ${name}`
-      : `Agent ${name} is suspended. Let it work again: chaperone agent activate ${name}`
+      ? `There is no agent ${name}. Create it: chaperone agent create ${name}`
+      : `Agent ${name} is suspended. Activate it: chaperone agent activate ${name}`
   throw new ChaperoneError('conflict', { detail })
 }

@@ -5,11 +5,14 @@ import { constants } from 'node:os'
 export type SpawnCommandOptions = {
   /** Delivers a signal to the command. */
   readonly deliver?: (child: ChildProcess, signal: NodeJS.Signals) => void
-  /** Called with the process id of the command once it runs. */
+  /** Called with the pid of the command when it has started. */
   readonly onStart?: (pid: number) => void
 }
 
-/** The command's exit code; 128 + n when a signal ended it, 127 when it was not found, 126 when it cannot be run. */
+/**
+ * Runs a command with inherited standard streams and forwards signals to it. Resolves with its exit code: 128 + n when signal n ended
+ * it, 127 when it was not found, 126 when it cannot be executed.
+ */
 export function spawnCommand(
   command: string,
   args: readonly string[],
@@ -17,13 +20,13 @@ export function spawnCommand(
   { deliver = (child, signal) => void child.kill(signal), onStart }: SpawnCommandOptions = {},
 ): Promise<number> {
   return new Promise((resolve) => {
-    // Handlers run in a later turn, when the command is there; put up after it, they would miss a signal that comes at once.
+    // Registered before the spawn, so that no signal is missed; handlers run in a later turn, when `child` is assigned.
     const forward = (signal: NodeJS.Signals) => deliver(child, signal)
-    // A Ctrl-C in the terminal reaches the command directly; we only must not end before it.
-    const stay = () => undefined
+    // Ctrl-C in a terminal reaches the command directly. This process must not exit before the command does.
+    const ignore = () => undefined
     const forwarded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']
     for (const signal of forwarded) process.on(signal, forward)
-    process.on('SIGINT', process.stdin.isTTY ? stay : forward)
+    process.on('SIGINT', process.stdin.isTTY ? ignore : forward)
     const child = spawn(command, args, { stdio: 'inherit', env })
     if (child.pid !== undefined) onStart?.(child.pid)
     child.once('error', (error: NodeJS.ErrnoException) => {
@@ -39,7 +42,7 @@ export function spawnCommand(
   })
 }
 
-/** Delivers a signal to the children of a child that ignores signals itself (Linux). Without children, ends it. */
+/** Delivers a signal to the children of a child that ignores signals (Linux). Kills a child without children. */
 export function signalChildren(child: ChildProcess, signal: NodeJS.Signals): void {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === child.pid)
   for (const pid of children) process.kill(Number(pid), signal)
@@ -50,7 +53,7 @@ function parentOf(pid: string): number | undefined {
   try {
     return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
   } catch (error) {
-    // The process ended meanwhile.
+    // The process has ended in between.
     if (error instanceof Error && 'code' in error) return undefined
     throw error
   }

@@ -2,10 +2,10 @@ import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** Questions at the terminal, or lines of standard input where it is no terminal. */
+/** Prompts at the terminal; reads lines of standard input when it is not a terminal. */
 export type Prompt = Disposable & {
   ask(label: string): Promise<string>
-  /** Does not show what is typed. */
+  /** Prompts without echo. */
   askSecret(label: string): Promise<string>
 }
 
@@ -26,7 +26,7 @@ export function openPrompt(): Prompt {
     ask: next,
     async askSecret(label) {
       if (!isTerminal) return next(label)
-      // The label first: what the terminal echoes behind it is withheld.
+      // Print the label before echo is suppressed.
       stderr.write(label)
       isSilent = true
       try {
@@ -63,6 +63,6 @@ function lineReader(lines: Interface): (label: string) => Promise<string> {
 
 function ended(): ChaperoneError {
   return new ChaperoneError('validation', {
-    detail: 'Standard input ended before everything was given. Nothing was changed.',
+    detail: 'Standard input ended before all values were read. Nothing was changed.',
   })
 }

@@ -1,4 +1,4 @@
-/** Columns as wide as their longest cell; a line never ends in spaces. */
+/** Formats rows as lines with aligned columns, without trailing spaces. */
 export function table(headers: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
   const cells = rows.map((row) => row.map(cell))
   const widths = headers.map((header, index) =>
@@ -18,10 +18,10 @@ function cell(value: unknown): string {
   return printable(String(value))
 }
 
-/** Text from agents may hold control bytes that would move the cursor or colour the screen. */
+/** Escapes invisible characters, because text of agents may contain terminal control sequences. */
 export function printable(text: string): string {
   return text.replace(HIDDEN, (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
 
-/** Control, format and separator characters: they hide, reorder or break what is printed. */
+/** Control, format and separator characters, which hide, reorder or break printed text. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu

@@ -1,21 +1,21 @@
 'use strict'
-// Loaded by `NODE_OPTIONS=--require` into the Node programs (18 and newer) that `chaperone run` starts. Every TCP
-// connection that would leave this machine goes through a CONNECT of the gateway: clients that read no proxy variable
-// (fetch and https before Node 24, ws, stripe, agents of their own) are governed, too. Plain JavaScript in one file
-// without dependencies, because it runs inside other programs.
+// Loaded with `NODE_OPTIONS=--require` by the Node programs (18 and newer) that `chaperone run` starts. Tunnels every TCP connection
+// to a non-loopback address through a CONNECT to the gateway, so that clients without support for proxy variables (fetch and https
+// before Node 24, ws, stripe, custom HTTP agents) are governed too. Plain JavaScript in one file without dependencies, because it runs
+// inside other programs.
 const net = require('node:net')
 const tls = require('node:tls')
 const { syncBuiltinESMExports } = require('node:module')
 const { domainToASCII } = require('node:url')
 
 const MAX_HEAD_BYTES = 65_536
-/** Set once for each thread: a program that is started by a governed one loads this file again. */
+/** Marks a thread in which the hooks are installed, because the file may be loaded more than once. */
 const INSTALLED = Symbol.for('chaperone.preload')
 
 const connectSocket = net.Socket.prototype.connect
 const connectTls = tls.connect
 const proxy = proxyOf(process.env.HTTPS_PROXY)
-// Other runtimes read NODE_OPTIONS as well, and have sockets of their own.
+// Bun and Deno read NODE_OPTIONS too, but have their own sockets.
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined
 if (proxy !== null && isNode && !net[INSTALLED]) {
   install()
@@ -40,7 +40,7 @@ function install() {
   syncBuiltinESMExports()
 }
 
-/** With NODE_USE_ENV_PROXY Node 22 warns at every start that its own proxy support is experimental. */
+/** Suppresses the warning of Node 22 with NODE_USE_ENV_PROXY that its proxy support is experimental. */
 function dropStartWarning() {
   const { emit } = process
   const restore = () => {
@@ -52,11 +52,11 @@ function dropStartWarning() {
     restore()
     return false
   }
-  // The warnings of the start are emitted in the first turn.
+  // Start-up warnings are emitted in the first turn of the event loop.
   setImmediate(restore).unref()
 }
 
-/** The gateway's port on this machine; null for none, or for a proxy of somebody else. */
+/** Returns the agent's port on the gateway; null without a proxy or for a proxy on another machine. */
 function proxyOf(text) {
   try {
     const { protocol, hostname, port, username, password } = new URL(text)
@@ -69,10 +69,10 @@ function proxyOf(text) {
   }
 }
 
-/** The forms that net.connect and tls.connect take: options, a path, or a port with a host; then options, then a callback. */
+/** Parses the arguments of net.connect and tls.connect: options, a path, or port and host; then options, then a callback. */
 function readArguments(args) {
   const [first] = args
-  // net.connect passes what it has read already.
+  // net.connect passes normalized arguments as an array.
   if (Array.isArray(first)) return { options: first[0] ?? {}, callback: first[1] ?? null }
   const last = args.at(-1)
   const callback = typeof last === 'function' ? last : null
@@ -84,7 +84,7 @@ function readArguments(args) {
   return { options: { port: first, ...host, ...more }, callback }
 }
 
-/** `HOST:PORT` of a connection that would leave this machine, else null: Node itself reports what it cannot connect to. */
+/** Returns `HOST:PORT` of a non-loopback connection, else null. Invalid options are left to Node, which reports them. */
 function authorityOf({ path, host, port: given, onread }) {
   const port = Number(given)
   if (path || !host || isLoopback(host) || !Number.isInteger(port) || port < 1 || port > 65_535) return null
@@ -100,8 +100,8 @@ function isLoopback(host) {
 }
 
 /**
- * Connects the socket to the gateway, and makes a CONNECT before anybody hears of it: `connect` and `ready` are emitted
- * when the tunnel is open, and until then the socket is connecting, so that Node holds back reads and writes.
+ * Connects the socket to the gateway and opens a tunnel with CONNECT. `connect` and `ready` are emitted when the tunnel is open; until
+ * then `connecting` is true, so that Node buffers reads and writes.
  */
 function openTunnel(socket, authority) {
   const obstacle = obstacleOf(socket, authority)
@@ -123,13 +123,13 @@ function openTunnel(socket, authority) {
     return true
   }
   socket.once('close', release)
-  // Clients with a timeout for names wait for this event.
+  // Clients with a timeout for name resolution wait for this event.
   process.nextTick(() => socket.emit('lookup', null, proxy.host, net.isIP(proxy.host), authority.host))
   return connectSocket.call(socket, { host: proxy.host, port: proxy.port })
 }
 
 function obstacleOf(socket, { isName, onread }) {
-  if (!isName) return 'This is no host name.'
+  if (!isName) return 'The host name is not valid.'
   if (onread) return 'The option onread is not supported. Use chaperone run --capture.'
   return socket instanceof tls.TLSSocket ? 'Use tls.connect, or chaperone run --capture.' : null
 }
@@ -142,7 +142,7 @@ function sendConnect(socket, { text }) {
     '',
     '',
   ]
-  // Past the queue of Writable, in which the program's own writes wait for `connect`.
+  // Bypasses the queue of Writable, in which the program's writes wait for `connect`.
   socket._write(Buffer.from(lines.join('\r\n')), 'buffer', (error) => error && socket.destroy(error))
   socket._read(0)
   socket.connecting = true
@@ -178,13 +178,13 @@ function reasonIn(body) {
   }
 }
 
-/** The code is the one of Node's own proxy support. */
+/** Uses the error code of Node's own proxy support. */
 function failure({ host, text }, why, statusCode) {
   const error = new Error(`chaperone does not connect to ${text}: ${why}`)
   return Object.assign(error, { code: 'ERR_PROXY_TUNNEL', host, ...(statusCode ? { statusCode } : {}) })
 }
 
-/** TLS takes over the handle of a connected socket at once, so that it runs over a stream in front of the tunnel. */
+/** TLS takes over the handle of a connected socket immediately, so it runs over a stream in front of the tunnel. */
 function openSecureTunnel(options, callback) {
   const { noDelay, keepAlive, keepAliveInitialDelay, timeout } = options
   const tunnel = new net.Socket({ noDelay, keepAlive, keepAliveInitialDelay })
@@ -202,7 +202,7 @@ function openSecureTunnel(options, callback) {
   return secured
 }
 
-/** A socket without a handle of its own: what TLS takes for one that is connecting until the tunnel is open. */
+/** A socket without a handle, which TLS treats as connecting until the tunnel is open. */
 class Carrier extends net.Socket {
   constructor(tunnel) {
     super({ allowHalfOpen: true })

@@ -80,6 +80,6 @@ describe('the bundle of a program', () => {
   test('is missing, with a word about it, when the sources cannot be bundled', async () => {
     write('core/word.ts', 'export const = 1\n')
     expect(await programBundle('sidecar', (line) => warnings.push(line), root)).toBeNull()
-    expect(warnings).toEqual([expect.stringMatching(/run from its sources.*Build failed/s)])
+    expect(warnings).toEqual([expect.stringMatching(/runs from its sources.*Build failed/s)])
   })
 })

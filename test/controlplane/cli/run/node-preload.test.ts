@@ -100,8 +100,8 @@ test.each([
 })
 
 test.each([
-  ['a line break in the name', `net.connect(1, 'a\\r\\nX-Evil: 1')`, /no host name/],
-  ['a blank in the name', `net.connect(1, 'a b')`, /no host name/],
+  ['a line break in the name', `net.connect(1, 'a\\r\\nX-Evil: 1')`, /host name is not valid/],
+  ['a blank in the name', `net.connect(1, 'a b')`, /host name is not valid/],
   [
     'a buffer of its own',
     `net.connect({ host: 'x.test', port: 1, onread: { buffer: Buffer.alloc(9), callback() {} } })`,

@@ -53,26 +53,24 @@ test('a command may be a path, and PATH may be missing', () => {
   expect(commandRuntime('gemini', {})).toBeNull()
 })
 
-test('one line names what is not governed of the runtime of the command', () => {
-  expect(limitNotice('gemini', env())).toMatch(
-    /Not governed with node: UDP, native addons.*--capture holds it/,
-  )
+test('reports in one line which clients of the runtime are not governed', () => {
+  expect(limitNotice('gemini', env())).toMatch(/Not governed with node: UDP, native addons.*use --capture/)
   expect(limitNotice('aider', env())).toContain('Not governed with python3: aiohttp, stripe.')
   for (const command of ['tool', 'missing']) expect(limitNotice(command, env())).not.toContain('Not governed')
   for (const command of ['gemini', 'aider', 'tool']) expect(limitNotice(command, env())).not.toContain('\n')
 })
 
-test('a Node that is older than the preload supports is named', () => {
+test('reports a Node that is older than the preload supports', () => {
   program('node', '#!/bin/sh\necho v16.20.2\n')
   expect(limitNotice('gemini', env())).toContain(
     'v16.20.2 is older than the preload of chaperone run supports',
   )
 })
 
-test('a program that went around is named with where it went', () => {
+test('reports a program that bypassed the gateway, and the address', () => {
   const seen = { program: 'python3', pid: 7, address: '2001:db8::1', port: 443 }
   expect(bypassNotice(seen)).toContain(
-    'python3 (process 7) has connected to [2001:db8::1]:443 without the gateway',
+    'python3 (pid 7) has connected to [2001:db8::1]:443 without the gateway',
   )
   expect(bypassNotice(seen)).toContain('chaperone run --capture')
 })
