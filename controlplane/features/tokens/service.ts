@@ -109,8 +109,8 @@ function ashOf(spec: ActionSpec): string {
 }
 
 /**
- * A compact JWS (RFC 7515). Ed25519 is deterministic, so the same claims are the same token. node:crypto signs and
- * verifies in the calling thread for about half of what WebCrypto's way through the thread pool costs.
+ * Returns a compact JWS (RFC 7515). Ed25519 is deterministic: the same claims give the same token. `node:crypto` works in
+ * the calling thread, for a third of the CPU time of signing with `jose` (`test/bench/dependency-costs.ts`).
  */
 function compact(claims: TokenClaims, key: SigningKey): string {
   const signed = `${segment(tokenHeader(key.kid))}.${segment(claims)}`
