@@ -1,11 +1,11 @@
 import type { EffectClass } from './effect-class.ts'
 
-/** What a request does to its upstream: `compute` costs but changes nothing there (a model call). */
+/** Effect of a request on its upstream. `compute` costs money but changes nothing there (a model call). */
 export type Effect = 'read' | 'compute' | 'write'
 
 export type RiskLevel = 'low' | 'medium' | 'high'
 
-/** Who is acted upon. `target` is `<owner>/<repo>` on the code host (spec 2.1). */
+/** The resource that an action affects. `target` is `<owner>/<repo>` on the code host (spec 2.1). */
 export type Resource = {
   readonly provider: string
   readonly account?: string
@@ -16,41 +16,44 @@ export type Resource = {
 export type Parameters = Readonly<Record<string, unknown>>
 
 /**
- * `kind` is the end of the action's type. `reaches`: the host that the provider would connect to; `unreadable` where
- * servers could disagree about it, `unread` where it stands in what the gateway does not read; null where the request
- * names none.
+ * An action that the provider performs on behalf of the request. `kind` is the last part of the action's type.
+ * `reaches` is the host that the provider connects to: `unreadable` if servers could disagree about it, `unread` if it
+ * is in a part that the gateway does not read, null if the request names none.
  */
 export type ProviderSideEffect = {
   readonly kind: string
   readonly reaches: { readonly host: string; readonly port: number } | 'unreadable' | 'unread' | null
 }
 
-/** A named action: the one thing that permissions, policies, approvals and records speak about. */
+/** A named action: the subject of permissions, policies, approvals and records. */
 export type Action = {
   /** `provider.resource.verb`, e.g. `codehost.pr.merge`. */
   readonly type: string
-  /** The connector type that named it, e.g. `codehost`. */
+  /** The type of the connector that classified the request, e.g. `codehost`. */
   readonly connector: string
   readonly effect: Effect
   readonly risk: RiskLevel
   readonly resource: Resource
   readonly parameters: Parameters
   readonly riskHints: Readonly<Record<string, boolean>>
-  /** The request does it besides the operation that names it, and no action spec can ask for it alone. */
+  /** The request performs this action in addition to its named operation. An action spec cannot request it alone. */
   readonly isBeside?: true
-  /** The request alone does not tell whether it does this. It counts as done until a look-up settles it. */
+  /**
+   * The request alone does not determine whether this action happens. It counts as happening until a look-up settles
+   * it.
+   */
   readonly isPossible?: true
-  /** Effect classes beside those of its name: what this request adds, or what a Connector declares. */
+  /** Effect classes in addition to those of its name: from fields of this request, or declared by a Connector. */
   readonly effects?: readonly EffectClass[]
-  /** Why the action has this name and not a milder one, as a sentence; part of the decision's reason. */
+  /** Reason for this name instead of a less severe one, as a sentence; part of the decision's reason. */
   readonly nameReason?: string
-  /** Set where the provider does it on behalf of the request. */
+  /** Set if the provider performs the action on behalf of the request. */
   readonly byProvider?: ProviderSideEffect
   /** True for `<connector>.unmapped.<method>`: no catalogue row describes the request. */
   readonly unmapped?: boolean
 }
 
-/** True for what a request does, or makes its provider do, besides the operation that names it. */
+/** True for an action that the request, or its provider, performs in addition to its named operation. */
 export function isBeside(action: Pick<Action, 'isBeside' | 'byProvider'>): boolean {
   return action.isBeside === true || action.byProvider !== undefined
 }

@@ -1,4 +1,4 @@
-/** What an operation brings about, whatever it is called and whichever interface reaches it. The list is closed. */
+/** Kind of change that an operation causes, independent of its name and of the API. The list is closed. */
 export const EFFECT_CLASSES = [
   'merge',
   'rewrite_history',
@@ -36,10 +36,10 @@ export function isEffectClass(text: string): text is EffectClass {
   return KNOWN.has(text)
 }
 
-/** Before the class in the pattern of a permission: `effect:merge`. */
+/** Prefix of an effect class in the pattern of a permission: `effect:merge`. */
 export const EFFECT_PREFIX = 'effect:'
 
-/** The class in the pattern of a permission; null for patterns over action names. */
+/** Returns the effect class in the pattern of a permission; null for patterns over action names. */
 export function effectOfPattern(pattern: string): string | null {
   return pattern.startsWith(EFFECT_PREFIX) ? pattern.slice(EFFECT_PREFIX.length) : null
 }

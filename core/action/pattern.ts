@@ -2,21 +2,22 @@
  * Patterns over action names: a whole name (`codehost.pr.merge`), or a prefix followed by one trailing `*`
  * (`codehost.pr.*`, `mcp.tools.create_*`, `*`).
  *
- * Three rules make a pattern err on the safe side:
- * - Fold: what allows compares exactly, what tightens (deny, require_approval) ignores case, so that
- *   `mcp.tools.Delete_Repo` cannot slip past a deny on `mcp.tools.delete_repo`.
- * - Unmapped: `<connector>.unmapped.<method>` is allowed only by its exact name, `<connector>.unmapped.*` or
- *   `<connector>.*`, never by `*` or a partial prefix. What tightens matches it by text like anything else.
- * - Unidentified: `mcp.rpc.unknown`, a message that could not be read, is allowed only by its exact name.
+ * Three rules make patterns fail safe:
+ * - Fold: allow compares exactly; deny and require_approval ignore case, so that `mcp.tools.Delete_Repo` does not
+ *   bypass a deny on `mcp.tools.delete_repo`.
+ * - Unmapped: only the exact name, `<connector>.unmapped.*` or `<connector>.*` allows
+ *   `<connector>.unmapped.<method>`; `*` and partial prefixes do not. Deny and require_approval match it by text like
+ *   any other name.
+ * - Unidentified: only the exact name allows `mcp.rpc.unknown`, an unreadable message.
  */
 export type Pattern = {
   readonly text: string
-  /** The text without its `*`. */
+  /** The text without its trailing `*`. */
   readonly prefix: string
   readonly isExact: boolean
 }
 
-/** Which of the two comparisons applies. */
+/** Selects the exact comparison (`allow`) or the case-insensitive one (`tighten`). */
 export type PatternUse = 'allow' | 'tighten'
 
 export function parsePattern(text: string): Pattern {
@@ -30,15 +31,14 @@ export function matchesPattern(pattern: Pattern, type: string, use: PatternUse):
   return pattern.isExact || wildcardMayAllow(pattern.prefix, type)
 }
 
-/** True when the pattern may tighten a name that begins with the prefix. */
+/** True if the pattern may tighten a name that begins with the prefix. */
 export function mayMatchBelow({ prefix, isExact }: Pattern, below: string): boolean {
   const own = fold(prefix)
   return own.startsWith(fold(below)) || (!isExact && fold(below).startsWith(own))
 }
 
 /**
- * More specific first, a total order: exact before wildcard, longer prefix before shorter, then by text so that
- * equal specificity still has one order.
+ * Orders more specific patterns first. Total order: exact before wildcard, longer prefix before shorter, then by text.
  */
 export function comparePatterns(a: Pattern, b: Pattern): number {
   if (a.isExact !== b.isExact) return a.isExact ? -1 : 1
@@ -47,21 +47,24 @@ export function comparePatterns(a: Pattern, b: Pattern): number {
   return a.text < b.text ? -1 : 1
 }
 
-/** Action names that say nothing about what the request does: no wildcard allows them. */
+/** Action names of requests that the gateway could not identify. No wildcard allows them. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 
-/** True when a wildcard with this prefix may allow the type that it covers. */
+/** True if a wildcard with this prefix may allow the type that it covers. */
 export function wildcardMayAllow(prefix: string, type: string): boolean {
   return !UNIDENTIFIED.has(type) && allowsUnmapped(prefix, type)
 }
 
-/** True unless the type is an unmapped one and the prefix is neither its connector's nor that of its unmapped types. */
+/**
+ * True unless the type is unmapped and the prefix belongs neither to its connector nor to the connector's unmapped
+ * types.
+ */
 function allowsUnmapped(prefix: string, type: string): boolean {
   const connector = unmappedConnector(type)
   return connector === null || prefix === `${connector}.` || prefix === `${connector}.unmapped.`
 }
 
-/** `codehost` for `codehost.unmapped.post`, null for every other name. */
+/** Returns `codehost` for `codehost.unmapped.post`, null for every other name. */
 export function unmappedConnector(type: string): string | null {
   const dot = type.indexOf('.')
   if (dot <= 0 || !type.startsWith('.unmapped.', dot)) return null

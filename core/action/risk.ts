@@ -4,18 +4,18 @@ import { fold } from './pattern.ts'
 /** `score` is between 0 and 1 with two decimals; the amounts in `factors` add up to it. */
 export type Risk = { readonly score: number; readonly factors: readonly string[] }
 
-/** From here on an action counts as high risk for enforcement levels and the lease. */
+/** Actions with at least this score are high risk for enforcement levels and the lease. */
 export const HIGH_RISK_SCORE = 0.8
 
-/** In hundredths, because 0.1 + 0.2 is not 0.3. */
+/** In hundredths, because floating-point sums such as 0.1 + 0.2 are inexact. */
 const BASE: Readonly<Record<RiskLevel, number>> = { low: 20, medium: 50, high: 80 }
 const IRREVERSIBLE = 15
 const PRODUCTION = 10
 const FINANCIAL = 10
 
 /**
- * How dangerous the action is: its base risk plus what is known about this use of it. `isProduction`: it lands in
- * production, by the installation or by a claim of the caller.
+ * Computes the base risk of the action plus the risk factors of this request. `isProduction`: the action affects
+ * production, according to the installation or to the caller.
  */
 export function scoreRisk(action: Action, isProduction = isProductionAction(action)): Risk {
   const base = BASE[action.risk] ?? BASE.high
@@ -33,12 +33,12 @@ export function scoreRisk(action: Action, isProduction = isProductionAction(acti
   return { score: Math.min(total, 100) / 100, factors }
 }
 
-/** Compared without case, as all names of environments. */
+/** Compares without case, like all environment names. */
 export function isProductionEnvironment(environment: string | undefined): boolean {
   return environment !== undefined && fold(environment) === 'production'
 }
 
-/** What the action says of itself. */
+/** Reports whether the action itself claims to affect production. */
 export function isProductionAction({ riskHints, resource }: Action): boolean {
   return riskHints['production_target'] === true || isProductionEnvironment(resource.environment)
 }

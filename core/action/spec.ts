@@ -3,18 +3,18 @@ import { ChaperoneError } from '../errors.ts'
 import type { Action, Effect, Resource, RiskLevel } from './action.ts'
 import type { EffectClass } from './effect-class.ts'
 
-/** Who is acted upon, as an agent states it. */
+/** The resource that an action affects, as stated by an agent. */
 export const ResourceSpec = z.looseObject({
   provider: z.string().min(1).max(300),
   account: z.string().max(1_000).optional(),
   target: z.string().max(2_000).optional(),
   environment: z.string().max(300).optional(),
-  /** Code host only: `organization` + `repository` say the same as `target`. */
+  /** Code host only: `organization` and `repository` together are equivalent to `target`. */
   organization: z.string().max(1_000).optional(),
   repository: z.string().max(1_000).optional(),
 })
 
-/** The action spec that an agent submits to v1 (spec 2.1). Unknown fields are kept and have no effect. */
+/** The action spec that an agent submits to v1 (spec 2.1). Unknown fields are kept and ignored. */
 export const ActionSpec = z.looseObject({
   type: z.string().min(1).max(300),
   resource: ResourceSpec,
@@ -25,7 +25,7 @@ export const ActionSpec = z.looseObject({
 
 export type ActionSpec = z.infer<typeof ActionSpec>
 
-/** What the catalogue knows about an action name. */
+/** Catalogue properties of an action name. */
 export type KnownAction = {
   readonly connector: string
   readonly effect: Effect
@@ -37,8 +37,8 @@ export type KnownAction = {
 }
 
 /**
- * The action that a spec speaks of. A name that no catalogue row describes is a write of medium risk; hints that the
- * catalogue gives (say, irreversible) cannot be taken back by the agent.
+ * Returns the action of a spec. A name without a catalogue row is a write of medium risk. The agent cannot remove risk
+ * hints of the catalogue (for example irreversible).
  */
 export function actionFromSpec(spec: ActionSpec, known: KnownAction | null): Action {
   return {
@@ -83,9 +83,9 @@ function firstSegment(type: string): string {
 const MAX_DEPTH = 64
 
 /**
- * RFC 8785 (JCS): object keys sorted by UTF-16 code units, no white space, numbers as ECMAScript prints them.
- * Two values that are equal as JSON have the same text, so its hash names the value.
- * Throws `validation` for what JSON cannot say (NaN, lone surrogates, functions) and for nesting beyond 64 levels.
+ * Serializes by RFC 8785 (JCS): object keys sorted by UTF-16 code units, no white space, numbers as ECMAScript prints
+ * them. Equal JSON values have equal texts, so the hash of the text identifies the value. Throws `validation` for
+ * values that JSON cannot represent (NaN, lone surrogates, functions) and for nesting beyond 64 levels.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, 0)
@@ -122,7 +122,7 @@ function writeString(text: string): string {
   return JSON.stringify(text)
 }
 
-/** `<` on strings compares UTF-16 code units, which is the order that RFC 8785 asks for. */
+/** RFC 8785 requires the order by UTF-16 code units; `<` on strings compares by these. */
 function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : 1
 }

@@ -6,9 +6,9 @@ import { ActionSpec, type ResourceSpec } from './spec.ts'
 type Problem = { readonly field: 'target' | 'organization' | 'repository'; readonly message: string }
 
 /**
- * An action spec as agents submit it. On the code host its resource has one reading: `target` and `organization` with
- * `repository` name the same repository, and each name is one that a code host can have. Rules, approvers and the audit
- * log judge by the target, the execution by what it is made of.
+ * An action spec as submitted by an agent. On the code host the resource must be unambiguous: `target` and
+ * `organization` with `repository` name the same repository, and every name is valid on a code host. Rules, approvers
+ * and the audit log use the target; the execution uses its parts.
  */
 export const SubmittedSpec = ActionSpec.superRefine(({ type, resource }, context) => {
   if (!isOfCodehost(type, resource)) return
@@ -49,7 +49,7 @@ function isSegment(text: string): boolean {
   return !/^\.{0,2}$/.test(text) && !text.includes('/') && !SPACE.test(text)
 }
 
-/** The target of a request without a row, or of GraphQL, is its address. */
+/** The target of an unmapped or GraphQL request is its address. */
 function isAddress(type: string): boolean {
   return /^codehost\.(unmapped|graphql)\./.test(fold(type))
 }

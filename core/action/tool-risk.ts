@@ -5,8 +5,8 @@ const MEDIUM = ['create', 'write', 'send', 'update', 'post']
 const LOW = new Set(['read', 'get', 'list', 'search', 'fetch'])
 
 /**
- * Risk of an MCP tool by its name (spec 4.1). High and medium words count anywhere in the name, low ones only as whole
- * words, so that `target_system` is not taken for a `get`; the highest wins, no match is medium.
+ * Risk of an MCP tool by its name (spec 4.1). High and medium words count anywhere in the name. Low words count only as
+ * whole words, so that `target_system` does not match `get`. The highest risk wins; the default is medium.
  */
 export function toolRisk(name: string): RiskLevel {
   const lower = name.toLowerCase()
@@ -15,7 +15,7 @@ export function toolRisk(name: string): RiskLevel {
   return words(name).some((word) => LOW.has(word)) ? 'low' : 'medium'
 }
 
-/** Words of `get_issue`, `get-issue`, `getIssue`, `GetHTTPStatus`, lower case. */
+/** Splits `get_issue`, `get-issue`, `getIssue`, `GetHTTPStatus` into words in lower case. */
 function words(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

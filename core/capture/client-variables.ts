@@ -1,22 +1,22 @@
 /**
- * The environment variables that make ordinary clients use the gateway and trust its certificates: one table for
- * `chaperone run` and for the injector.
+ * Environment variables that make ordinary clients use the gateway and trust its certificates. `chaperone run` and the
+ * injector share this table.
  */
 
-/** Files that a client must be told of. */
+/** Trust files for clients. */
 export type ClientTrust = {
-  /** PEM of our authority alone. */
+  /** PEM file with the gateway's certificate authority only. */
   readonly caFile: string
-  /** PEM of the public roots and ours. */
+  /** PEM file with the public roots and the gateway's certificate authority. */
   readonly bundleFile: string
-  /** A wgetrc that names the bundle. */
+  /** A wgetrc file that names the bundle. */
   readonly wgetrcFile: string
 }
 
 /** PKCS#12 with the same roots as the bundle. */
 export type JavaTrustStore = { readonly file: string; readonly password: string }
 
-/** Clients that replace their roots by this file. */
+/** Variables of clients that replace their root certificates with this file. */
 const BUNDLE_VARIABLES = [
   'SSL_CERT_FILE',
   'REQUESTS_CA_BUNDLE',
@@ -32,7 +32,10 @@ const BUNDLE_VARIABLES = [
   'NIX_SSL_CERT_FILE',
 ]
 
-/** SDKs refuse to start without a key; the gateway removes these and puts the real ones in. Only where none is set. */
+/**
+ * SDKs refuse to start without a key. The gateway replaces these placeholders with the real credentials. Set only where
+ * the variable is unset.
+ */
 export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
   GITHUB_TOKEN: 'chaperone-placeholder',
   GH_TOKEN: 'chaperone-placeholder',
@@ -45,13 +48,16 @@ export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
   GITHUB_PERSONAL_ACCESS_TOKEN: 'chaperone-placeholder',
 }
 
-/** Its value is added to what the command already has, unlike that of every other variable. */
+/** The value is appended to the command's existing value; every other variable replaces it. */
 export const JAVA_OPTIONS_VARIABLE = 'JAVA_TOOL_OPTIONS'
 
-/** Only this machine is reached directly: any other exception would be a way around the gateway. */
+/** Only loopback is exempt from the proxy: any other exception would bypass the gateway. */
 const LOOPBACK = 'localhost,127.0.0.1,::1'
 
-/** What replaces any value that the command had: `NODE_EXTRA_CA_CERTS` adds to a client's roots, the others replace them. */
+/**
+ * Variables that replace existing values of the command. `NODE_EXTRA_CA_CERTS` adds to a client's roots; the others
+ * replace them.
+ */
 export function trustVariables(trust: ClientTrust): Readonly<Record<string, string>> {
   return {
     ...Object.fromEntries(BUNDLE_VARIABLES.map((name) => [name, trust.bundleFile])),
@@ -61,21 +67,21 @@ export function trustVariables(trust: ClientTrust): Readonly<Record<string, stri
 }
 
 /**
- * What replaces any value that the command had, where clients must be sent to an explicit proxy
- * (`http://HOST:PORT` or `http://NAME:KEY@HOST:PORT`).
+ * Variables that replace existing values of the command if clients need an explicit proxy (`http://HOST:PORT` or
+ * `http://NAME:KEY@HOST:PORT`).
  */
 export function proxyVariables(proxyUrl: string): Readonly<Record<string, string>> {
   const values = { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: LOOPBACK }
-  // Some clients read only the one case, some only the other.
+  // Some clients read only the upper-case name, others only the lower-case name.
   const lowerCase = Object.entries(values).map(([name, value]) => [name.toLowerCase(), value])
-  // By default git first asks without the key, which is refused and recorded.
+  // By default git sends the first request without the key, which is refused and recorded.
   const git = new URL(proxyUrl).username === '' ? {} : { GIT_HTTP_PROXY_AUTHMETHOD: 'basic' }
   return { ...values, ...Object.fromEntries(lowerCase), ...git, NODE_USE_ENV_PROXY: '1' }
 }
 
 /**
- * To be added at the end of `JAVA_TOOL_OPTIONS`: the last of two equal properties wins. Empty when there is nothing to say.
- * Never holds the agent's key: Java prints the variable, and its HTTP clients take a key from an `Authenticator` only.
+ * Options to append to `JAVA_TOOL_OPTIONS`: the last of two equal properties wins. Empty if no option is needed. Never
+ * contains the agent's key: Java prints the variable, and its HTTP clients accept a key only from an `Authenticator`.
  */
 export function javaOptions({
   trustStore,

@@ -1,24 +1,23 @@
 import * as z from 'zod'
 
 /**
- * How a redirected connection is handed to a gateway that lives in another network namespace: over a Unix socket, one
- * stream for each connection. The first line says what it is; the bytes of the connection follow. For `dns` they are
- * queries with two bytes of length before each, as over TCP.
+ * First line of a Unix socket stream that carries one redirected connection to a gateway in another network namespace.
+ * The bytes of the connection follow. For `dns` these are queries, each with a two-byte length prefix, as over TCP.
  */
 export const ConnectionPreamble = z.object({
-  /** Everything on this connection is this agent's, if `key` is. */
+  /** The agent that owns the connection if `key` is valid. */
   agent: z.string().min(1).max(253),
-  /** The agent's key for its place on this machine, as in its `proxy_url`. */
+  /** The agent's key for its location on this machine, as in its `proxy_url`. */
   key: z.string().min(1).max(256),
   kind: z.enum(['tls', 'http', 'other', 'dns']),
-  /** Where the client meant to go; null when that cannot be told. */
+  /** The client's original destination; null if unknown. */
   destination: z.object({ address: z.string().max(64), port: z.int().min(1).max(65_535) }).nullable(),
 })
 export type ConnectionPreamble = z.infer<typeof ConnectionPreamble>
 
 export const MAX_PREAMBLE_BYTES = 1_024
 
-/** The first line, with its end. */
+/** Returns the first line, including its line end. */
 export function preambleLine(what: ConnectionPreamble): string {
   return `${JSON.stringify(what)}\n`
 }

@@ -1,14 +1,14 @@
 import { type Client, type Destination, destinationsIn } from './socket-table.ts'
 
-/** Null when it cannot be told. Rejects when the tables cannot be read. */
+/** Resolves to null if the destination is unknown. Rejects if the kernel's tables cannot be read. */
 export type Destinations = (client: Client) => Promise<Destination | null>
 
 type Waiting = PromiseWithResolvers<Destination | null> & { readonly client: Client }
 
 /**
- * Reads the kernel's tables once for everybody who asks meanwhile, one reading after the other: they hold a line for
- * each socket of the namespace, and an agent that floods its sidecar would have it read them a thousand times at once.
- * Whoever asks gets a reading that began afterwards, so that the client is in it.
+ * Reads the kernel's tables once for all concurrent callers, one read at a time: the tables have a line for each socket
+ * of the namespace, and an agent that floods its sidecar would cause thousands of reads. Each caller receives a read
+ * that started after its call, so the read includes its client.
  */
 export function createDestinations(read: () => Promise<readonly string[]>): Destinations {
   let waiting: Waiting[] = []

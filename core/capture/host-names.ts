@@ -3,12 +3,12 @@ import { normaliseHost } from '../request/authority.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /**
- * Why a name is answered. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` names it. `open`: nobody
- * names it, but the gateway lets unnamed hosts through, so it is answered when it exists. `unknown`: it is not.
+ * Reason for answering a DNS name. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` names it. `open`: no
+ * entry names it, but the gateway allows unnamed hosts, so it is answered if it exists. `unknown`: not answered.
  */
 export type NameOwner = 'governed' | 'open' | 'unknown'
 
-/** Who owns a host name in this snapshot. `name` is lower case without a trailing dot. */
+/** Returns the owner of a host name in this snapshot. `name` is lower case without a trailing dot. */
 export function ownerOfName(snapshot: Snapshot, name: string): NameOwner {
   if (portsOfHost(snapshot, name).length > 0) return 'governed'
   const listed = strict(snapshot)
@@ -17,11 +17,11 @@ export function ownerOfName(snapshot: Snapshot, name: string): NameOwner {
   return decideUnowned(snapshot, name, 443).verdict === 'allow' ? 'open' : 'unknown'
 }
 
-/** Last labels that have no server on the Internet: RFC 6761, RFC 6762, RFC 7686. */
+/** Top-level domains without servers on the Internet: RFC 6761, RFC 6762, RFC 7686. */
 const SPECIAL = new Set(['arpa', 'invalid', 'local', 'localhost', 'onion'])
 
 /**
- * False for names that no server on the Internet has: single labels, reverse look-ups, `localhost` and names of the local
+ * False for names without a server on the Internet: single labels, reverse look-ups, `localhost` and names of the local
  * network. `name` is lower case without a trailing dot.
  */
 export function isPublicName(name: string): boolean {
@@ -30,14 +30,14 @@ export function isPublicName(name: string): boolean {
   return host !== null && dot > 0 && !SPECIAL.has(host.slice(dot + 1))
 }
 
-/** Is this host and port listed in `egress.tcp`: bytes of any protocol, joined without being read? */
+/** True if `egress.tcp` lists this host and port: bytes of any protocol, forwarded without inspection. */
 export function isOpaque(snapshot: Snapshot, host: string, port: number): boolean {
   const { gateway } = strict(snapshot)
   const onlyTcp = { ...snapshot, gateway: { ...gateway, egress: { ...gateway.egress, allowedHosts: [] } } }
   return decideUnowned(onlyTcp, host, port).verdict === 'allow'
 }
 
-/** All ports on which connectors own this host; empty when none does. */
+/** Returns all ports on which connectors own this host; empty if none does. */
 export function portsOfHost({ hosts }: Snapshot, name: string): readonly number[] {
   const owners = [...(hosts.exact.get(name) ?? [])]
   for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
@@ -46,7 +46,7 @@ export function portsOfHost({ hosts }: Snapshot, name: string): readonly number[
   return [...new Set(owners.flatMap(({ ports }) => ports))]
 }
 
-/** The same snapshot without its leniency: only what is listed passes. */
+/** The same snapshot with egress restricted to listed hosts. */
 function strict(snapshot: Snapshot): Snapshot {
   const { gateway } = snapshot
   const egress = { ...gateway.egress, unmatchedHosts: 'deny' as const }

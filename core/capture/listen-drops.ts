@@ -1,9 +1,10 @@
-/** The kernel's counters of the network that the reader is in. */
+/** Kernel counters of the reader's network namespace. */
 export const NETWORK_COUNTERS = '/proc/self/net/netstat'
 
 /**
- * How many first packets of connections listeners of this network have let fall since it is there, from the text of
- * `NETWORK_COUNTERS`: a line of names, then a line of values, each beginning with `TcpExt:`. 0 when it does not say.
+ * Returns how many SYN packets the listeners of this network namespace have dropped since its creation, from the text
+ * of `NETWORK_COUNTERS`: a line of names, then a line of values, each beginning with `TcpExt:`. Returns 0 if the
+ * counter is missing.
  */
 export function listenDropsIn(text: string): number {
   const [names, values] = text.split('\n').filter((line) => line.startsWith('TcpExt: '))

@@ -1,11 +1,11 @@
 /**
- * Variables with which makers of agent programs turn off telemetry, update checks and the like, none of which an agent
- * needs: `chaperone run` sets those that are not set.
+ * Variables that disable telemetry, update checks and the like in agent programs. Agents need none of these. `chaperone
+ * run` sets those that are unset.
  */
 const OFF_SWITCHES: Readonly<Record<string, string>> = {
   AIDER_CHECK_UPDATE: 'false',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // A refused stream is otherwise sent again without a stream, and an approver is asked again.
+  // Otherwise the client repeats a refused stream without streaming, which creates a second approval.
   CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',
   CREWAI_DISABLE_TELEMETRY: 'true',
   DISABLE_TELEMETRY: '1',
@@ -15,10 +15,13 @@ const OFF_SWITCHES: Readonly<Record<string, string>> = {
   OPENCODE_DISABLE_MODELS_FETCH: '1',
 }
 
-/** The standard switch of OpenTelemetry: it would also turn off what a person has set up. */
+/** OpenTelemetry's standard switch. It would also disable telemetry that the user configured. */
 const OTEL_SWITCH = { OTEL_SDK_DISABLED: 'true' }
 
-/** The switches to set beside this environment. A variable that is set, also to the empty text, stays as it is. */
+/**
+ * Returns the switches to add to this environment. A variable that is already set, including to the empty text, stays
+ * unchanged.
+ */
 export function offSwitches(
   env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {

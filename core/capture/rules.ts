@@ -2,18 +2,18 @@ import { POD_PORTS, PROBE_PORTS } from './pod-contract.ts'
 
 export type CaptureOptions = {
   /**
-   * Whose packets may leave: a uid; `define`, for a file that is loaded with `nft -D proxy_uid=UID -f FILE`; or
-   * `nobody`, where what leaves does so through another namespace.
+   * Owner of the packets that may leave: a uid; `define` for a file loaded with `nft -D proxy_uid=UID -f FILE`; or
+   * `nobody` if traffic leaves through another namespace.
    */
   readonly proxyUid: number | 'define' | 'nobody'
-  /** Loopback ports that only the proxy itself may open. Others are told that they are closed. */
+  /** Loopback ports that only the proxy may connect to. Connections of others are refused. */
   readonly adminPorts?: readonly number[]
 }
 
-/** The one table that is ours. Loading the rules again replaces it whole, in one transaction. */
+/** The product's only nftables table. Loading the rules again replaces it in one transaction. */
 export const CAPTURE_TABLE = 'inet chaperone'
 
-/** The file in the image of the rule setter: `nft -D proxy_uid=UID -f FILE`. */
+/** The rules file in the rule setter's image: `nft -D proxy_uid=UID -f FILE`. */
 export function podRules(): string {
   return captureRules({ proxyUid: 'define', adminPorts: [POD_PORTS.health] })
 }
@@ -22,8 +22,8 @@ const PROBES = `${PROBE_PORTS.first}-${PROBE_PORTS.last}`
 const { tls, http, other, dns, proxy } = POD_PORTS
 
 /**
- * The rules of nftables that send everything to the proxy and let nothing else out: IPv4 and IPv6 in one table,
- * because what one of them forgot would leave by the other. Text for `nft -f`.
+ * Returns nftables rules that redirect all traffic to the proxy and drop all other egress. One table covers IPv4 and
+ * IPv6, so that neither can be forgotten. Text for `nft -f`.
  */
 export function captureRules({ proxyUid, adminPorts = [] }: CaptureOptions): string {
   const uid = proxyUid === 'define' ? '$proxy_uid' : String(proxyUid)
@@ -44,7 +44,10 @@ export function captureRules({ proxyUid, adminPorts = [] }: CaptureOptions): str
   ].join('\n')
 }
 
-/** Where connections land. The proxy's own pass, but those from its probe ports: they are treated like the agent's. */
+/**
+ * Redirects connections. The proxy's own connections pass, except those from its probe ports, which are treated like
+ * the agent's.
+ */
 function natOutput(uid: string, isExempt: boolean): readonly string[] {
   return [
     ...(isExempt ? exemption(uid, 'return') : []),
@@ -57,11 +60,11 @@ function natOutput(uid: string, isExempt: boolean): readonly string[] {
 }
 
 /**
- * What may leave. A redirected packet still has its first way out noted, so the loopback addresses are named beside
- * the loopback device. Where a conversation goes is decided by its first packet, and remembered for minutes by addresses
- * and ports, whoever sends the next one: neither may the proxy follow where the agent was redirected to, nor the agent
- * where the proxy went. A socket that its program has closed has no user any more, so the agent is refused by what it is
- * and not the proxy let through by what it is.
+ * Restricts egress. A redirected packet still carries its original output device, so loopback addresses are listed in
+ * addition to the loopback device. Conntrack fixes the destination of a flow at its first packet and remembers it for
+ * minutes by addresses and ports, regardless of the sender of later packets. Therefore the proxy must not continue a
+ * redirected flow of the agent, and the agent must not continue a flow of the proxy. A closed socket no longer has a
+ * uid, so the rules match the agent's flows explicitly instead of accepting the proxy's.
  */
 function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly number[]): readonly string[] {
   const others = isExempt ? `meta skuid != ${uid} ` : ''
@@ -74,7 +77,7 @@ function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly numbe
     'ip daddr 127.0.0.0/8 accept',
     'ip6 daddr ::1 accept',
     ...(isExempt ? exemption(uid, 'accept') : []),
-    // Without neighbours an IPv6 address is never reached, and never answers.
+    // Without neighbour discovery, IPv6 addresses are unreachable.
     'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } ip6 hoplimit 255 accept',
     ...(isExempt ? [`ct direction original meta skuid != ${uid} reject with icmpx admin-prohibited`] : []),
     isExempt ? 'ct state established accept' : 'ct state established ct direction reply accept',
@@ -83,7 +86,7 @@ function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly numbe
   ]
 }
 
-/** The listeners are for this machine: nobody outside may use them as a way in. */
+/** The listeners serve this machine only; connections from outside are dropped. */
 function filterInput(adminPorts: readonly number[]): readonly string[] {
   const outside = adminPorts.filter((port) => port !== POD_PORTS.health)
   return [
@@ -99,7 +102,7 @@ function exemption(uid: string, verdict: string): readonly string[] {
   ]
 }
 
-/** The proxy's own packets to its listeners: its resolver and whoever dials try again from another port. */
+/** Rejects the proxy's own packets to its listeners, so that its resolver and dialer retry from another port. */
 function notToItself(uid: string): readonly string[] {
   const captured = set([tls, http, other, dns])
   return ['ip daddr 127.0.0.0/8', 'ip6 daddr ::1'].flatMap((own) => [

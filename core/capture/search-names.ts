@@ -1,4 +1,7 @@
-/** Domains of the `search` lines of a `resolv.conf`; the last `search` or `domain` line counts (resolv.conf(5)). */
+/**
+ * Returns the domains of the `search` lines of a `resolv.conf`; the last `search` or `domain` line wins
+ * (resolv.conf(5)).
+ */
 export function searchDomains(resolvConf: string): readonly string[] {
   const lines = resolvConf
     .split('\n')
@@ -8,8 +11,9 @@ export function searchDomains(resolvConf: string): readonly string[] {
 }
 
 /**
- * The name that the client looked up, where the resolver appended a search domain: with `ndots:5` a pod asks for
- * `api.example.com.team.svc.cluster.local` and two more before `api.example.com`. A single label keeps its search domain.
+ * Returns the name that the client looked up, without a search domain that its resolver appended: with `ndots:5` a pod
+ * queries `api.example.com.team.svc.cluster.local` and two more names before `api.example.com`. A single label keeps
+ * its search domain.
  */
 export function withoutSearchDomain(name: string, domains: readonly string[]): string {
   const bare = domains

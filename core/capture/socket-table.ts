@@ -1,23 +1,23 @@
 import { parseAddress } from '../request/address.ts'
 
-/** Where a connection goes: an address in its usual text form, and a port. */
+/** Destination of a connection: an address in its usual text form, and a port. */
 export type Destination = { readonly address: string; readonly port: number }
 
-/** One end of a connection, as whoever accepted it sees its client. */
+/** The client end of an accepted connection, as seen by the acceptor. */
 export type Client = {
   readonly address: string
   readonly port: number
-  /** The port on which it was accepted. */
+  /** The port that accepted the connection. */
   readonly acceptedOn: number
 }
 
-/** The kernel's tables of TCP sockets, IPv4 and IPv6. */
+/** The kernel's TCP socket tables for IPv4 and IPv6. */
 export const SOCKET_TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as const
 
 /**
- * The destinations that clients gave to connect(), from the tables' texts, in one pass for all of them. The tables show
- * each socket as its owner sees it: with the destination from before a redirect. Null for a client that is not there,
- * or not once: nothing is known then.
+ * Returns the destinations that clients passed to connect(), from the tables' texts, in one pass for all clients. The
+ * tables show each socket from its owner's view, with the destination before a redirect. Null for a client that is
+ * missing or ambiguous.
  */
 export function destinationsIn(
   tables: readonly string[],
@@ -36,12 +36,14 @@ export function destinationsIn(
 }
 
 /**
- * Of a connection that its listener's program has not let go of: established, or ended by one side; and of one that
- * stands before a listener whose queue is full, while its client takes it for established (`03`, SYN_RECV).
+ * States of a connection that the listener's program has not closed: established, closed by one side, or waiting before
+ * a full listen queue while its client considers it established (`03`, SYN_RECV).
  */
 const OPEN_STATES: ReadonlySet<string> = new Set(['01', '03', '04', '05', '08', '09'])
 
-/** Whether a listener of this machine on the port `acceptedOn` of loopback has a connection from the port `from`. */
+/**
+ * Reports whether a loopback listener of this machine on the port `acceptedOn` has a connection from the port `from`.
+ */
 export function hasArrived(
   tables: readonly string[],
   { from, acceptedOn }: { readonly from: number; readonly acceptedOn: number },
@@ -55,17 +57,17 @@ export function hasArrived(
   )
 }
 
-/** A connection that this machine opened to another one, and the inode of its socket. */
+/** A connection from this machine to another one, and the inode of its socket. */
 export type OutgoingConnection = Destination & { readonly inode: string }
 
-/** State, queues, timers, retransmissions, user and time-out stand between the addresses and the inode. */
+/** State, queues, timers, retransmissions, user and time-out are between the addresses and the inode. */
 const WITH_INODE =
   /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) (0A|01|02) \S+ \S+ \S+ +\d+ +\d+ (\d+) /gm
 const LISTENING = '0A'
 
 /**
- * The connections, established or being opened, that lead off loopback. One whose local port has a listener was opened
- * from outside.
+ * Returns the connections, established or connecting, to addresses other than loopback. A connection whose local port
+ * has a listener was opened from outside.
  */
 export function outgoingConnections(tables: readonly string[]): readonly OutgoingConnection[] {
   const rows = tables.flatMap((text) => [...text.matchAll(WITH_INODE)])
@@ -86,10 +88,10 @@ function isLoopback(address: string): boolean {
 
 type Entry = { readonly local: string; readonly remote: Destination }
 
-/** `sl: local_address:port rem_address:port st …`, addresses as hex words in the machine's own byte order, ports as hex. */
+/** `sl: local_address:port rem_address:port st …`, addresses as hex words in the machine's byte order, ports as hex. */
 const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]{2}) /gm
 
-/** A pod that floods itself has tens of thousands of lines: only those of a wanted port become objects. */
+/** Creates objects only for the requested ports: a pod that floods itself has tens of thousands of lines. */
 function collect(text: string, wanted: ReadonlyMap<string, Entry[]>): void {
   for (const [, own = '', ownPort = '', address = '', port = ''] of text.matchAll(SOCKET)) {
     wanted.get(ownPort)?.push({
@@ -103,7 +105,10 @@ function portText(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
-/** Somebody who calls the listener itself was not redirected, and our own end of the connection is no client. */
+/**
+ * A client that connects to the listener directly was not redirected, and the gateway's end of the connection is not a
+ * client.
+ */
 function isUs({ address, port }: Destination, acceptedOn: number): boolean {
   return port === acceptedOn && isLoopback(address)
 }
@@ -115,7 +120,7 @@ function addressOf(hex: string): string {
   )
 }
 
-/** One spelling per address: an IPv4 address on an IPv6 socket is an IPv4 address. */
+/** Normalizes an address: an IPv4 address on an IPv6 socket becomes an IPv4 address. */
 function plain(address: string): string {
   const bytes = parseAddress(address)
   return bytes === null ? address : textOf([...bytes])
@@ -129,7 +134,7 @@ function textOf(bytes: readonly number[]): string {
   return compressed(groups)
 }
 
-/** RFC 5952: the first of the longest runs of two and more zero groups becomes `::`. */
+/** RFC 5952: the first of the longest runs of at least two zero groups becomes `::`. */
 function compressed(groups: readonly number[]): string {
   const hex = groups.map((group) => group.toString(16))
   let best = { start: 0, length: 1 }

@@ -4,9 +4,9 @@ import { createCatalogue } from './catalogue.ts'
 import { once } from './once.ts'
 import { TYPES_WITHOUT_CATALOGUE, TYPES_WITHOUT_HOSTS } from './registry.ts'
 
-/** Connector types whose action names are declared by Connectors (`spec.actions`), chosen by servers or made by code. */
+/** Connector types whose action names come from Connectors (`spec.actions`), from servers or from code. */
 const OPEN: ReadonlySet<string> = new Set([...TYPES_WITHOUT_HOSTS, ...TYPES_WITHOUT_CATALOGUE])
-/** Actions of every connector type that stand in no catalogue. */
+/** Actions of every connector type that are not in a catalogue. */
 const OF_EVERY_TYPE = ['tunnel.open', 'websocket.open', 'unmapped.']
 
 const known = once(() => {
@@ -19,8 +19,8 @@ const known = once(() => {
 })
 
 /**
- * A warning about a pattern that matches no action that the catalogue knows; null when there is nothing to say. Names of
- * a type that is no connector's are an agent's own (`acme.deploy`): they are suspicious only where a type is near.
+ * Returns a warning about a pattern that matches no action of the catalogue, or null. Names whose first part is no
+ * connector type belong to agents (`acme.deploy`): they cause a warning only if they resemble a connector type.
  */
 export function unknownActionWarning(text: string): string | null {
   const pattern = parsePattern(text)
@@ -48,8 +48,9 @@ export function unknownActionWarning(text: string): string | null {
 }
 
 /**
- * A warning about a text that a condition compares with the name of an action, or with the beginning of one, and that no
- * known action is spelled like: conditions compare exactly, and `*` is a character to them. Null when there is nothing to say.
+ * Returns a warning about a text that a condition compares with an action name, or with its beginning, although no
+ * known action is spelled like it. Conditions compare exactly and treat `*` as a character. Null if there is no
+ * warning.
  */
 export function comparedActionWarning(text: string, isBeginning: boolean): string | null {
   const unknown = unknownActionWarning(isBeginning ? `${text}*` : text)
@@ -64,7 +65,7 @@ export function comparedActionWarning(text: string, isBeginning: boolean): strin
     : `"${text}" is the name of no action: conditions compare names exactly. Did you mean ${fold(text)}?`
 }
 
-/** A warning about a text that is compared with the type of a connector; null for a type that exists. */
+/** Returns a warning about a text that is compared with a connector type; null for an existing type. */
 export function unknownConnectorWarning(text: string): string | null {
   const { types } = known()
   if (types.includes(text)) return null
@@ -74,8 +75,9 @@ export function unknownConnectorWarning(text: string): string | null {
 }
 
 /**
- * A warning about a pattern that a rule that allows cannot match, although one that denies can: what allows compares
- * names exactly, and no part of `unmapped`. Null when there is nothing to say. `declared`: names of the rows of Connectors.
+ * Returns a warning about a pattern that cannot match in an allow rule although it matches in a deny rule: allow
+ * compares names exactly and matches no part of `unmapped`. Null if there is no warning. `declared`: action names of
+ * Connectors' rows.
  */
 export function idleAllowWarning(text: string, declared: readonly string[] = []): string | null {
   const pattern = parsePattern(text)
@@ -90,7 +92,7 @@ export function idleAllowWarning(text: string, declared: readonly string[] = [])
   return `"${text}" allows nothing: what allows compares names exactly.${hint}`
 }
 
-/** `codehost.unmapped.*` and `codehost.unmapped.post`, which no row describes. */
+/** Matches `codehost.unmapped.*` and `codehost.unmapped.post`, which have no row. */
 function isUnmappedPattern({ text }: Pattern): boolean {
   return /^[a-z_]+\.unmapped\.(\*|[a-z]+)$/.test(text)
 }

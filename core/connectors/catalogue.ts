@@ -3,9 +3,9 @@ import type { KnownAction } from '../action/spec.ts'
 import type { CatalogueRow, Connector } from './connector.ts'
 import { BUILT_IN } from './registry.ts'
 
-/** What the connectors know by name, for access rules, policy tests and actions that are submitted by name. */
+/** The connectors' named actions, for access rules, policy tests and actions submitted by name. */
 export type Catalogue = {
-  /** Connector types, in the order in which they are compiled in. */
+  /** Connector types in registration order. */
   readonly connectors: readonly string[]
   rows(connectorType: string): readonly CatalogueRow[]
   knownAction(actionType: string): KnownAction | null
@@ -27,7 +27,7 @@ export function createCatalogue(connectors: readonly Connector[] = BUILT_IN): Ca
 const EFFECTS = ['read', 'compute', 'write'] as const
 const RISKS: readonly RiskLevel[] = ['low', 'medium', 'high']
 
-/** One name may stand for several operations: by name alone the worst of them counts. */
+/** One name may cover several operations; the most severe one counts. */
 function stricter(known: KnownAction | undefined, row: CatalogueRow, connector: string): KnownAction {
   const { effect, risk } = row
   return {

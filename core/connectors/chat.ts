@@ -17,23 +17,23 @@ const rows = once(() => readRows('chat', [CHAT_BASICS, CHAT_APPS, CHAT_ADMIN]))
 const trie = once(() => compileRows(rows()))
 const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com']
 
-/** Hosts that answer methods of the chat, workspaces (`acme.slack.com`) and `mcp.slack.com` included. */
+/** Hosts that serve the chat API, including workspaces (`acme.slack.com`) and `mcp.slack.com`. */
 export const CHAT_HOST = /^([^/]*[.])?slack(-gov)?[.]com$/
 
-/** Each path of these hosts (incoming webhooks) posts to the one channel that a person chose for it. */
+/** Each path of these hosts (incoming webhooks) posts to one channel, which a user chose for it. */
 export const WEBHOOK_HOSTS: readonly string[] = ['hooks.slack.com', 'hooks.slack-gov.com']
 
 const CHAT_TOKEN = /xox[a-z][.-][\w.-]+/i
 
-/** The token of the chat in a credential, which may have a scheme around it; null when there is none. */
+/** Returns the chat token in a credential, with or without a scheme; null if there is none. */
 export function chatTokenIn(credential: string): string | null {
   return CHAT_TOKEN.exec(credential)?.[0] ?? null
 }
 
-/** How methods of the chat name the channels that they act on. */
+/** Parameters with the channels that a method of the chat affects. */
 export const CHANNEL_FIELDS = ['channel', 'channels', 'channel_id', 'channel_ids'] as const
 
-/** How a few methods name channels beside the one that they act on. */
+/** Parameters of a few methods with channels besides the affected one. */
 export const FURTHER_CHANNEL_FIELDS = ['additional_channels', 'context_channel_id'] as const
 
 const CLASSIFIER: RowClassifier = {
@@ -49,7 +49,7 @@ function channelOf({ channel, channel_id, user, file }: Parameters): { target?: 
   return typeof target === 'string' ? { target } : {}
 }
 
-/** The team chat: `/api/<method>` by any verb, parameters in query, form or JSON. */
+/** The team chat: `/api/<method>` by any HTTP method, parameters in query, form or JSON. */
 export const chat: Connector<'chat'> = {
   name: 'chat',
   label: { title: 'Team chat', credential: 'Bot token' },
@@ -64,7 +64,7 @@ export const chat: Connector<'chat'> = {
     query: ['token'],
     documentedQuery: ['token'],
     bodyFields: ['token'],
-    // The address itself is the permission there, and what comes is the file.
+    // The URL itself is the permission, and the body is the file.
     contentPaths: ['/upload/'],
   },
   defaultAuth: { type: 'bearer' },

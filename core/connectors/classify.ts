@@ -7,8 +7,8 @@ import type { BoundConnector } from './registry.ts'
 import { nameByUserRows, userRowIsOpaque, withDeclaredWrites } from './rows/user-rows.ts'
 
 /**
- * Names what a request does. Without a body a class that depends on it comes back as `candidates`; with one (see
- * `parseBody`) it is settled. An MCP POST has no finite candidates: without its body it is a refusal.
+ * Classifies a request. Without a body, a body-dependent class is returned as `candidates`; with a body (see
+ * `parseBody`) it is settled. An MCP POST has no finite candidates: without its body the result is a refusal.
  */
 export function classify(bound: BoundConnector, request: CanonicalRequest, body?: BodyView): Classification {
   if (request.method === 'CONNECT') return oneAction(channel(bound, request, 'tunnel'))
@@ -22,7 +22,7 @@ export function classify(bound: BoundConnector, request: CanonicalRequest, body?
   )
 }
 
-/** What declares that the bodies of this request are opaque: its Connector, its row, or null when nothing does. */
+/** Returns which configuration declares this request's bodies opaque: its Connector or its row; null if none does. */
 export function opaqueBy(bound: BoundConnector, request: CanonicalRequest): 'Connector' | 'row' | null {
   if (bound.entry.bodies === 'opaque') return 'Connector'
   const { connector, config, userRows } = bound
@@ -32,19 +32,22 @@ export function opaqueBy(bound: BoundConnector, request: CanonicalRequest): 'Con
   return isRefusal(named) || !mayRename(bound, named) ? null : 'row'
 }
 
-/** Body keys that the class of this request depends on, for `parseBody` and `createKeyScan`; empty when it does not. */
+/**
+ * Returns the body keys that the class of this request depends on, for `parseBody` and `createKeyScan`; empty if it
+ * does not depend on the body.
+ */
 export function decidingKeys(bound: BoundConnector, request: CanonicalRequest): readonly string[] {
   if (request.method === 'CONNECT' || request.isUpgrade) return []
   return bound.connector.decidingKeys?.(request, bound.config) ?? []
 }
 
-/** Members for a scan of the body of this request, which is read to its end whatever the rules say; null for other requests. */
+/** Returns the members for a full scan of this request's body, independent of the rules; null for other requests. */
 export function scannedMembers(bound: BoundConnector, request: CanonicalRequest): readonly string[] | null {
   if (request.method === 'CONNECT' || request.isUpgrade) return null
   return bound.connector.scannedMembers?.(request, bound.config) ?? null
 }
 
-/** True when the class cannot be settled without the body: an MCP POST always, others when they have candidates. */
+/** True if the class cannot be settled without the body: always for an MCP POST, otherwise if there are candidates. */
 export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
   if (bound.connector.bodyMayAct?.(request, bound.config) === true) return false
   if (decidingKeys(bound, request).length > 0) return true
@@ -53,7 +56,9 @@ export function needsBody(bound: BoundConnector, request: CanonicalRequest): boo
   return named.kind === 'candidates' && named.settledBy !== 'server'
 }
 
-/** How the body of this request could carry another method, where its server may look for one; else null. */
+/**
+ * Returns the format in which this request's body could override the method, if its server may support that; else null.
+ */
 export function overridableBody(
   { connector }: BoundConnector,
   request: CanonicalRequest,
@@ -65,7 +70,7 @@ export function overridableBody(
 
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 
-/** What else a POST would be if its server took another method from the body; null where that cannot be said. */
+/** Returns the actions of a POST whose server takes another method from the body; null if they cannot be determined. */
 export function overriddenActions(
   bound: BoundConnector,
   request: CanonicalRequest,
@@ -75,7 +80,7 @@ export function overriddenActions(
   return named.flatMap((one) => (isRefusal(one) ? [] : actionsOf(one)))
 }
 
-/** Settles candidates for the record by what a key scan saw while the body streamed by. Never decides. */
+/** Settles candidates for the record by the keys that a scan found while the body streamed by. Never decides. */
 export function nameSeen(
   bound: BoundConnector,
   request: CanonicalRequest,
@@ -86,8 +91,8 @@ export function nameSeen(
 }
 
 /**
- * A server that knows no WebSocket here does what the line says, and there are lines with GET that change something:
- * that happens, too. A read would only tell, and what it tells is not passed on.
+ * A server without WebSocket support at this path executes the request line, and some GET rows are writes: these are
+ * included as candidates. Reads are not, because their response is not forwarded.
  */
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
   const socket = nameMessageSocket(bound, request)
@@ -100,7 +105,7 @@ function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classifi
   return { kind: 'actions', actions: [channel(bound, request, 'websocket'), ...changes] }
 }
 
-/** True for the upgrade to a WebSocket whose messages the gateway reads. */
+/** True for an upgrade to a WebSocket whose messages the gateway reads. */
 export function readsMessages(bound: BoundConnector, request: CanonicalRequest): boolean {
   return bound.entry.webSocketMessages === true && nameMessageSocket(bound, request) !== null
 }
@@ -109,8 +114,8 @@ const UNREAD_MESSAGES =
   'The messages of this WebSocket are requests of their own, and the gateway does not read them here. Send each request over HTTP.'
 
 /**
- * The upgrade to a WebSocket whose messages are requests of their own, as `<connector>.websocket.connect`. It announces
- * their actions and does nothing else. Null for every other request.
+ * Returns `<connector>.websocket.connect` for an upgrade to a WebSocket whose messages are separate requests. It
+ * announces their actions and does nothing else. Null for every other request.
  */
 export function nameMessageSocket(bound: BoundConnector, request: CanonicalRequest): Named | null {
   const { connector, config } = bound
@@ -122,7 +127,9 @@ export function nameMessageSocket(bound: BoundConnector, request: CanonicalReque
   return { kind: 'actions', actions: [namedAction(parts, config)], announces }
 }
 
-/** A raw channel shows nothing of what happens in it: `<connector>.tunnel.open`, `<connector>.websocket.open`, high. */
+/**
+ * The content of a raw channel is not inspected: `<connector>.tunnel.open`, `<connector>.websocket.open`, high risk.
+ */
 function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel' | 'websocket'): Action {
   const connector = bound.connector.name
   const target = request.host + request.rawPath
@@ -130,7 +137,7 @@ function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel
   return namedAction({ connector, type, effect: 'write', risk: 'high', target }, bound.config)
 }
 
-/** Declared rows name what no built-in row describes; a bare method of generic or webhook is no description. */
+/** Declared rows apply only to requests without a built-in row; a bare method of generic or webhook is not a row. */
 function mayRename(bound: BoundConnector, named: Named): boolean {
   if (named.kind === 'actions' && named.actions.length > 1) return false
   const isByMethod = bound.connector.name === 'generic' || bound.connector.name === 'webhook'

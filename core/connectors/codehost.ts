@@ -87,7 +87,7 @@ const CLASSIFIER: RowClassifier = {
   surface(request, config) {
     const other = otherNameSurface(request, config)
     if (other !== null) return other
-    // Only the public code host keeps git and REST on different names; a self-hosted one has both on one.
+    // Only the public code host separates git and REST by host name; a self-hosted one serves both on one name.
     if (request.host === GIT_HOST) return { tries: [gitOverHttp()], path: request }
     if (PUBLIC_API.has(request.host)) return { tries: [rest()], path: request }
     const base = baseOf(config)
@@ -96,7 +96,7 @@ const CLASSIFIER: RowClassifier = {
       return path === null ? { tries: [rest(), gitOverHttp()], path: request } : { tries: [rest()], path }
     }
     const path = stripPrefix(request, restPrefixes(base.segments))
-    // Outside the prefix there is no REST: the same words there are pages for people.
+    // There is no REST outside the prefix: equal paths there are web pages.
     if (path === null) return { tries: [gitOverHttp()], path: request }
     return { tries: [rest()], path }
   },
@@ -107,7 +107,7 @@ const CLASSIFIER: RowClassifier = {
   resource: repositoryOf,
 }
 
-/** Domains beside a base URL may be names of the same instance, whose REST is below a path. */
+/** Domains besides a base URL may be further names of the same instance, with REST below a path. */
 function otherNameSurface(
   request: CanonicalRequest,
   config: ConnectorConfig,
@@ -120,7 +120,7 @@ function otherNameSurface(
 
 const known = once(() => new Map(restRows().map((row) => [row.type, row])))
 
-/** `/graphql` of the public API; on a self-hosted instance also below `/api`, where REST is in `/api/v3`. */
+/** `/graphql` of the public API; on a self-hosted instance also below `/api`, next to REST at `/api/v3`. */
 function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   return isGraphqlPath(host, segments.join('/'), config)
 }
@@ -133,7 +133,7 @@ function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boo
   return GRAPHQL_PATHS.has(path) || (own !== '' && path === `${own}/graphql`)
 }
 
-/** A path that a careless server takes for the one of GraphQL would hide all its deeds behind one name. */
+/** A path that a lenient server reads as the GraphQL path would hide all operations behind one name. */
 function isNearGraphql({ host, rawPath, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   if (!rawPath.includes('%') && !/graphql/i.test(rawPath)) return false
   return lenientReadings(segments).some((reading) => isGraphqlPath(host, reading.join('/'), config))
@@ -143,18 +143,18 @@ const PUBLIC_API = new Set(['api.github.com', 'uploads.github.com'])
 
 const GRAPHQL_PATHS: ReadonlySet<string> = new Set(['graphql', 'api/graphql', 'api/v3/graphql'])
 
-/** Where a self-hosted instance has REST and its uploads, whether or not the base URL says so. */
+/** Paths of REST and uploads on a self-hosted instance, with or without a matching base URL. */
 const USUAL_PREFIXES: readonly (readonly string[])[] = [
   ['api', 'v3'],
   ['api', 'uploads'],
 ]
 
-/** `/api/v3` has a sister for uploads. */
+/** Uploads have a path next to `/api/v3`. */
 function restPrefixes(base: readonly string[]): readonly (readonly string[])[] {
   return base.join('/') === 'api/v3' ? USUAL_PREFIXES : [base]
 }
 
-/** `owner/repo`, without the `.git` that clone addresses carry; an organisation stands for itself. */
+/** `owner/repo`, without the `.git` of clone URLs; an organization is its own target. */
 function repositoryOf(parameters: Parameters): { target?: string; account?: string } {
   const { owner, repo, org } = parameters
   if (typeof owner === 'string' && typeof repo === 'string') {
@@ -171,7 +171,10 @@ const catalogue = once(() => [
   ...GRAPHQL_CATALOGUE,
 ])
 
-/** The code host: REST, git over HTTP, and GraphQL field by field. Self-hosted ones by `baseUrl`, path prefix included. */
+/**
+ * The code host: REST, git over HTTP, and GraphQL by field. Self-hosted instances by `baseUrl`, including its path
+ * prefix.
+ */
 export const codehost: Connector<'codehost'> = {
   name: 'codehost',
   label: { title: 'Code host', credential: 'Personal access token' },
@@ -230,12 +233,12 @@ export const codehost: Connector<'codehost'> = {
     executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }
 
-/** A push itself, not its discovery. */
+/** True for a push, false for its discovery. */
 function isPush(request: CanonicalRequest): boolean {
   return request.method === 'POST' && request.segments.at(-1) === 'git-receive-pack' && isGitOverHttp(request)
 }
 
-/** Discovery only announces a push; where a push is one of several candidates, it may be any push. */
+/** Discovery only announces a push. A push among several candidates may be any kind of push. */
 function withPushes(
   named: Classification,
   { method }: CanonicalRequest,
@@ -271,7 +274,7 @@ function pushOf(request: CanonicalRequest, config: ConnectorConfig): Action | un
   return named.kind === 'actions' ? named.actions.find(({ type }) => type === PUSH) : undefined
 }
 
-/** git clients and servers speak Basic; an administrator's own Basic user or `none` stays. */
+/** git clients and servers use Basic; an explicit Basic user or `none` stays unchanged. */
 function gitAuth(auth: AuthScheme): AuthScheme {
   return auth.type === 'basic' || auth.type === 'none' ? auth : { type: 'basic', username: 'x-access-token' }
 }

@@ -3,18 +3,18 @@ import type { EffectClass } from '../action/effect-class.ts'
 import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical.ts'
 import type { FindRules, FoundMembers } from '../request/json/member-finder.ts'
 import type { OverridableFormat } from '../request/method-override.ts'
-import type { Sliced } from '../sliced.ts'
 import type { LookUps } from './binding/look-up.ts'
 import type { Pins } from './binding/pin.ts'
-import type { Commits, PackTools } from './codehost/push/pack.ts'
+import type { Commits } from './codehost/push/pack.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
+import type { HeadReader, UploadReader } from './fields/body-readers.ts'
 import type { HandleReader } from './handles/handle.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
 
-/** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
+/** Carrier of a credential upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
 export type AuthScheme =
   | { readonly type: 'bearer' }
   | { readonly type: 'token' }
@@ -23,38 +23,37 @@ export type AuthScheme =
   | { readonly type: 'none' }
 
 /**
- * A request body as far as a class needs it. `complete` bodies were read whole and decoded strictly;
- * `seen` ones streamed by and only name the record afterwards, they never decide.
+ * A request body as far as a class needs it. `complete` bodies were read whole and decoded strictly. `seen` bodies
+ * streamed by; they only complete the record and never decide.
  */
 export type BodyView =
   | { readonly kind: 'absent' }
-  /** `found`: what a scan found by the connector's `find`. */
+  /** `found`: members found by the connector's `find`. */
   | { readonly kind: 'json'; readonly value: unknown; readonly found?: readonly FoundMembers[] }
   | {
       readonly kind: 'form'
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes` where the body was read whole; `acts` where it is a file that `readUpload` read. */
+  /** `bytes`: the body, if it was read whole. `acts`: the actions in an uploaded file that `readUpload` read. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
   /**
-   * The first bytes of a body that streams on, and the commits in them; null where the class does not depend on them. See
+   * The first bytes of a streamed body, and the commits in them; null if the class does not depend on them. See
    * `HeadReader`.
    */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
-   * Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`, unless some servers read
-   * it all the same.
+   * A body labelled JSON that is not JSON. It decides nothing, except on MCP, where it is `mcp.rpc.unknown`, unless
+   * some servers accept it.
    */
   | { readonly kind: 'invalid'; readonly detail: string; readonly text: string }
 
 /**
- * The name of a request.
- * `actions`: all of them happen (an MCP batch has several); the strictest decision holds for the request. With
- * `announces` nothing happens yet: the request only asks whether one of these may follow (the discovery of a push). It is
- * denied when every one of them is denied, and never held.
- * `candidates`: exactly one of them happens. `settledBy` is `body` (also when absent) where the body says which one, and
- * `server` where nothing in the request does: then all must pass, and the strictest decision names the request.
+ * The classification of a request. `actions`: all of them happen (an MCP batch has several); the strictest decision
+ * applies. With `announces` nothing happens yet: the request asks whether one of these may follow (the discovery of a
+ * push). It is denied if all of them are denied, and never held. `candidates`: exactly one of them happens. `settledBy`
+ * is `body` (the default) if the body determines which one, and `server` if the request does not determine it: then all
+ * must pass, and the strictest decision names the request.
  */
 export type Named =
   | {
@@ -68,53 +67,59 @@ export type Named =
       readonly settledBy?: 'body' | 'server'
     }
 
-/** The result of naming a request. */
+/** The result of classifying a request. */
 export type Classification = Named | Refusal
 
 /**
- * One operation as data. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a tail that may hold `/`, plain
- * or as `%2F`; `{name/}` is one segment that may hold `%2F`; `{number}` and `{…_number}` take decimal numbers only.
+ * One operation as data. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a tail that may contain `/`,
+ * plain or as `%2F`; `{name/}` is one segment that may contain `%2F`; `{number}` and `{…_number}` accept decimal
+ * numbers only.
  */
 export type Row = {
-  /** Upper case; `*` for an API that is blind to the method. */
+  /** Upper case; `*` for an API that ignores the HTTP method. */
   readonly method: string
   readonly template: string
   readonly type: string
   readonly effect: Effect
   readonly risk: RiskLevel
-  /** Only with this body the row applies; rows of one method and template are candidates of one another. */
+  /** Condition on the body; rows of one method and template are candidates of one another. */
   readonly when?: Discriminator
-  /** Body or query fields copied into the action's parameters, beside the template's own. */
+  /** Body or query fields to copy into the action's parameters, in addition to those of the template. */
   readonly parameters?: readonly string[]
-  /** Those of `parameters` that may be sent several times by one name. */
+  /** Those of `parameters` that may occur several times. */
   readonly lists?: readonly string[]
   readonly hints?: Readonly<Record<string, boolean>>
-  /** The body is a file, alone or in a multipart form: no parameter is looked for in it. */
+  /** The body is a file, alone or in a multipart form: it has no parameters. */
   readonly bodyIsContent?: boolean
-  /** The body may be a file, alone or in a multipart form: such a request is held although nobody can read it. */
+  /**
+   * The body may be a file, alone or in a multipart form: such a request can be held although its body is not readable.
+   */
   readonly bodies?: 'opaque'
-  /** The provider serves it without a credential: none is added. */
+  /** The provider serves it without a credential: the gateway adds none. */
   readonly isAnonymous?: boolean
-  /** The API accepts bodies beyond `LIMITS.modelBodyBytes`. */
+  /** The API accepts bodies larger than `LIMITS.modelBodyBytes`. */
   readonly isLong?: boolean
-  /** An older or alternative address of a deed that another row names, or the same deed on another owner's thing. */
+  /**
+   * An older or alternative address of an operation that another row names, or the same operation on another owner's
+   * resource.
+   */
   readonly isAlternative?: boolean
-  /** Effect classes that a Connector declares; built-in rows have those of their table (`effects.ts`). */
+  /** Effect classes declared by a Connector; those of built-in rows are in their table (`effects.ts`). */
   readonly effects?: readonly EffectClass[]
 }
 
-/** What a connector knows of an action by its name; `method` and `template` where a row describes it. */
+/** A connector's knowledge of an action name; `method` and `template` if a row describes it. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
   Partial<Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative'>>
 
-/** `equals` compares strictly (boolean true only is true); `present: 'string'` wants a string under the key. */
+/** `equals` compares strictly (only boolean true equals true); `present: 'string'` requires a string under the key. */
 export type Discriminator =
   | { readonly key: string; readonly in: 'query'; readonly equals: string }
   | { readonly key: string; readonly equals: string | boolean }
   | { readonly key: string; readonly present: 'string' }
   | { readonly key: string; readonly otherwise: true }
 
-/** A catalogue row that a user declared in `Connector.spec.actions[]`; never overrides a built-in one. */
+/** A catalogue row declared in `Connector.spec.actions[]`; never overrides a built-in one. */
 export type UserRow = {
   readonly method: string
   readonly path: string
@@ -122,19 +127,19 @@ export type UserRow = {
   readonly effect: Effect
   readonly risk: RiskLevel
   readonly bodies?: 'opaque' | undefined
-  /** Left out: none. */
+  /** Defaults to none. */
   readonly effects?: readonly EffectClass[] | undefined
 }
 
 /** Keys from the root object of a JSON body down to one member. */
 export type MemberPath = readonly string[]
 
-/** What a connector may know of its own configuration. */
+/** A connector's view of its own configuration. */
 export type ConnectorConfig = {
   readonly name: string
   readonly domains: readonly string[]
   readonly baseUrl?: string
-  /** Of type mcp: the only paths on which JSON-RPC is read. */
+  /** Type mcp only: the paths that accept JSON-RPC. */
   readonly endpoint?: readonly string[]
   readonly actions: readonly UserRow[]
   readonly environment?: string
@@ -142,132 +147,131 @@ export type ConnectorConfig = {
 
 export type ConnectorLabel = { readonly title: string; readonly credential: string }
 
-/** Headers and query of the outbound request, edited in place by strip and inject. */
+/** Headers and query of the outbound request. Stripping and injection edit them in place. */
 export type OutboundEdit = {
   rawHeaders: string[]
   rawTarget: string
 }
 
 /**
- * The contract that built-in and custom connectors implement (spec 4.1: Name, Domains, ParseAction, InjectCredentials).
- * Pure: no I/O, no clock; the same input gives the same answer. To add one, give it a `name` of `[a-z0-9_]+`, let every
- * action type it returns begin with that name and a dot, and add it to `BUILT_IN` in `registry.ts`: the schemas, the
- * custom resource definitions, the command line, the dashboard and the documentation follow from that list.
+ * The contract of built-in and custom connectors (spec 4.1: Name, Domains, ParseAction, InjectCredentials). Pure: no
+ * I/O, no clock; equal inputs give equal results. To add one, give it a `name` of `[a-z0-9_]+`, begin every action type
+ * with that name and a dot, and add it to `BUILT_IN` in `registry.ts`: the schemas, the custom resource definitions,
+ * the command line, the dashboard and the documentation follow from that list.
  *
- * - `parseAction` gets a request that is already unambiguous: segments decoded once, no dot or empty segments. What it
- *   does not know it names `<name>.unmapped.<method>` (`unmappedAction`), never by a narrower name. It never throws;
- *   what it cannot read in one way only is a `Refusal`, which the agent gets as a 400.
- * - `injectCredentials` runs after every credential of the agent's own was taken out (Authorization, cookies, common
- *   key headers, and the connector's `carriers`); after it the request carries exactly one. `injectAuth` does the usual.
+ * - `parseAction` receives an unambiguous request: segments decoded once, no dot or empty segments. It returns
+ *   `<name>.unmapped.<method>` (`unmappedAction`) for unknown requests, never a narrower name. It never throws; for an
+ *   ambiguous request it returns a `Refusal`, which becomes a 400.
+ * - `injectCredentials` runs after removal of the agent's own credentials (Authorization, cookies, common key
+ *   headers, and the connector's `carriers`); afterwards the request carries exactly one. `injectAuth` is the usual
+ *   implementation.
  */
 export type Connector<Name extends string = string> = {
   readonly name: Name
   /** Names of the connector type and of its credential on pages of the dashboard. */
   readonly label: ConnectorLabel
-  /** Domains it owns: the configured ones, else its own; empty when they must be configured. */
+  /** Returns the configured domains, else the provider's own; empty if they must be configured. */
   domains(config: ConnectorConfig): readonly string[]
-  /** Names the request. `body` is given once it was read; without it a body-dependent class yields `candidates`. */
+  /**
+   * Classifies the request. `body` is set once it was read; without it a body-dependent class is returned as
+   * `candidates`.
+   */
   parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
-  /** Body keys that the class of this request depends on, as paths (`state`, `params.name`); empty when it does not. */
+  /**
+   * Returns the body keys that the class of this request depends on, as paths (`state`, `params.name`); empty if it
+   * does not depend on the body.
+   */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
-  /** True where the body may hold further actions of a request that its line names: it is read before the decision. */
+  /** True if the body may contain further actions besides that of the request line: it is read before the decision. */
   bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
-   * Given where a JSON body is scanned to its end before the request is decided, whatever the rules: the members that name
-   * and describe the request, as paths (see `scanJson`). The body view `json` then holds nothing else. Null for other requests.
+   * Defined for requests whose JSON body is scanned to its end before the decision, independent of the rules. Returns
+   * the members that classify and describe the request, as paths (see `scanJson`). The body view `json` then contains
+   * nothing else. Null for other requests.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
-  /** Members that a scan looks for at any depth, beside `scannedMembers`; such a body that is no JSON is refused. */
+  /** Members to find at any depth, in addition to `scannedMembers`; a body that is not JSON is refused then. */
   readonly find?: FindRules
   /**
-   * Given for uploads of files that may hold the requests of a batch. Reads what the provider would do for them; without
-   * bytes for a file that is too long to be read. Null for other requests.
+   * Defined for uploads that may contain batch requests. Returns a reader of the actions that the provider performs for
+   * them; the reader gets no bytes for a file that exceeds the limit. Null for other requests.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
-   * Given where the first bytes of the body, whatever its type, tell what the request does. They come as the body view
-   * `head`.
+   * Defined for requests that the first bytes of the body classify, independent of its media type. The bytes are passed
+   * as the body view `head`.
    */
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
-  /** Ids of things at the provider that agents are given and name later. */
+  /** Reads ids of provider resources that agents receive and use later. */
   readonly handles?: HandleReader
-  /** Its WebSocket on which each message is a request of its own. */
+  /** The protocol of a WebSocket whose messages are separate requests. */
   readonly messages?: MessageProtocol
-  /** The API that it offers over a WebSocket whose messages the gateway does not read (`<name>.websocket.open`). */
+  /**
+   * The API that the provider offers over a WebSocket whose messages the gateway does not read
+   * (`<name>.websocket.open`).
+   */
   readonly unreadSocketApi?: string
-  /** Adds the credential to a request from which the agent's own were already removed. */
+  /** Adds the credential to a request without the agent's own credentials. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
-  /** Some clients of the API fail over HTTP/2: TLS chooses HTTP/1.1 for a client that offers both. */
+  /** Some clients of the API fail over HTTP/2: ALPN selects HTTP/1.1 if the client offers both. */
   readonly prefersHttp1?: boolean
-  /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
+  /** Carriers of agents' own credentials besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
-  /** The error format of the provider; without it, refusals always have the format of the service. */
+  /** The provider's error format; without it, refusals always use the format of the service. */
   readonly providerError?: ProviderError
-  /** What of a JSON body its action's parameters do not tell: the card shows it. Absent: every top-level field is compared. */
+  /**
+   * Returns the members of a JSON body that the action's parameters do not include, for the card. Default: every
+   * top-level field is compared.
+   */
   undescribed?(body: unknown, config: ConnectorConfig): unknown
-  /** True where every row of the request's method and path declares opaque bodies. */
+  /** True if every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** True where every row of the request's method and path needs no credential. */
+  /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** A body that cannot be read has an action of its own: such a request is held, and its card quotes the beginning. */
+  /** An unreadable body has an action of its own: such a request is held, and its card quotes the beginning. */
   readonly quotesUnreadBody?: boolean
   /**
-   * How the client of a held request gets server-sent events while it waits; null when it did not ask for events.
+   * Returns the format of server-sent events for the client of a held request; null if the client did not request
+   * events.
    */
   eventFormat?(held: HeldRequest): EventFormat | null
   /**
-   * Members of a JSON body that a client makes anew for each try: short strings and numbers there are not part of what
-   * an approval is bound to.
+   * Members of a JSON body that a client regenerates for each retry: an approval is not bound to short strings and
+   * numbers there.
    */
   readonly unboundMembers?: readonly MemberPath[]
   /**
-   * Formats in which a server behind it may take another method from the body of a POST. Forms that do so are refused;
-   * JSON is read for it where another method has another verdict. A connector that reads its bodies anyway
-   * (`carriers.bodyFields`) need not say so.
+   * Formats in which a server may take another method from the body of a POST. Such forms are refused; JSON is read if
+   * another method has another verdict. Unnecessary for a connector that reads its bodies anyway
+   * (`carriers.bodyFields`).
    */
   readonly overridable?: readonly OverridableFormat[]
-  /** True where the API documents `items[]` and `items[0]` in queries as the list `items`. */
+  /** True if the API documents `items[]` and `items[0]` in queries as the list `items`. */
   readonly readsBrackets?: boolean
   /**
-   * Makes what naming needs of the connector's tables. Called when a record of this type comes into force, so that the
-   * first request does not wait for it; a process without such a record never pays for it.
+   * Loads the connector's tables. Called when a record of this type comes into force, so that the first request does
+   * not wait for it; a process without such a record never loads them.
    */
   prepare?(): void
-  /** The provider's rules of equality: which facts it compares without case. None: all facts are compared as sent. */
+  /** The provider's equality rules: facts that it compares without case. Default: all facts are compared exactly. */
   readonly names?: NameRules
-  /** What the gateway asks the provider about an action before it is decided. */
+  /** Look-ups at the provider before an action is decided. */
   readonly lookUps?: LookUps
-  /** What fixes the state that an approver sees. */
+  /** Fixes the state that an approver sees. */
   readonly pins?: Pins
-  /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
+  /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
-  /** What the provider does besides for an action that is submitted by its name, as its parameters say. */
+  /**
+   * Returns the further actions that the provider performs for an action submitted by name, according to its
+   * parameters.
+   */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
-  /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */
+  /** Converts a v1 action spec to a request, for `/execute`; undefined if it has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }
 
-/** Reads the head of a body in three steps: decide by the line, wait for enough bytes, read them in slices. */
-export type HeadReader = {
-  readonly maxBytes: number
-  /** The request by its line alone, announcing everything that its body can make of it. */
-  announced(): Named
-  /**
-   * Starts a scan of a body that is still arriving. It gets all bytes so far and returns how many there have to be
-   * before it is called again; no more than there are means that they are enough. It remembers where it stood.
-   */
-  scan(): (bytes: Uint8Array) => number
-  /** The commits in the head, within `PACK_BUDGET`; null where the class does not depend on them. */
-  read(bytes: Uint8Array, tools: PackTools): Sliced<Commits | null>
-}
-
-export type UploadReader = (
-  bytes: Uint8Array | null,
-  contentType: string,
-) => Sliced<readonly ProviderAct[] | Refusal>
-
-/** What `/execute` knows of an action. */
+/** An action as passed to `/execute`. */
 export type ExecuteSpec = {
   readonly type: string
   readonly resource: Resource
@@ -287,10 +291,10 @@ export type CredentialCarriers = {
   readonly headers: readonly string[]
   /** Query parameter names. */
   readonly query: readonly string[]
-  /** Those with which the API documents that its credential is sent. A write may lose no other. */
+  /** Query parameters that the API documents as carriers of its credential. A write may lose no other. */
   readonly documentedQuery?: readonly string[]
   /** Names of form or top-level JSON body fields; a non-empty list makes the gateway read forms and JSON. */
   readonly bodyFields: readonly string[]
-  /** Path prefixes below which the body is a file: it streams by, whatever its type. */
+  /** Path prefixes below which the body is a file: it streams by, whatever its media type. */
   readonly contentPaths?: readonly string[]
 }

@@ -3,7 +3,7 @@ import type { CanonicalRequest } from '../request/canonical.ts'
 import type { ConnectorConfig, UserRow } from './connector.ts'
 import type { PathSegments } from './rows/rows.ts'
 
-/** Where a self-hosted instance lives. */
+/** Address of a self-hosted instance. */
 export type Base = {
   readonly scheme: 'http' | 'https'
   readonly host: string
@@ -11,7 +11,7 @@ export type Base = {
   readonly segments: readonly string[]
 }
 
-/** Reads `baseUrl`; null when there is none or it is no http(s) address. */
+/** Reads `baseUrl`; null if it is missing or not an http(s) URL. */
 export function baseOf(config: Pick<ConnectorConfig, 'baseUrl'>): Base | null {
   if (config.baseUrl === undefined) return null
   const match = /^(https?):\/\/(\[[^\]]+\]|[^/:?#@]+)(?::([0-9]+))?(\/[^?#]*)?$/i.exec(config.baseUrl)
@@ -22,13 +22,13 @@ export function baseOf(config: Pick<ConnectorConfig, 'baseUrl'>): Base | null {
   return { scheme, host, port, segments: (match[4] ?? '').split('/').filter((segment) => segment !== '') }
 }
 
-/** Configured domains win; a self-hosted connector owns its base host alone; else the provider's own. */
+/** Returns the configured domains; else the base host of a self-hosted connector; else the provider's own domains. */
 export function ownedDomains(config: ConnectorConfig, defaults: readonly string[]): readonly string[] {
   if (config.domains.length > 0) return config.domains
   return config.baseUrl === undefined ? defaults : []
 }
 
-/** The path below the first of the prefixes that it begins with, or null when it begins with none. */
+/** Returns the path below the first matching prefix; null if none matches. */
 export function stripPrefix(
   request: CanonicalRequest,
   prefixes: readonly (readonly string[])[],
@@ -43,8 +43,8 @@ export function stripPrefix(
 }
 
 /**
- * `host[:port]` and path prefix that `/execute` addresses, and the rows that the record declares; templates that begin
- * with `root` bring it along themselves.
+ * Returns `host[:port]` and the path prefix for `/execute`, and the declared rows of the record; templates that begin
+ * with `root` include the prefix.
  */
 export function executeAddress(
   config: ConnectorConfig,

@@ -2,20 +2,20 @@ import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import type { ConnectorConfig, ExecuteSpec } from './connector.ts'
 import { baseOf } from './domains.ts'
 
-/** Where a request goes. `host` with its port when that is not the usual one, `query` with its `?`. */
+/** Destination of a request. `host` includes a non-default port; `query` includes its `?`. */
 export type Endpoint = { readonly host: string; readonly path: string; readonly query: string }
 
 export type EndpointOptions = {
-  /** `resource.target` is an address (`host/path`), as a gateway names requests by their method alone. */
+  /** `resource.target` is an address (`host/path`), as in requests that are classified by their method alone. */
   readonly targetIsAddress: boolean
-  /** The path of a connector's own base URL is an address by itself. */
+  /** The path of a connector's base URL is a complete address. */
   readonly basePathIsEnough: boolean
 }
 
 /**
- * The address that an action spec states, in one of three places: `parameters.url`, `resource.target`, or
- * `parameters.path` on the connector's only host. Where two of them speak they must say the same. What is missing or
- * at odds is a `validation` refusal that names it.
+ * Returns the address that an action spec states in `parameters.url`, in `resource.target`, or in `parameters.path` on
+ * the connector's only host. If several are present they must agree. A missing or conflicting one is a `validation`
+ * refusal that names it.
  */
 export function readEndpoint(
   spec: ExecuteSpec,
@@ -30,7 +30,7 @@ export function readEndpoint(
   return withPath(stated, path.value)
 }
 
-/** `path` undefined: the address says none. */
+/** `path` undefined: the address has none. */
 type Address = { readonly host: string; readonly path: string | undefined; readonly query: string }
 
 function readPath({ parameters: { path } }: ExecuteSpec): { readonly value: string | undefined } | Refusal {
@@ -90,7 +90,7 @@ function onlyEndpoint({ endpoint = [] }: ConnectorConfig): string | null {
   return endpoint.length === 1 ? (endpoint[0] ?? null) : null
 }
 
-/** The base URL's host, or the only domain; null when there are several, or wildcards alone. */
+/** Returns the base URL's host, or the only domain; null if there are several, or only wildcards. */
 function ownHost(config: ConnectorConfig): { readonly host: string; readonly prefix: string | null } | null {
   const base = baseOf(config)
   if (base !== null)
@@ -118,7 +118,7 @@ export function missing(field: string): Refusal {
   return wrong(field, `is required to execute${FORM[field] ?? ''}`)
 }
 
-/** What the parameters may be called: a name that nobody reads would be approved and then not happen. */
+/** Refuses unknown parameters: an approval would include them although the execution ignores them. */
 export function refuseUnknown(spec: ExecuteSpec, known: readonly string[]): Refusal | null {
   const unknown = Object.keys(spec.parameters).filter((name) => !known.includes(name))
   if (unknown.length === 0) return null

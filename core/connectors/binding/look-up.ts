@@ -3,11 +3,11 @@ import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { ConnectorConfig, MemberPath } from '../connector.ts'
 
 /**
- * A read of the provider that the gateway makes with the credential of the connector, because the request does not say
- * what a decision or a card needs. It goes to an instance that serves the request, and changes nothing there.
+ * A read request that the gateway sends to the provider with the connector's credential, because the request lacks a
+ * value that a decision or a card needs. It goes to the instance that serves the request and changes nothing there.
  */
 export type LookUp = {
-  /** Label of its counter. */
+  /** Label value of its counter. */
   readonly name: string
   readonly method: 'GET' | 'POST'
   readonly host: string
@@ -15,32 +15,32 @@ export type LookUp = {
   readonly target: string
   /** JSON. */
   readonly body?: string
-  /** Members of the JSON answer that are read. */
+  /** Members to read from the JSON response. */
   readonly members: readonly MemberPath[]
-  /** How long an answer is used again, in ms; 0: never. */
+  /** Time in ms for which a response is reused; 0 means never. */
   readonly keepMs: number
-  /** Only an answer that has this member is used again. */
+  /** Only a response with this member is reused. */
   readonly keptWith: MemberPath
 }
 
 /**
- * The values of `members` in their order: strings, numbers and booleans as they are, `true` for an object or a list,
- * undefined for a member that the answer does not have. Null where there was no answer.
+ * The values of `members` in order: strings, numbers and booleans unchanged, `true` for an object or a list, undefined
+ * for a missing member. Null if there was no response.
  */
 export type LookUpValues = readonly (string | number | boolean | undefined)[] | null
 
 export type LookUpAnswer = { readonly lookUp: LookUp; readonly values: LookUpValues }
 
-/** Where the request that needs a look-up went. */
+/** The request that needs a look-up, and its connector. */
 export type LookUpPlace = { readonly request: CanonicalRequest; readonly config: ConnectorConfig }
 
-/** How the actions of a connector type are completed by look-ups. */
+/** Completes the actions of a connector type with look-ups. */
 export type LookUps = {
-  /** What the action does not say; empty for an action that says everything. */
+  /** Returns the look-ups for the values that the action lacks; empty if it lacks none. */
   of(action: Action, place: LookUpPlace): readonly LookUp[]
-  /** The action with what the answers say; null where they say that it does not happen. */
+  /** Returns the action completed with the responses; null if they show that it does not happen. */
   complete(action: Action, answers: readonly LookUpAnswer[]): Action | null
 }
 
-/** Most look-ups that one request causes; an action that would need more stays as it is. */
+/** Maximum number of look-ups per request; an action that needs more stays incomplete. */
 export const MAX_LOOK_UPS = 8

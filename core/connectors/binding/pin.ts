@@ -1,33 +1,35 @@
 import type { Action } from '../../action/action.ts'
 import type { LookUp, LookUpPlace } from './look-up.ts'
 
-/** What fixes the state that an action acts upon, as the catalogue says it. */
+/** Fixes the state that an action affects, according to the catalogue. */
 export type Pin = {
   readonly actionType: string
-  /** What the state is, for people: `head commit`. */
+  /** Name of the state for approvers: `head commit`. */
   readonly state: string
-  /** The request itself names the state, and the provider refuses any other. */
+  /** The value in the request, if the request names the state and the provider refuses any other. */
   readonly given?: string
-  /** Reads the state; the first that has an answer counts. Empty where the request gives it, or it cannot be read. */
+  /**
+   * Look-ups of the state; the first with a response wins. Empty if the request gives the state, or it cannot be read.
+   */
   readonly reads: readonly LookUp[]
-  /** Member of the JSON body in which the API takes the state. */
+  /** Member of the JSON body in which the API accepts the state. */
   readonly sentAs?: string
 }
 
-/** How a connector type fixes the state behind an approval. */
+/** Fixes the state behind approvals for a connector type. */
 export type Pins = {
-  /** The pins of an action; empty where nothing fixes its state. */
+  /** Returns the pins of an action; empty if its state cannot be fixed. */
   of(action: Action, place: LookUpPlace): readonly Pin[]
-  /** The table, for documentation. */
+  /** Returns the table, for documentation. */
   entries(): readonly PinEntry[]
 }
 
-/** `takenAs`: parameters in which the API takes the state; the provider then refuses any other. */
+/** `takenAs`: parameters in which the API accepts the state; the provider then refuses any other. */
 export type PinEntry = {
   readonly actionType: string
   readonly state: string
   readonly takenAs: readonly string[]
 }
 
-/** Most pins of one request; actions beyond them are not fixed. */
+/** Maximum number of pins per request; further actions are not fixed. */
 export const MAX_PINS = 8

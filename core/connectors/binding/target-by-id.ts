@@ -1,14 +1,14 @@
 import type { Action } from '../../action/action.ts'
 import { isRecord } from '../fields/fields.ts'
 
-/** Names under which REST and GraphQL of the code host take the id of what they act upon. */
+/** Parameter names of resource ids in the code host's REST and GraphQL APIs. */
 const ID = /^(?:repository|organization)_(?:number|id)$|^ids?$|[a-z]Ids?$/
 const NAME = 'repositoryNameWithOwner'
 const MAX_NESTING = 4
 
 /**
- * True for an action of the code host whose target the request does not tell: a number or a node id does not say whose it
- * is, and a GraphQL field that has no REST name may lead anywhere.
+ * True for a code host action whose request does not reveal its target: a number or a node id does not identify its
+ * owner, and a GraphQL field without a REST name may affect any resource.
  */
 export function hasUnknownTarget({ connector, type, resource, parameters }: Action): boolean {
   if (connector !== 'codehost' || resource.target !== undefined) return false
@@ -19,12 +19,12 @@ const OPEN_FIELD = /^codehost\.graphql\.(?!introspect$)/
 
 export type TargetId = { readonly name: string; readonly value: unknown }
 
-/** The ids among the parameters, whatever they stand for. */
+/** Returns the ids among the parameters, whatever they identify. */
 export function idsIn(parameters: unknown): readonly TargetId[] {
   return membersOf(parameters, 0).filter(({ name }) => ID.test(name))
 }
 
-/** The repositories that the parameters of a GraphQL field name as `owner/name`. */
+/** Returns the repositories that the parameters of a GraphQL field name as `owner/name`. */
 export function repositoriesIn(parameters: unknown): readonly unknown[] {
   return membersOf(parameters, 0).flatMap(({ name, value }) => (name === NAME ? [value] : []))
 }

@@ -1,4 +1,4 @@
-/** What official clients still call although the published list no longer has it: older instances serve it. */
+/** Operations that official clients still call although the published list dropped them: older instances serve them. */
 export const DEPRECATED = `
   GET    /orgs/{org}/settings/billing/actions                          org_billing.get_actions         read  low
   GET    /orgs/{org}/settings/billing/packages                         org_billing.get_packages        read  low

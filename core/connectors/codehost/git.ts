@@ -1,4 +1,4 @@
-/** What lies outside the REST surface: git over HTTP (the discovery of a push is part of the push). */
+/** Operations outside REST: git over HTTP (the discovery of a push is part of the push). */
 export const GIT = `
   GET    /{owner}/{repo}/info/refs         git.push   write medium ??service=git-receive-pack @same
   GET    /{owner}/{repo}/info/refs         git.fetch  read  low    ??service=git-upload-pack

@@ -8,7 +8,7 @@ import { PULL_REQUEST_REASON } from './pull-request-number.ts'
 
 type Row = Pick<LookUp, 'name' | 'members' | 'keepMs' | 'keptWith'>
 
-/** A repository that is renamed or transferred keeps its id. */
+/** A renamed or transferred repository keeps its id. */
 const NAMES_KEPT_MS = 300_000
 
 const REPOSITORY: Row = {
@@ -23,7 +23,7 @@ const ORGANIZATION: Row = {
   keepMs: NAMES_KEPT_MS,
   keptWith: ['login'],
 }
-/** An issue can be made a pull request, so that only the other answer is used again. */
+/** An issue can become a pull request, so only the response for pull requests is reused. */
 const ISSUE: Row = {
   name: 'issue',
   members: [['number'], ['pull_request']],
@@ -31,7 +31,7 @@ const ISSUE: Row = {
   keptWith: ['pull_request'],
 }
 
-/** Ids as targets, and numbers of issues that may be those of pull requests. */
+/** Look-ups for ids as targets, and for issue numbers that may be pull requests. */
 export const CODEHOST_LOOK_UPS: LookUps = {
   of: (action, place) => [...pullRequest(action, place), ...target(action, place)],
   complete(action, answers) {
@@ -57,7 +57,7 @@ function target(action: Action, place: LookUpPlace): readonly LookUp[] {
   if (!hasUnknownTarget(action)) return []
   const lookUps = idsIn(action.parameters).map((id) => lookUpOf(id, place))
   const known = lookUps.flatMap((lookUp) => (lookUp === null ? [] : [lookUp]))
-  // One id that cannot be looked up leaves the target unknown.
+  // One failed look-up leaves the target unknown.
   return known.length === lookUps.length ? known : []
 }
 
@@ -73,7 +73,7 @@ const BY_NUMBER: Readonly<Record<string, NumberRow>> = {
   organization_number: { lookUp: ORGANIZATION, folder: 'organizations' },
 }
 
-/** The beginning of the request's own path up to the number is the address of what it names. */
+/** The path of the request up to the number is the address of the numbered resource. */
 function numberLookUp(row: NumberRow, value: unknown, request: CanonicalRequest): LookUp | null {
   const { segments, rawSegments } = request
   const at = segments.findIndex((one, i) => one === row.folder && segments[i + 1] === String(value))
@@ -84,7 +84,7 @@ function numberLookUp(row: NumberRow, value: unknown, request: CanonicalRequest)
   return { ...row.lookUp, method: 'GET', host: UPLOADS[request.host] ?? request.host, target }
 }
 
-/** Uploads have a host of their own, which serves nothing else. */
+/** Uploads have a separate host, which serves nothing else. */
 const UPLOADS: Readonly<Record<string, string>> = { 'uploads.github.com': 'api.github.com' }
 
 const MAX_ID = 256
@@ -97,7 +97,7 @@ function nodeLookUp(id: unknown, { segments, host, rawPath }: CanonicalRequest):
   return { name, members, ...kept, method: 'POST', host, target: rawPath, body }
 }
 
-/** The target, where all ids belong to one repository or organisation. */
+/** Sets the target if all ids belong to one repository or organization. */
 function withTarget(action: Action, answers: readonly LookUpAnswer[]): Action {
   const ofTarget = answers.filter(({ lookUp }) => lookUp.name !== ISSUE.name)
   if (!hasUnknownTarget(action) || ofTarget.length === 0) return action
@@ -111,7 +111,7 @@ function withTarget(action: Action, answers: readonly LookUpAnswer[]): Action {
   return { ...action, resource }
 }
 
-/** `owner/name` of a repository, the name of an organisation, `nobody` for a person or a team; else undefined. */
+/** Returns `owner/name` of a repository, the name of an organization, `nobody` for a user or a team; else undefined. */
 function ownerOf({ name }: LookUp, values: LookUpValues): string | undefined {
   if (values === null) return undefined
   const owner = name === NODE.name ? NODE.ownerOf(values) : values[0]

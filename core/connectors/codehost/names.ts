@@ -1,6 +1,6 @@
 import type { NameKind, NameRules } from '../names.ts'
 
-/** Parameters that name an owner, organisation, user, team or enterprise. */
+/** Parameters that name an owner, organization, user, team or enterprise. */
 const NAMES = `
   owner org organization organizations organization_slugs enterprise enterprise_team repo_owner template_owner new_owner
   username usernames selected_usernames user users login logins assignee assignees reviewers target_user
@@ -8,7 +8,7 @@ const NAMES = `
   userLogin userLogins ownerLogin ownerLogins organizationLogin organizationLogins teamSlug teamSlugs
 `
 /**
- * Parameters that name a repository, with its owner or without. `name` is that of a new or renamed repository; it also
+ * Parameters that name a repository, with or without its owner. `name` is that of a new or renamed repository; it also
  * names labels, teams and variables, which the code host compares without case as well.
  */
 const REPOSITORIES = `
@@ -16,12 +16,12 @@ const REPOSITORIES = `
   repositoryName repositoryNames repositoryNameWithOwner nameWithOwner
 `
 
-/** Parameters that name a branch, with the owner of its repository or without. */
+/** Parameters that name a branch, with or without the owner of its repository. */
 const BRANCHES = 'head basehead'
 
 /**
- * The code host compares owners, organisations, users and repositories without case. Branches, tags and paths are
- * compared as sent. The address that is the target of an unmapped request begins with such names: it counts as one.
+ * The code host compares owners, organizations, users and repositories without case; branches, tags and paths exactly.
+ * The target of an unmapped request is its address, which begins with such names: it is compared without case.
  */
 export const CODEHOST_NAMES: NameRules = {
   target: 'repository',

@@ -1,8 +1,8 @@
 import type { LookUpValues } from '../binding/look-up.ts'
 
 /**
- * The repository of what a node id names, by the types that are in all versions of the published schema: a server refuses
- * a query that names a type which it does not know.
+ * Queries the repository of a node id, by types that exist in all versions of the published schema: a server refuses a
+ * query with an unknown type.
  */
 const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on Repository{nameWithOwner}
@@ -19,7 +19,7 @@ const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on BranchProtectionRule{rule:repository{nameWithOwner}}
 ...on Organization{login}}}`
 
-/** They belong to no repository: a request names them beside what it acts upon. */
+/** Types without a repository: a request names them besides the affected resource. */
 const BYSTANDERS: ReadonlySet<unknown> = new Set(['User', 'Bot', 'Mannequin', 'Team'])
 
 export const NODE = {
@@ -38,6 +38,6 @@ export const NODE = {
   },
 } as const
 
-/** What a pin reads of a node. */
+/** Fields of a node that a pin reads. */
 export const PINNED_NODE =
   'query($id:ID!){node(id:$id){...on PullRequest{headRefOid} ...on Ref{target{oid}} ...on Release{updatedAt}}}'

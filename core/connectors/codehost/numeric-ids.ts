@@ -1,9 +1,9 @@
 import type { RowAlias } from '../rows/row-trie.ts'
 
 /**
- * The same operations under a numeric id instead of a name: `/repositories/7/issues` is where the service's own links
- * to a next page lead. Such a request has the name of its deed but no target, since a number does not say whose it is:
- * a condition on the target then cannot be evaluated, and can only tighten.
+ * The same operations under a numeric id instead of a name: the service's own pagination links use
+ * `/repositories/7/issues`. Such a request has the operation's name but no target, since a number does not identify the
+ * owner. A condition on the target cannot be evaluated then, and can only tighten.
  */
 export const NUMERIC_IDS: readonly RowAlias[] = [
   { from: '/repos/{owner}/{repo}', to: '/repositories/{repository_number}' },

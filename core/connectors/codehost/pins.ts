@@ -6,9 +6,9 @@ import { once } from '../once.ts'
 import { PINNED_NODE } from './node-look-up.ts'
 
 /**
- * `ACTION | STATE | READ | MEMBER | GIVEN`. READ: paths below the repository, of which the first that has an answer counts,
- * with a default behind `=`; `node:PARAMETER` for a node id of GraphQL; `-` where only the request can tell. MEMBER: where
- * the answer has the state. GIVEN: the parameter in which the API takes the state, and refuses another one.
+ * `ACTION | STATE | READ | MEMBER | GIVEN`. READ: paths below the repository, of which the first with a response wins,
+ * with a default after `=`; `node:PARAMETER` for a GraphQL node id; `-` if only the request has the state. MEMBER: the
+ * response member with the state. GIVEN: the parameter in which the API accepts the state and refuses any other.
  */
 const TABLE = `
   pr.merge           | head commit     | /pulls/{number}              | head.sha   | sha
@@ -44,7 +44,7 @@ const TABLE = `
 type Row = {
   readonly state: string
   readonly reads: readonly Read[]
-  /** Null where the API takes the state in no parameter. */
+  /** Null if the API accepts the state in no parameter. */
   readonly given: string | null
 }
 type Read = { readonly from: string; readonly member: readonly string[] }
@@ -99,7 +99,7 @@ function lookUpOf({ from, member }: Read, parameters: Parameters, request: Canon
   return base === null || path === null ? null : fresh({ method: 'GET', host, target: base + path }, member)
 }
 
-/** Read anew each time: an answer of before fixes nothing. */
+/** Never cached: an earlier response fixes nothing. */
 function fresh(
   question: Pick<LookUp, 'method' | 'host' | 'target' | 'body'>,
   member: readonly string[],
@@ -107,7 +107,7 @@ function fresh(
   return { name: 'pin', ...question, members: [member], keepMs: 0, keptWith: member }
 }
 
-/** The request's own path down to the repository. */
+/** The request's own path up to the repository. */
 function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | null {
   const at = segments.findIndex((one) => one === 'repos' || one === 'repositories')
   if (at === -1) return null
@@ -115,7 +115,7 @@ function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | n
   return rawSegments.length < end ? null : `/${rawSegments.slice(0, end).join('/')}`
 }
 
-/** The path with its parameters; null where one is missing, or would lead to another path. */
+/** Returns the path with its parameters; null if a parameter is missing or would change the path's structure. */
 function filled(template: string, parameters: Parameters): string | null {
   let isWhole = true
   const path = template.replaceAll(/\{(\w+)(?:=(\w+))?\}/g, (_all, name: string, fallback?: string) => {
@@ -126,7 +126,7 @@ function filled(template: string, parameters: Parameters): string | null {
   return isWhole ? path : null
 }
 
-/** The API takes `heads/x` in a path where a body has `refs/heads/x`. */
+/** The API expects `heads/x` in a path and `refs/heads/x` in a body. */
 function pathText(value: unknown): string | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null
   const segments = String(value)

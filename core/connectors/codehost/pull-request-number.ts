@@ -2,7 +2,7 @@ import type { Action } from '../../action/action.ts'
 import { isRefusal } from '../../request/canonical.ts'
 import type { CatalogueRow, Classification } from '../connector.ts'
 
-/** What an operation on an issue is besides where its number is that of a pull request. */
+/** Operation on an issue -> the corresponding operation if the number is a pull request's. */
 const OF_ISSUE: Readonly<Record<string, string>> = {
   'codehost.issue.close': 'codehost.pr.close',
   'codehost.issue.update': 'codehost.pr.update',
@@ -11,8 +11,8 @@ const OF_ISSUE: Readonly<Record<string, string>> = {
 type Known = ReadonlyMap<string, Pick<CatalogueRow, 'effect' | 'risk' | 'hints'>>
 
 /**
- * The same classification with the action on a pull request beside each operation on an issue: both share one list of
- * numbers and one address. The action is possible only; a look-up settles it where the decision depends on it.
+ * Adds the pull request action to each operation on an issue: issues and pull requests share numbers and addresses. The
+ * added action is only possible; a look-up settles it if the decision depends on it.
  */
 export function withPullRequests(named: Classification, known: Known): Classification {
   if (isRefusal(named)) return named

@@ -3,20 +3,20 @@ import { type CanonicalRequest, isRefusal } from '../../request/canonical.ts'
 import type { BodyView, CatalogueRow, Classification } from '../connector.ts'
 import { FORCE_PUSH } from './push/force-push.ts'
 
-/** Others take a tag for a release, and pipelines start from it. */
+/** Users take a tag for a release, and pipelines start from it. */
 const TAG: CatalogueRow = { type: 'codehost.tag.create', effect: 'write', risk: 'medium' }
-/** A reference that is neither branch nor tag, such as `refs/notes/…`. */
+/** A reference that is neither a branch nor a tag, such as `refs/notes/…`. */
 const OTHER: CatalogueRow = { type: 'codehost.ref.create', effect: 'write', risk: 'medium' }
 
-/** Actions beside `branch.create`, by the namespace of the reference. */
+/** Actions in addition to `branch.create`, by the namespace of the reference. */
 export const REFERENCE_ROWS: readonly CatalogueRow[] = [TAG, OTHER]
 
 const CREATE = 'codehost.branch.create'
 const UPDATE = 'codehost.branch.update'
 
 /**
- * The action with what the same operation does besides: a forced update can lose commits, and a reference outside of
- * `refs/heads/` is no branch. The name of the operation stays, and the strictest decides.
+ * Returns the action with the further actions of the same operation: a forced update can lose commits, and a reference
+ * outside `refs/heads/` is not a branch. The operation keeps its name; the strictest decision applies.
  */
 export function withReferenceActions(action: Action): readonly Action[] {
   const { force, ref } = action.parameters
@@ -26,7 +26,7 @@ export function withReferenceActions(action: Action): readonly Action[] {
   return row === null ? [action] : [action, besides(action, row)]
 }
 
-/** The same of a classification over REST. Without the body everything that it could add is a candidate. */
+/** The same for a REST classification. Without the body, every possible further action is a candidate. */
 export function withReferences(named: Classification, body: BodyView | undefined): Classification {
   if (isRefusal(named)) return named
   const isOpen = body === undefined
@@ -45,7 +45,7 @@ export function withReferences(named: Classification, body: BodyView | undefined
   return candidates.length > 1 ? { kind: 'candidates', candidates } : named
 }
 
-/** Members of the body that tell what a write of a reference does besides; empty for other requests. */
+/** Body members that determine the further actions of a reference write; empty for other requests. */
 export function referenceKeys({ method, segments }: CanonicalRequest): readonly string[] {
   const isReference = segments.some((segment, at) => segment === 'refs' && segments[at - 1] === 'git')
   if (!isReference || method === 'GET' || method === 'HEAD') return []
@@ -59,7 +59,7 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
   return action.type === CREATE ? [action, ...REFERENCE_ROWS.map((row) => besides(action, row))] : [action]
 }
 
-/** What is neither absent nor plainly false counts: servers differ in how they read it. */
+/** Any value other than absent or false counts as forced: servers differ in how they read it. */
 function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)
 }

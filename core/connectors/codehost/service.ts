@@ -1,4 +1,4 @@
-/** Gists, threads, events, classrooms, older team addresses, lists of the service itself. */
+/** Gists, threads, events, classrooms, older team addresses, global lists. */
 export const SERVICE = `
   GET    /assignments/{assignment_id}                      classroom_assignment.get           read  low
   GET    /assignments/{assignment_id}/accepted_assignments classroom_assignment.list_accepted read  low

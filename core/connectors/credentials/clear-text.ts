@@ -1,6 +1,6 @@
 import type { ConnectorEntry } from '../../wire/gateway/sync.ts'
 
-/** Where the requests of a connector go, as far as clear text is concerned. */
+/** Destination of a connector's requests, for the check of plaintext. */
 export type ClearTextUpstream = {
   readonly url?: string | undefined
   readonly allowPrivateAddresses: boolean
@@ -23,11 +23,11 @@ export function exposesCredential({ upstream, auth }: Sender): boolean {
   return leavesInClear(upstream)
 }
 
-/** Why such a credential is not sent. */
+/** Reason why the gateway does not send such a credential. */
 export const PLAINTEXT_CREDENTIAL =
   'The address of its upstream is plain http, so the credential would cross the network in clear text. Use https, or set allowPlaintextCredential: true under upstream of the Connector (allow_plaintext_credential over the API) where clear text is meant.'
 
-/** The entry without a credential that would leave in clear text. */
+/** Returns the entry without a credential that would be sent in plaintext. */
 export function withoutExposedCredential(entry: ConnectorEntry): ConnectorEntry {
   if (entry.secret === null || !exposesCredential(entry)) return entry
   return { ...entry, secret: null, withheld: PLAINTEXT_CREDENTIAL }

@@ -1,4 +1,4 @@
-/** Header names that carry a credential on some API. None of them means anything else. */
+/** Header names that carry a credential on some API and have no other meaning. */
 export const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',

@@ -9,7 +9,9 @@ import type { AuthScheme, Connector, OutboundEdit } from '../connector.ts'
 import { removeMembers } from '../fields/json-members.ts'
 import { CREDENTIAL_HEADERS } from './credential-headers.ts'
 
-/** Query parameters that carry a credential on some API. `key` and `token` mean other things: a connector names them. */
+/**
+ * Query parameters that carry a credential on some API. `key` and `token` have other meanings: connectors list them.
+ */
 const QUERY: ReadonlySet<string> = new Set([
   'access_token',
   'accesstoken',
@@ -25,10 +27,10 @@ const QUERY: ReadonlySet<string> = new Set([
   'client_secret',
 ])
 
-/** Browsers cannot set headers on WebSockets, so some APIs take the key as a subprotocol. */
+/** Browsers cannot set headers on WebSockets, so some APIs accept the key as a subprotocol. */
 const KEY_SUBPROTOCOL = /^(openai-insecure-api-key|openai-insecure-session-token|bearer|authorization)[.:]/i
 
-/** Removes the agent's own credentials from headers and query; every other byte of both stays as it was. */
+/** Removes the agent's own credentials from headers and query; every other byte of both stays unchanged. */
 export function stripCredentials(
   edit: OutboundEdit,
   connector: Connector,
@@ -39,7 +41,10 @@ export function stripCredentials(
   edit.rawTarget = stripQuery(edit.rawTarget, without(plan.query, keepQuery))
 }
 
-/** The target without credentials in its query, and whether it lost one that the API does not document as a carrier. */
+/**
+ * Returns the target without credentials in its query, and whether it lost one that the API does not document as a
+ * carrier.
+ */
 export function stripTarget(
   rawTarget: string,
   connector: Connector,
@@ -62,7 +67,7 @@ function without(names: ReadonlySet<string>, kept: readonly string[]): ReadonlyS
   return new Set([...names].filter((name) => !lower.includes(name)))
 }
 
-/** What a connector's carriers mean for header names (in their own spelling, as they come) and query parameters. */
+/** A connector's carriers, resolved for header names (in their spelling on the wire) and query parameters. */
 type Plan = {
   readonly headers: ReadonlySet<string>
   readonly query: ReadonlySet<string>
@@ -71,7 +76,7 @@ type Plan = {
 type HeaderRole = 'carrier' | 'subprotocols' | 'other'
 
 const plans = new WeakMap<Connector, Plan>()
-/** Clients may make up names, so the memory has an end. */
+/** Bounded, because clients may invent names. */
 const MAX_KNOWN = 1_024
 
 function newPlan(connector: Connector): Plan {
@@ -88,7 +93,7 @@ function newPlan(connector: Connector): Plan {
 function roleOf(name: string, plan: Plan): HeaderRole {
   const found = plan.known.get(name)
   if (found !== undefined) return found
-  // Servers that hand headers on as variables read `_` and `-` alike.
+  // Servers that pass headers on as variables do not distinguish `_` and `-`.
   const lower = name.toLowerCase().replaceAll('_', '-')
   const other = lower === 'sec-websocket-protocol' ? 'subprotocols' : 'other'
   const role = plan.headers.has(lower) ? 'carrier' : other
@@ -125,7 +130,7 @@ function stripQuery(rawTarget: string, names: ReadonlySet<string>): string {
   return kept === '' ? rawTarget.slice(0, mark) : `${rawTarget.slice(0, mark)}?${kept}`
 }
 
-/** Also inside `a=1;token=x`, which older servers read as two parameters, and as `token[]=x`. */
+/** Also removes them inside `a=1;token=x`, which older servers read as two parameters, and as `token[]=x`. */
 function stripPairs(text: string, names: ReadonlySet<string>): string {
   const parts = text.split('&')
   const kept = parts.flatMap((part) => {
@@ -140,7 +145,7 @@ function isCarrier(part: string, names: ReadonlySet<string>): boolean {
   return names.has(fieldOf(nameOf(part)))
 }
 
-/** What cannot be decoded names nothing a server would take for a credential; elsewhere it is refused. */
+/** An undecodable name cannot name a credential; other code refuses it. */
 function nameOf(part: string): string {
   const pair = readPair(part)
   return isRefusal(pair) ? '' : pair[0]
@@ -148,15 +153,15 @@ function nameOf(part: string): string {
 
 export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
 
-/** How a body has to be treated so that no credential of the agent's own passes in it; `limit` in bytes. */
+/** Treatment of a body so that it carries no credential of the agent; `limit` in bytes. */
 export type BodyStripping =
   | { readonly kind: 'stream' }
   | { readonly kind: 'read'; readonly limit: number }
   | Refusal
 
 /**
- * What becomes of a body: files stream by; forms, JSON and multipart forms of an API that takes its key in the body are
- * read; one that does not say what it is, or that is encoded, is refused there, because that API may read it as a form.
+ * Selects the treatment of a body. Files stream by. Forms, JSON and multipart forms of an API that accepts its key in
+ * the body are read. Unlabelled or encoded bodies of such an API are refused, because it may read them as a form.
  */
 export function bodyStripping(request: CanonicalRequest, { carriers }: Connector): BodyStripping {
   if (carriers.bodyFields.length === 0) return STREAM
@@ -184,7 +189,7 @@ function unreadable(change: string): Refusal {
 
 /**
  * Removes form fields or top-level JSON members that carry a credential; the rest stays byte for byte. `fields` are
- * lower case. A multipart form with such a part is refused. Bodies of other media types are returned as they are.
+ * lower case. A multipart form with such a part is refused. Bodies of other media types are returned unchanged.
  */
 export function stripBodyFields(
   bytes: Uint8Array,
@@ -217,7 +222,7 @@ function judgeParts(
   return refusal('unsupported_body', `the part "${own}" carries a credential of your own; leave it out`)
 }
 
-/** `token[]` and ` Token` are read as `token` by some servers. */
+/** Some servers read `token[]` and ` Token` as `token`. */
 export function fieldOf(name: string): string {
   const bracket = name.indexOf('[')
   return (bracket === -1 ? name : name.slice(0, bracket)).trim().toLowerCase()
@@ -236,14 +241,17 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
   return kept === text ? { bytes, removed: false } : { bytes: new TextEncoder().encode(kept), removed: true }
 }
 
-/** Adds the one credential, replacing a header of the same name. Throws `upstream_failed` for a secret no header can carry. */
+/**
+ * Adds the one credential, replacing a header of the same name. Throws `upstream_failed` for a secret that is invalid
+ * in a header.
+ */
 export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
   if (scheme.type === 'none') return
   edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
   edit.rawHeaders.push(headerOf(scheme), credentialValue(checkSecret(secret), scheme))
 }
 
-/** The agent's fields without the one whose name the injected credential has. */
+/** Returns the agent's fields without the one that the injected credential replaces. */
 export function withoutReplaced(rawHeaders: string[], scheme: AuthScheme): string[] {
   return withoutHeader(rawHeaders, headerOf(scheme).toLowerCase().replaceAll('_', '-'))
 }
@@ -272,7 +280,7 @@ function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'no
   }
 }
 
-/** Files often end in a newline; anything else that is no visible character would end up as a header of its own. */
+/** Removes trailing newlines, which secret files often have; any other invisible character could inject a header. */
 function checkSecret(secret: string): string {
   const trimmed = secret.trim()
   if (trimmed === '' || /[^\u0020-\u007e]/.test(trimmed)) {
@@ -283,7 +291,7 @@ function checkSecret(secret: string): string {
   return trimmed
 }
 
-/** Without a user name the secret is `user:password` itself, or a key that stands as the user (payment style). */
+/** Without a user name the secret is `user:password`, or a key in the place of the user (payment style). */
 function basicPair(secret: string, username: string | undefined): string {
   if (username !== undefined) return `${username}:${secret}`
   return secret.includes(':') ? secret : `${secret}:`

@@ -4,7 +4,7 @@ import type { BoundConnector } from '../registry.ts'
 
 /**
  * Refuses a header with which the request acts as another user, unless the Connector lists it: servers trust such
- * headers beside the credential that the gateway adds.
+ * headers together with the credential that the gateway adds.
  */
 export function judgeImpersonation(
   { entry }: BoundConnector,

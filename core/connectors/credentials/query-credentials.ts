@@ -3,14 +3,14 @@ import { readPairs } from '../../request/target.ts'
 import type { BoundConnector } from '../registry.ts'
 import { stripTarget } from './credentials.ts'
 
-/** A request without the credentials of the agent in its query. */
+/** A request without the agent's credentials in its query. */
 export type StrippedRequest = {
   readonly request: CanonicalRequest
-  /** It lost a parameter that the API does not document as a carrier, and that may select what it acts upon. */
+  /** The query lost a parameter that the API does not document as a carrier, and that may select a resource. */
   readonly losesOther: boolean
 }
 
-/** Removes credentials from the query, so that a request is named, decided, bound and shown as it leaves. */
+/** Removes credentials from the query before the request is classified, decided, bound and shown. */
 export function stripRequest(
   request: CanonicalRequest,
   { connector, entry }: BoundConnector,
@@ -24,7 +24,7 @@ export function stripRequest(
   return { request: { ...request, rawTarget, rawQuery, query: isRefusal(query) ? [] : query }, losesOther }
 }
 
-/** The refusal of a write that lost such a parameter. */
+/** Refusal of a write that lost such a parameter. */
 export function lostParameter({ entry }: BoundConnector): Refusal {
   return refusal(
     'ambiguous_request',

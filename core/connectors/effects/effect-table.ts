@@ -1,9 +1,9 @@
 import { type EffectClass, isEffectClass } from '../../action/effect-class.ts'
 
-/** One line of a table: the classes of some actions, and why. `none` is an empty list. */
+/** One line of a table: the classes of some actions, and the reason. `none` is an empty list. */
 export type EffectEntry = {
   readonly effects: readonly EffectClass[]
-  /** Without the connector's name. Empty for the line that covers all other reads. */
+  /** Names without the connector prefix. Empty for the line that covers all other reads. */
   readonly names: readonly string[]
   readonly isForReads: boolean
   readonly reason: string
@@ -11,8 +11,8 @@ export type EffectEntry = {
 
 /**
  * Reads tables of effect classes: `CLASS[,CLASS…] NAME…`, or `none NAME…`, below a line `# REASON`. NAME is an action
- * without the connector's name; `pr.{close,merge}` stands for several. `none @reads` covers every read that no other line
- * names; writes have to be named one by one. Throws where a line does not read so, or names an action again.
+ * without the connector prefix; `pr.{close,merge}` stands for several. `none @reads` covers every read without a line
+ * of its own; each write must be listed. Throws for an invalid line or a duplicate action.
  */
 export function readEffects(table: string): readonly EffectEntry[] {
   const entries: EffectEntry[] = []

@@ -11,7 +11,7 @@ import { LLM_C_EFFECTS } from './llm-c.ts'
 import { PAYMENTS_EFFECTS } from './payments.ts'
 import { PROVIDER_SIDE_EFFECTS } from './provider-side.ts'
 
-/** The tables of the connector types whose operations are classified, read on first use. */
+/** The tables of the classified connector types, read on first use. */
 const TABLES: ReadonlyMap<string, () => EffectTable> = new Map(
   [
     ['codehost', CODEHOST_EFFECTS] as const,
@@ -32,11 +32,10 @@ type EffectTable = {
 const NONE: readonly EffectClass[] = Object.freeze([])
 
 /**
- * The effect classes of an action, in the order of the list: those of its name and those that this
- * request adds by its fields. Null
- * where they are not known: the name belongs to a classified connector type and to no operation of its catalogue
- * (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Types that have no table (`mcp`,
- * `generic`, `webhook`, an agent's own) have the classes that a Connector declares, else none.
+ * Returns the effect classes of an action in list order: those of its name and those that this request adds by its
+ * fields. Null if they are unknown: the name belongs to a classified connector type and to no operation of its
+ * catalogue (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Types without a table
+ * (`mcp`, `generic`, `webhook`, types of agents) have the classes that a Connector declares, else none.
  */
 export function effectsOf(action: Classified): readonly EffectClass[] | null {
   const known = effectsOfName(action)
@@ -47,7 +46,7 @@ export function effectsOf(action: Classified): readonly EffectClass[] | null {
   return EFFECT_CLASSES.filter((effect) => all.has(effect))
 }
 
-/** Without parameters the classes are those of the name. */
+/** Without parameters, only the classes of the name apply. */
 type Classified = Pick<Action, 'type' | 'connector' | 'effect' | 'effects'> &
   Partial<Pick<Action, 'parameters'>>
 
@@ -60,7 +59,7 @@ function effectsOfName({ type, effect }: Pick<Action, 'type' | 'effect'>): reado
   return table.byType.get(type) ?? (effect === 'read' && !OPEN_END.test(type) ? table.reads : null)
 }
 
-/** Names of requests that show nothing of what they do. */
+/** Names of requests whose content is unknown. */
 const UNREAD: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 const OPEN_END = /^[^.]+\.(unmapped|tunnel|websocket)\./
 
@@ -72,7 +71,7 @@ function tableOf(connector: string, text: string): EffectTable {
   return { entries, byType, reads: entries.find(({ isForReads }) => isForReads)?.effects ?? null }
 }
 
-/** The lines of a connector type's table, for documentation and tests; empty for types without one. */
+/** Returns the lines of a connector type's table, for documentation and tests; empty for types without one. */
 export function effectEntries(connectorType: string): readonly EffectEntry[] {
   return TABLES.get(connectorType)?.().entries ?? []
 }

@@ -1,4 +1,4 @@
-/** Effect classes of the actions that the provider carries out for a model request; see `effect-table.ts`. */
+/** Effect classes of the actions that the provider performs for a model request; see `effect-table.ts`. */
 export const PROVIDER_SIDE_EFFECTS = `
   # The provider sends data to, or fetches it from, an address or account that the request names.
   egress provider_tool.{connector,web_fetch,web_search} provider_fetch.url

@@ -9,7 +9,7 @@ import { baseOf } from '../domains.ts'
 import { missing, wrong } from '../endpoint.ts'
 import { type BoundConnector, findConnector, type HostIndex, TYPES_WITHOUT_HOSTS } from '../registry.ts'
 
-/** A request that an action stands for, and who will carry it. */
+/** The request of an action, and the connector that forwards it. */
 export type ActionRequest = {
   readonly request: ExecuteRequest
   readonly scheme: 'http' | 'https'
@@ -19,9 +19,9 @@ export type ActionRequest = {
 const UTF8 = new TextEncoder()
 
 /**
- * The request that an action stands for, read back as a gateway will read it: it must be for a host of such a connector
- * and be this very action, or it is a `validation` refusal that says what to change. `records` are the gateway's
- * connectors of the action's type, in its order; the first one makes the request.
+ * Returns the request of an action after reading it back like a gateway: it must go to a host of such a connector and
+ * be classified as this action; otherwise a `validation` refusal states the correction. `records` are the gateway's
+ * connectors of the action's type, in its order; the first one builds the request.
  */
 export function requestOfAction(
   records: readonly BoundConnector[],
@@ -42,8 +42,8 @@ export function requestOfAction(
 }
 
 /**
- * The connectors that the request of an action would go to, of all `records` of its type. The address that the spec
- * states names one of them. Without one, or where no request can be made of the spec, all of them fit.
+ * Returns the connectors, of all `records` of a type, that the action's request would go to. The address in the spec
+ * selects one of them. All of them match without an address, or if no request can be built.
  */
 export function connectorsOfAction(
   records: readonly BoundConnector[],
@@ -54,7 +54,7 @@ export function connectorsOfAction(
   return [...new Set(records.map((record) => ownerOf(record, spec, hosts)))]
 }
 
-/** The connector at the host of the request that this one would make; itself where that is none of its type. */
+/** Returns the connector that owns the host of the built request; the given one if no connector of the type owns it. */
 function ownerOf(record: BoundConnector, spec: ExecuteSpec, hosts: HostIndex): BoundConnector {
   const request = record.connector.toRequest?.(spec, record.config)
   if (request === undefined || isRefusal(request)) return record
@@ -63,7 +63,7 @@ function ownerOf(record: BoundConnector, spec: ExecuteSpec, hosts: HostIndex): B
   return owner?.connector.name === record.connector.name ? owner : record
 }
 
-/** A request as a gateway will read it. */
+/** Reads a request like a gateway. */
 function readBack({ config }: BoundConnector, { method, target, host, headers }: ExecuteRequest) {
   const scheme = baseOf(config)?.scheme ?? 'https'
   const rawHeaders = ['Host', host, ...headers]
@@ -71,7 +71,7 @@ function readBack({ config }: BoundConnector, { method, target, host, headers }:
   return { scheme, canonical }
 }
 
-/** Servers of one's own are told apart by their address alone: where there are several, it must be said. */
+/** Only the address distinguishes self-hosted servers: if there are several, the spec must state it. */
 const OWN_SERVERS: ReadonlySet<string> = new Set(TYPES_WITHOUT_HOSTS)
 
 function isVague(records: readonly BoundConnector[], spec: ExecuteSpec, request: ExecuteRequest): boolean {
@@ -99,8 +99,8 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
 }
 
 /**
- * The request must be for the target that the spec states: rules and the approver judge by it. Servers of one's own have
- * addresses as targets, which were compared when the request was made.
+ * The request must have the target that the spec states, because rules and the approver use it. Targets of self-hosted
+ * servers are addresses, which were compared when the request was built.
  */
 function judgeTarget(spec: ExecuteSpec, actions: readonly Action[], type: string): Refusal | null {
   const stated = canonicalTarget(type, spec.resource)

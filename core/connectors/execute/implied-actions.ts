@@ -3,8 +3,8 @@ import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import { type BoundConnector, BUILT_IN } from '../registry.ts'
 
 /**
- * The actions of an action that is submitted by its name: itself, and what its parameters make the provider do besides.
- * `bound`: the connector that it would go to; null where there is none.
+ * Returns an action submitted by name, and the further actions that its parameters cause at the provider. `bound`: its
+ * connector; null if there is none.
  */
 export function withImpliedActions(
   action: Action,

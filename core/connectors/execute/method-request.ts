@@ -9,8 +9,8 @@ const ENDPOINT = { targetIsAddress: true, basePathIsEnough: false }
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
- * The request of an action that is a bare method (`generic.post`): the address in `resource.target`, `parameters.url`
- * or `parameters.path`; `query` an object; `body` any JSON, or text with its `content_type`; `headers` an object.
+ * Builds the request of a bare method action (`generic.post`): the address from `resource.target`, `parameters.url` or
+ * `parameters.path`; `query` an object; `body` any JSON, or text with its `content_type`; `headers` an object.
  */
 export function methodRequest(
   method: string,
@@ -47,7 +47,7 @@ function queryOf(stated: string, query: unknown): string | Refusal {
   return text === '' ? '' : `?${text}`
 }
 
-/** Framing, credentials and what has a place of its own are not for the agent to say. */
+/** An agent cannot set headers for framing, credentials, or values with a parameter of their own. */
 const OWN =
   /^(host|user-agent|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|authorization|proxy-.*)$/i
 const NAME = /^[!#$%&'*+.^`|~0-9A-Za-z-]+$/

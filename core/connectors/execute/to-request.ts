@@ -8,14 +8,14 @@ export type ExecuteTarget = {
   readonly host: string
   readonly prefix: string
   readonly format: 'json' | 'form'
-  /** Rows that the connector record declares for itself; their paths are whole. */
+  /** Rows declared by the connector record; their paths are complete. */
   readonly declared?: readonly UserRow[]
 }
 
 /**
- * Builds the request that an action stands for: a row of that type, its template filled from the parameters (owner and
- * repo also from `resource.target`), what is left over as query or body. Of several rows the one that
- * has a place for what is given. Parameters that are missing are a `validation` refusal that names them all.
+ * Builds the request of an action: selects a row of that type, fills its template from the parameters (owner and repo
+ * also from `resource.target`), and sends the rest as query or body. Of several rows, the one with a place for every
+ * parameter wins. Missing parameters are a `validation` refusal that names them all.
  */
 export function executeByRows(
   rows: readonly Row[],
@@ -32,7 +32,9 @@ export function executeByRows(
   return build({ method, template: path, type: action, effect, risk }, known, { ...target, prefix: '' })
 }
 
-/** The first row that is no alternative, unless another one finds a place in its path for a given parameter that the first does not know. */
+/**
+ * Selects the first primary row, unless another row has a path parameter for a given parameter that the first lacks.
+ */
 function chooseRow(
   rows: readonly Row[],
   type: string,
@@ -56,7 +58,7 @@ function namesIn(template: string): readonly string[] {
 
 type Known = {
   readonly values: Readonly<Record<string, unknown>>
-  /** Names of the resource: for the path only. */
+  /** Names of the resource, for the path only. */
   readonly derived: readonly string[]
 }
 
@@ -82,7 +84,10 @@ function methodOf(row: Row): string {
   return row.effect === 'read' ? 'GET' : 'POST'
 }
 
-/** What tells this row from its sisters is said, whatever the parameters say; what only an agent can say is required. */
+/**
+ * Adds the values that distinguish this row from its siblings, overriding the parameters; values that only the agent
+ * can choose are required.
+ */
 function sayWhich(
   when: Discriminator,
   left: Map<string, unknown>,
@@ -95,7 +100,7 @@ function sayWhich(
   return null
 }
 
-/** On the code host the target is the repository (spec 2.1), whatever the parameters say: policies judge by it. */
+/** On the code host the target is the repository (spec 2.1), overriding the parameters: policies use it. */
 function withRepository({ resource, parameters }: ExecuteSpec): Known {
   if (resource.provider !== 'codehost' || resource.target === undefined)
     return { values: parameters, derived: [] }
@@ -104,7 +109,7 @@ function withRepository({ resource, parameters }: ExecuteSpec): Known {
   return { values: { owner, ...parameters, ...said }, derived: ['owner', 'repo', 'org'] }
 }
 
-/** Other names under which a template's parameter may be given. */
+/** Alternative names of a template's parameters. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   number: ['pull_number', 'issue_number'],
   id: ['release_id', 'charge', 'customer', 'subscription', 'invoice'],

@@ -1,5 +1,5 @@
 import type { Action } from '../../action/action.ts'
-import type { UploadReader } from '../connector.ts'
+import type { UploadReader } from '../fields/body-readers.ts'
 import { isBatchUpload, readBatchFile, UNREAD_FILE, unreadAct } from './batch-file.ts'
 import { isReadForm, readForm } from './form.ts'
 import type { CompiledTable } from './table.ts'

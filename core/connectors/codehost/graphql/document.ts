@@ -12,14 +12,14 @@ import {
 import { isRefusal, type Refusal, refusal } from '../../../request/canonical.ts'
 import { doubledName, readValue, type Variables } from './values.ts'
 
-/** A document is at most this long in tokens; real ones have hundreds. */
+/** Maximum length of a document in tokens; real documents have hundreds. */
 export const MAX_TOKENS = 20_000
-/** All documents of a request together. */
+/** Maximum total length of all documents of a request. */
 export const MAX_DOCUMENT_CHARS = 256 * 1024
 export const MAX_FIELDS = 64
 export const MAX_STEPS = 10_000
 
-/** What one operation of a document asks for at its root, fragments resolved and conditions applied. */
+/** The root fields of one operation of a document, with fragments resolved and conditions applied. */
 export type Operation = {
   readonly kind: 'query' | 'mutation'
   readonly fields: readonly FieldNode[]
@@ -27,21 +27,21 @@ export type Operation = {
 
 type Scope = {
   readonly fragments: Fragments
-  /** As sent, declared or not, with the operation's own defaults for what was not. */
+  /** As sent, declared or not, plus the operation's defaults for missing ones. */
   readonly variables: Variables
-  /** How much more of the document may be looked at: a small one can lead through itself without end. */
+  /** Remaining budget of visits to document nodes: a small document can expand without end. */
   readonly steps: { left: number }
 }
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
 
-/** One message as clients send it, its types not yet believed. */
+/** One GraphQL message; its types are not validated yet. */
 export type GraphqlRequest = {
   readonly query: string
   readonly operationName: string | null
   readonly variables: Variables
 }
 
-/** `share`: of how many messages of a batch this is one; they share the bound of tokens. */
+/** `share`: the number of messages in the batch, which share the token budget. */
 export function readOperation(request: GraphqlRequest, share = 1): Operation | Refusal {
   const document = parseDocument(request.query, Math.floor(MAX_TOKENS / share))
   if (isRefusal(document)) return document
@@ -65,8 +65,8 @@ export function readOperation(request: GraphqlRequest, share = 1): Operation | R
 }
 
 /**
- * Clients send the same documents with other variables, and reading one costs more than everything else about it.
- * Bounded by the characters kept, because a tree is many times its text.
+ * Clients send the same documents with other variables, and parsing dominates the cost. Bounded by the characters kept,
+ * because a tree is many times larger than its text.
  */
 const known = new Map<string, { readonly text: string; readonly document: DocumentNode }>()
 const MAX_KNOWN_CHARACTERS = 65_536
@@ -87,7 +87,7 @@ function parseDocument(text: string, maxTokens: number): DocumentNode | Refusal 
   return parsed
 }
 
-/** To find a document by: comparing two texts is cheap, making a map's key of a long one is not. */
+/** Cache key of a document: comparing two texts is cheap, hashing a long map key is not. */
 function markOf(text: string): string {
   return `${text.length} ${text.slice(0, 48)}${text.slice(-48)}`
 }
@@ -105,7 +105,7 @@ function readDocument(text: string, maxTokens: number): DocumentNode | Refusal {
   try {
     return parse(text, { noLocation: true, maxTokens })
   } catch (error) {
-    // Deep nesting ends the parser's stack before its token limit.
+    // Deep nesting overflows the parser's stack before its token limit.
     if (!(error instanceof GraphQLError || error instanceof RangeError)) throw error
     const reason = error instanceof GraphQLError ? error.message : 'it is nested too deeply'
     return refusal('malformed_request', `the GraphQL document cannot be read: ${reason}`)
@@ -136,7 +136,7 @@ function fragmentsOf(document: DocumentNode): Fragments | Refusal {
   return fragments
 }
 
-/** Without a prototype, because a name may be any. */
+/** Without a prototype, because a variable may have any name. */
 function declaredVariables(operation: OperationDefinitionNode, sent: Variables): Variables | Refusal {
   const all: Record<string, unknown> = Object.create(null)
   for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
@@ -148,7 +148,7 @@ function declaredVariables(operation: OperationDefinitionNode, sent: Variables):
   return all
 }
 
-/** A server that does not validate takes what was sent without being declared. Only conditions never count on it. */
+/** A server that does not validate accepts undeclared variables. Conditions never use them. */
 function withUndeclared(declared: Variables, sent: Variables): Variables {
   return Object.assign(Object.create(null), sent, declared)
 }
@@ -160,7 +160,10 @@ function repeatedName(what: string): Refusal {
   )
 }
 
-/** The fields that are really request for. A condition that cannot be read counts as met: more is decided, never less. */
+/**
+ * Returns the fields at the root of the operation. A condition that cannot be evaluated counts as met, so that more is
+ * decided, never less.
+ */
 export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldNode[] | Refusal {
   const found: FieldNode[] = []
   const wrong = collect(set, scope, { found, open: new Set(), seen: new Set() })
@@ -170,7 +173,7 @@ export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldN
     : refusal('malformed_request', `one GraphQL operation may ask for ${MAX_FIELDS} fields at its root`)
 }
 
-/** `open`: fragments that are being looked at; `seen`: those that were, which servers do not look at again. */
+/** `open`: fragments in progress; `seen`: visited fragments, which servers do not visit again. */
 type Collected = { readonly found: FieldNode[]; readonly open: Set<string>; readonly seen: Set<string> }
 
 function collect(set: SelectionSetNode, scope: Scope, into: Collected): Refusal | null {
@@ -207,7 +210,7 @@ function collectSpread(name: string, scope: Scope, into: Collected): Refusal | n
   return wrong
 }
 
-/** Only what is said once counts: of two servers take the first, the last or none. */
+/** Only a directive that occurs once counts: servers apply the first, the last or none of several. */
 function isLeftOut(directives: FieldNode['directives'], variables: Variables): boolean {
   if (directives === undefined || directives.length === 0) return false
   return (

@@ -1,16 +1,16 @@
-/** What a mutation field does: the REST deed where it is the same one, with the names its input has there. */
+/** The action of a mutation field: that of the equivalent REST row, with the REST names of its input. */
 export type MutationRow = {
-  /** Without the connector's name. */
+  /** Action name without the connector prefix. */
   readonly action: string
-  /** Only when the input's key has this value; otherwise the field's line without a condition counts. */
+  /** Applies only if the input's key has this value; otherwise the field's line without a condition applies. */
   readonly when?: { readonly key: string; readonly equals: string }
-  /** Input key -> parameter, in the words of the REST rows. */
+  /** Input key -> parameter name of the REST rows. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
 /**
- * Mutation fields that are the same deed as a row of the REST tables: `FIELD ACTION [?key=VALUE] [input=parameter,…]`.
- * What merges later (auto-merge, a merge queue) is a merge.
+ * Mutation fields that are equivalent to a row of the REST tables: `FIELD ACTION [?key=VALUE] [input=parameter,…]`.
+ * Delayed merges (auto-merge, merge queue) count as merges.
  */
 export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readMutationTable(`
   createPullRequest                 pr.create         title=title,body=body,baseRefName=base,headRefName=head,draft=draft
@@ -101,7 +101,7 @@ export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readM
   deletePackageVersion              package_version.delete
 `)
 
-/** Mutation fields without a REST deed that do no harm worth holding; every other one is high. */
+/** Mutation fields without a REST equivalent and with low or medium risk; every other one is high. */
 export const MILD: ReadonlyMap<string, 'low' | 'medium'> = new Map([
   ...[
     'addDiscussionComment',

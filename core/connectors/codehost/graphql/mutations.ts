@@ -8,12 +8,12 @@ import { withReferenceActions } from '../references.ts'
 import { MILD, MUTATION_TABLE, type MutationRow } from './mutation-table.ts'
 import { argumentsOf, type Variables } from './values.ts'
 
-/** Effect, risk and hints of a row by its name, from the REST tables: one place says how dangerous it is. */
+/** Effect, risk and hints of an action by its name, from the REST tables: the single source of its severity. */
 export type Known = ReadonlyMap<string, Pick<Row, 'effect' | 'risk' | 'hints'>>
 
 export type Given = { readonly variables: Variables; readonly known: Known; readonly config: ConnectorConfig }
 
-/** The actions of one mutation field; a field that moves several references is several of them. */
+/** Returns the actions of one mutation field; a field that moves several references has several actions. */
 export function mutationActions(field: FieldNode, given: Given): readonly Action[] {
   const name = field.name.value
   const { input, ...rest } = argumentsOf(field, given.variables)
@@ -39,7 +39,7 @@ function rowAction(row: MutationRow, input: Input, { known, config }: Given): Ac
   return build({ type, effect, risk, hints, input, renamed: row.parameters }, config)
 }
 
-/** A field that no other interface has: its own name, high unless the tables call it mild. */
+/** Action of a field without a REST equivalent: named after the field, high risk unless `MILD` lists it. */
 function ownAction(field: string, input: Input, config: ConnectorConfig): Action {
   const risk = MILD.get(field) ?? 'high'
   return build(
@@ -57,7 +57,7 @@ type Parts = {
   readonly renamed: ReadonlyMap<string, string>
 }
 
-/** Everything that was sent stands in the parameters: under the REST name where there is one, else under its own. */
+/** Copies all input fields to the parameters: under the REST name if there is one, else unchanged. */
 function build({ type, effect, risk, hints, input, renamed }: Parts, config: ConnectorConfig): Action {
   const parameters = Object.fromEntries(
     Object.entries(input)
@@ -68,7 +68,7 @@ function build({ type, effect, risk, hints, input, renamed }: Parts, config: Con
   return namedAction({ connector: 'codehost', type, effect, risk, parameters, hints, ...target }, config)
 }
 
-/** The repository that the field names as `owner/name`, where it names one and nothing by an id. */
+/** Returns the repository that the field names as `owner/name`, if it names exactly one and no resource by an id. */
 function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'> {
   const [target, ...others] = idsIn(parameters).length === 0 ? repositoriesIn(parameters) : []
   if (typeof target !== 'string' || others.length > 0) return {}
@@ -77,9 +77,9 @@ function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'
 
 const NOTHING = /^0+$/
 
-/** `updateRefs` creates, moves and deletes by what stood there before and what shall stand there after. */
+/** `updateRefs` creates, moves or deletes a reference, depending on its old and new object id. */
 function referenceActions(input: Input, given: Given): readonly Action[] {
-  // One value where a list is asked for is a list of one, as it is to servers.
+  // Servers accept a single value for a list.
   const updates = [input['refUpdates'] ?? []].flat()
   const actions = updates.flatMap((update) =>
     withReferenceActions(referenceAction(isRecord(update) ? update : {}, given)),
@@ -100,7 +100,7 @@ function referenceAction(update: Input, given: Given): Action {
 
 const FILE_DELETION: MutationRow = { action: 'file.delete', parameters: new Map([['branchName', 'branch']]) }
 
-/** A commit through the API deletes files as well, as the operation over REST does. */
+/** A commit through the API can also delete files, like the REST operation. */
 function commitActions(input: Input, given: Given): readonly Action[] {
   const commit = ownAction('createCommitOnBranch', input, given.config)
   const { fileChanges, branch } = input

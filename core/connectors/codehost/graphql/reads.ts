@@ -6,7 +6,7 @@ import { type Operation, rootFields } from './document.ts'
 import type { Given } from './mutations.ts'
 import { argumentsOf } from './values.ts'
 
-/** Query fields that are a REST read when nothing but plain fields is asked of them. */
+/** Query fields that are equivalent to a REST read if only scalar fields are selected. */
 const PLAIN: Readonly<Record<string, string>> = {
   viewer: 'user.get_self',
   user: 'user.get',
@@ -18,7 +18,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   codeOfConduct: 'code_of_conduct.get',
   codesOfConduct: 'code_of_conduct.list',
 }
-/** The same below `repository`, lists with or without the usual wrapping. */
+/** The same below `repository`, with or without connection wrappers. */
 const OF_REPOSITORY: Readonly<Record<string, string>> = {
   pullRequest: 'pr.get',
   pullRequests: 'pr.list',
@@ -41,8 +41,8 @@ const MAX_WRAPPING = 4
 type Reading = { readonly operation: Operation; readonly given: Given }
 
 /**
- * A graph leads from anything to everything, so only what asks for plain fields is called by its REST name; what goes
- * deeper is `codehost.graphql.<field>`. Introspection is a read of its own.
+ * A graph connects every object to every other. Therefore only a selection of scalar fields has its REST name; a deeper
+ * one is `codehost.graphql.<field>`. Introspection is a read of its own.
  */
 export function queryActions(field: FieldNode, reading: Reading): readonly Action[] | Refusal {
   const name = field.name.value
@@ -64,7 +64,7 @@ function repositoryActions(
   const inner = field.selectionSet === undefined ? [] : rootFields(field.selectionSet, operation)
   if (isRefusal(inner)) return inner
   const { name, ...others } = parameters
-  // Under the name that the REST rows have for it.
+  // The parameter name of the REST rows.
   const renamed = name === undefined ? parameters : { ...others, repo: name }
   const types = new Set<string>()
   for (const child of inner) {
@@ -82,7 +82,7 @@ function repositoryRead(child: FieldNode, reading: Reading): string | Refusal {
   return (plain ? OF_REPOSITORY[child.name.value] : undefined) ?? 'graphql.repository'
 }
 
-/** True when below this field there are only fields without fields of their own, but for the wrapping of lists. */
+/** True if all fields below this one are scalars, apart from connection wrappers. */
 function isPlain(field: FieldNode, reading: Reading, depth: number): boolean | Refusal {
   if (field.selectionSet === undefined) return true
   if (depth > MAX_WRAPPING) return false

@@ -8,12 +8,14 @@ import { type Known, mutationActions } from './mutations.ts'
 import { queryActions } from './reads.ts'
 
 export const MAX_GRAPHQL_BATCH = 16
-/** Names of a message; anything else in it could change what is run. */
+/** Members of a message; other members could change the executed operation. */
 const MEMBERS = ['query', 'operationName', 'variables', 'extensions']
-/** Top-level keys that must be there once and in one spelling. */
+/** Top-level keys that must be unique and in one spelling. */
 export const GRAPHQL_KEYS: readonly string[] = [...MEMBERS, 'id', 'documentId', 'doc_id', 'queryId']
 
-/** Rows for people and access rules: what GraphQL does under REST names stands there already. */
+/**
+ * Catalogue rows for the dashboard and access rules; GraphQL operations with REST names are already in the REST rows.
+ */
 export const GRAPHQL_CATALOGUE: readonly CatalogueRow[] = [
   { type: 'codehost.graphql.introspect', effect: 'read', risk: 'low' },
   ...['repository', 'node', 'nodes', 'search', 'viewer', 'user', 'organization', 'resource', 'topic'].map(
@@ -23,14 +25,14 @@ export const GRAPHQL_CATALOGUE: readonly CatalogueRow[] = [
     ([field, risk]): CatalogueRow => ({ type: `codehost.graphql.${field}`, effect: 'write', risk }),
   ),
 ]
-/** How many mutation fields have the name of a REST deed. */
+/** Mutation fields with the name of a REST operation. */
 export const GRAPHQL_DEEDS: readonly string[] = [...MUTATION_TABLE.keys()]
 
 type Given = { readonly config: ConnectorConfig; readonly known: Known }
 
 /**
- * Names what a GraphQL request does: one action for each field at the root of the operation that runs, over all
- * messages of a batch. Whatever hides the document (a stored query, a form, a compressed body) is refused.
+ * Classifies a GraphQL request: one action for each root field of the executed operation, over all messages of a batch.
+ * Requests that hide the document (a stored query, a form, a compressed body) are refused.
  */
 export function nameGraphql(
   request: CanonicalRequest,
@@ -120,7 +122,7 @@ function readMessage(message: unknown): GraphqlRequest | Refusal {
   if (!isName || !(variables === null || isRecord(variables))) {
     return refusal('malformed_request', 'operationName is a string and variables an object')
   }
-  // An empty name means none, as it does to servers.
+  // Servers treat an empty name as no name.
   return { query, operationName: operationName === '' ? null : operationName, variables: variables ?? {} }
 }
 

@@ -2,7 +2,10 @@ import { type ConstValueNode, Kind, type ValueNode } from 'graphql'
 
 export type Variables = Readonly<Record<string, unknown>>
 
-/** What an argument says, variables filled in; `undefined` for a variable that nobody gave. Numbers as numbers. */
+/**
+ * Returns the value of an argument with variables filled in; `undefined` for a variable without a value. Numbers as
+ * numbers.
+ */
 export function readValue(node: ValueNode | ConstValueNode, variables: Variables): unknown {
   switch (node.kind) {
     case Kind.VARIABLE:
@@ -25,7 +28,7 @@ export function readValue(node: ValueNode | ConstValueNode, variables: Variables
   }
 }
 
-/** A field's arguments by name, in the order of the document. */
+/** Returns a field's arguments by name, in document order. */
 export function argumentsOf(
   field: {
     readonly arguments?:
@@ -41,7 +44,9 @@ export function argumentsOf(
 
 type Named = { readonly name: { readonly value: string }; readonly value: ValueNode }
 
-/** A name that is given twice among a field's arguments or the members of an object in them; null when there is none. */
+/**
+ * Returns a duplicate name among a field's arguments or among the members of an object in them; null if there is none.
+ */
 export function doubledName(field: { readonly arguments?: readonly Named[] | undefined }): string | null {
   return field.arguments === undefined || field.arguments.length === 0 ? null : doubledAmong(field.arguments)
 }

@@ -1,4 +1,4 @@
-/** Development machines in the cloud. */
+/** Cloud development environments. */
 export const CODESPACES = `
   GET    /orgs/{org}/codespaces                                              codespace.list                        read  low
   PUT    /orgs/{org}/codespaces/access                                       org_codespaces_access.set             write high   visibility

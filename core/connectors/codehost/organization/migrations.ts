@@ -1,4 +1,4 @@
-/** Moving repositories in and out. */
+/** Import and export of repositories. */
 export const MIGRATIONS = `
   GET    /orgs/{org}/migrations                                       migration.list             read  low
   POST   /orgs/{org}/migrations                                       migration.start            write high   repositories

@@ -1,14 +1,8 @@
 import type { Action } from '../../../action/action.ts'
 import { refusal } from '../../../request/canonical.ts'
 import type { Sliced } from '../../../sliced.ts'
-import type {
-  BodyView,
-  CatalogueRow,
-  Classification,
-  ConnectorConfig,
-  HeadReader,
-  Named,
-} from '../../connector.ts'
+import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../../connector.ts'
+import type { HeadReader } from '../../fields/body-readers.ts'
 import { namedAction } from '../../named-action.ts'
 import { REFERENCE_ROWS, withReferenceActions } from '../references.ts'
 import { isNothing, type PushCommand, readPushHead, scanCommands } from './commands.ts'
@@ -16,7 +10,7 @@ import { newProof, notFastForward, type PushProof } from './fast-forward.ts'
 import { FORCE_PUSH } from './force-push.ts'
 import { type Commits, type PackTools, readCommits } from './pack.ts'
 
-/** How much of a push is read to see that nothing is lost: its commands and, as git writes them first, its commits. */
+/** Bytes of a push to read for the fast-forward proof: its commands and, in git's order, its commits. */
 export const PUSH_HEAD_BYTES = 1024 * 1024
 
 const CREATE: CatalogueRow = { type: 'codehost.branch.create', effect: 'write', risk: 'low' }
@@ -30,7 +24,7 @@ const DELETE: CatalogueRow = {
 type Head = Extract<BodyView, { kind: 'head' }>
 type Given = { readonly push: Action; readonly config: ConnectorConfig }
 
-/** Reads a push whose line is named `push`. */
+/** Returns the reader for a push whose request line was classified as `push`. */
 export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
   return {
     maxBytes: PUSH_HEAD_BYTES,
@@ -40,7 +34,7 @@ export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
   }
 }
 
-/** Commands that move a reference need the commits behind them; others are enough. */
+/** Commands that move a reference need the commits that follow them; other commands are sufficient alone. */
 function scanPush(): (bytes: Uint8Array) => number {
   const commandsEnd = scanCommands()
   return (bytes) => {
@@ -57,7 +51,7 @@ function* readPush(bytes: Uint8Array, tools: PackTools): Sliced<Commits | null> 
   return yield* readCommits(bytes.subarray(head.packAt), tools)
 }
 
-/** Everything that a push may do, as long as its commands are not known. `push` is what the request line alone says. */
+/** Returns all actions that a push may have before its commands are known. `push` is the action of the request line. */
 export function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[] {
   const { target, account } = push.resource
   const { parameters } = push
@@ -67,10 +61,9 @@ export function possiblePushes(push: Action, config: ConnectorConfig): readonly 
 }
 
 /**
- * One action for each reference: `branch.create` (with `tag.create` or `ref.create` where it is no branch) and
- * `branch.delete` as over REST, `git.push` where the
- * commits that are sent lead back to what stood there, else `git.force_push`: what is not proved to lose nothing is
- * taken to lose something. A push without references only announces one.
+ * Returns one action for each reference: `branch.create` (with `tag.create` or `ref.create` outside refs/heads) and
+ * `branch.delete` as over REST, `git.push` if the sent commits lead back to the old object id, else `git.force_push`:
+ * an update without a proof counts as losing commits. A push without references only announces one.
  */
 export function namePush(body: Head, push: Action, config: ConnectorConfig): Classification {
   const head = readPushHead(body.bytes)
@@ -86,7 +79,7 @@ export function namePush(body: Head, push: Action, config: ConnectorConfig): Cla
   return { kind: 'actions', actions }
 }
 
-/** Discovery, and the empty push that git sends before a large one: nothing happens yet. */
+/** Discovery, and the empty push that git sends before a large one: they change nothing. */
 export function announcedPush(push: Action, config: ConnectorConfig): Named {
   return { kind: 'actions', actions: [push], announces: possiblePushes(push, config) }
 }

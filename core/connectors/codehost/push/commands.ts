@@ -1,8 +1,10 @@
-/** One reference that a push creates, moves or deletes. Object ids are hex, 40 or 64 digits; all zeros stand for nothing. */
+/**
+ * One reference that a push creates, moves or deletes. Object ids are hex, 40 or 64 digits; all zeros mean no object.
+ */
 export type PushCommand = { readonly ref: string; readonly before: string; readonly after: string }
 
 /**
- * `more`: the bytes end before the commands do. `packAt` is where the objects begin, behind the push options. `shallow`:
+ * `more`: the bytes end before the commands. `packAt`: offset of the objects, after the push options. `shallow`:
  * commits at which the client's history is cut.
  */
 export type PushHead =
@@ -16,21 +18,21 @@ export type PushHead =
   | { readonly kind: 'malformed'; readonly detail: string }
 
 export const MAX_COMMANDS = 512
-/** Of one section, shallow lines included. */
+/** Per section, including shallow lines. */
 const MAX_LINES = MAX_COMMANDS * 2
 const SHALLOW = 'shallow '
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/
 
 /**
  * Reads the commands at the head of a push (`git-receive-pack`): lines with their length in four hex digits, the first
- * with the client's capabilities behind a NUL, then a flush. Shallow lines come before, push options behind. A signed
- * push wraps its commands in a certificate and is malformed here: what it does is not read. Clients also send an empty
- * push, before a large one, to see whether they may.
+ * with the client's capabilities after a NUL, then a flush. Shallow lines precede them, push options follow. A signed
+ * push wraps its commands in a certificate and is malformed here. Clients also send an empty push before a large one,
+ * to check their permission.
  */
 export function readPushHead(bytes: Uint8Array): PushHead {
   const section = readSection(bytes, 0)
   if (section.kind !== 'lines') return section
-  // The first command carries what the client can do; shallow lines may come before it.
+  // The first command carries the client's capabilities; shallow lines may precede it.
   const hasOptions = section.texts.some(hasPushOptions)
   const lines = section.texts.map((text) => text.replace(/\n$/, '').split('\0')[0] ?? '')
   const isShallow = (line: string) => line.startsWith(SHALLOW)
@@ -43,8 +45,8 @@ export function readPushHead(bytes: Uint8Array): PushHead {
 }
 
 /**
- * Finds the end of the commands while they arrive: how many bytes there have to be before it is called again; no more than
- * there are once the commands, and the options where there are any, have ended or cannot be read.
+ * Finds the end of the commands while they arrive. Returns the byte count to wait for before the next call; a count
+ * that is already available means that the commands, and the options if any, have ended or cannot be read.
  */
 export function scanCommands(): (bytes: Uint8Array) => number {
   const scan = { at: 0, lines: 0, hasOptions: false, isOver: false }
@@ -59,14 +61,14 @@ export function scanCommands(): (bytes: Uint8Array) => number {
 
 type CommandScan = { at: number; lines: number; hasOptions: boolean; isOver: boolean }
 
-/** Moves behind one line; how many bytes that takes. Whether the line is good is decided by `readPushHead`. */
+/** Advances past one line and returns the bytes it takes. `readPushHead` validates the line. */
 function scanLine(bytes: Uint8Array, scan: CommandScan): number {
   const length = readLength(bytes, scan.at)
   if (length === null) return scan.at + 4
   const end = scan.at + Math.max(length, 4)
   if (end > bytes.length) return end
   const line = bytes.subarray(scan.at + 4, end)
-  // Options come in a section of their own behind the commands.
+  // Options are in a separate section after the commands.
   const isLast = length === 0 && !scan.hasOptions
   if (length === 0) scan.hasOptions = false
   else scan.hasOptions ||= announcesOptions(line)
@@ -99,7 +101,7 @@ type Section =
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Lines up to and with the next flush. */
+/** Reads lines up to and including the next flush. */
 function readSection(bytes: Uint8Array, from: number): Section {
   const texts: string[] = []
   let at = from
@@ -113,7 +115,7 @@ function readSection(bytes: Uint8Array, from: number): Section {
   return { kind: 'lines', texts, next: at + 4 }
 }
 
-/** Null while there are fewer than four bytes; -1 for what is no hex number. */
+/** Null for fewer than four bytes; -1 for an invalid hex number. */
 function readLength(bytes: Uint8Array, at: number): number | null {
   if (bytes.length < at + 4) return null
   const digits = String.fromCharCode(...bytes.subarray(at, at + 4))

@@ -1,4 +1,4 @@
-/** The parents of a commit, or why its header proves nothing. */
+/** The parents of a commit, or the reason why its header proves nothing. */
 export type ParsedCommit =
   | { readonly kind: 'commit'; readonly parents: readonly string[] }
   | { readonly kind: 'unreadable'; readonly detail: string }
@@ -6,14 +6,14 @@ export type ParsedCommit =
 const LATIN1 = new TextDecoder('latin1')
 const TREE = /^tree [0-9a-f]{40}$/
 const PARENT = /^parent ([0-9a-f]{40})$/
-/** Headers behind `committer` that git and the tools that build on it write. Only `mergetag` and `HG:` ones repeat. */
+/** Headers after `committer` that git and tools based on it write. Only `mergetag` and `HG:` headers repeat. */
 const EXTRA = /^(?:encoding|gpgsig|gpgsig-sha256|change-id|gitbutler-[a-z-]+|jj:[a-z-]+) /
 const REPEATABLE_EXTRA = /^(?:mergetag|HG:[A-Za-z0-9_-]+) /
 
 /**
- * Reads a commit as git's `parse_commit_buffer` does: `tree`, then consecutive `parent` lines; a `parent` line anywhere
- * else is no parent. Stricter than git behind that: `author`, `committer`, known extra headers with their continuation
- * lines, an empty line. Anything else proves nothing, because another reader may see other parents.
+ * Reads a commit like git's `parse_commit_buffer`: `tree`, then consecutive `parent` lines; a `parent` line elsewhere
+ * is not a parent. Stricter than git after that: `author`, `committer`, known extra headers with their continuation
+ * lines, an empty line. Anything else proves nothing, because another reader may find other parents.
  */
 export function parseCommit(data: Uint8Array): ParsedCommit {
   const text = LATIN1.decode(data)

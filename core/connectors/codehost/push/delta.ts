@@ -1,6 +1,7 @@
 /**
  * Applies a git delta (`gitformat-pack`, "Deltified representation"): the sizes of base and result, then instructions
- * that copy from the base or insert bytes. Null when it does not fit the base, is broken, or makes more than `maxBytes`.
+ * that copy from the base or insert bytes. Null if it does not fit the base, is broken, or produces more than
+ * `maxBytes`.
  */
 export function applyDelta(base: Uint8Array, delta: Uint8Array, maxBytes: number): Uint8Array | null {
   const reader = { delta, at: 0 }
@@ -20,7 +21,7 @@ export function applyDelta(base: Uint8Array, delta: Uint8Array, maxBytes: number
 
 type Reader = { readonly delta: Uint8Array; at: number }
 
-/** Seven bits a byte, lowest first. Null beyond 31 bits and where the bytes end. */
+/** Seven bits a byte, lowest first. Null beyond 31 bits or at the end of the bytes. */
 function readSize(reader: Reader): number | null {
   let size = 0
   for (let shift = 0; shift < 28; shift += 7) {
@@ -47,7 +48,7 @@ function readPiece(reader: Reader, base: Uint8Array): Uint8Array | null {
   return reader.at <= delta.length && copied.length === length ? copied : null
 }
 
-/** Little-endian; `mask` says which of the bytes are there, the others are zero. */
+/** Little-endian; `mask` selects the bytes that are present, the others are zero. */
 function readBytes(reader: Reader, mask: number): number {
   let value = 0
   for (let i = 0; i < 4; i++) {

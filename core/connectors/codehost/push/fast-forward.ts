@@ -1,12 +1,12 @@
 import type { PushCommand } from './commands.ts'
 import type { Commits, PackEnd } from './pack.ts'
 
-/** What a push says of itself, read from its head. */
+/** Contents of a push's head, as input of the fast-forward proof. */
 export type PushProof = {
   readonly commits: Commits
-  /** Commits at which the client's history is cut; a server may cut its own there. */
+  /** Commits at which the client's history is cut; a server may cut its own history there. */
   readonly shallow: ReadonlySet<string>
-  /** Parents that may still be looked at, for all references of the push. */
+  /** Remaining budget of parents to visit, for all references of the push. */
   readonly steps: { left: number }
 }
 
@@ -27,8 +27,8 @@ const ENDS = {
 } as const satisfies Readonly<Record<PackEnd, string | null>>
 
 /**
- * Why an update is not proven to lose nothing, as a sentence; null when walking back from the new commit over commits of
- * the pack leads to the old one. git's own rule: an update of a tag is never a fast-forward.
+ * Returns the reason, as a sentence, why an update is not proven to keep all commits; null if the walk from the new
+ * commit over commits of the pack reaches the old one. As in git, an update of a tag is never a fast-forward.
  */
 export function notFastForward({ ref, before, after }: PushCommand, proof: PushProof): string | null {
   if (ref.startsWith('refs/tags/')) return 'The push moves an existing tag.'

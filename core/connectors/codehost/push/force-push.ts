@@ -1,6 +1,6 @@
 import type { CatalogueRow } from '../../connector.ts'
 
-/** An update of a reference that can lose commits, on whichever way in. */
+/** An update of a reference that can lose commits, over any API. */
 export const FORCE_PUSH: CatalogueRow = {
   type: 'codehost.git.force_push',
   effect: 'write',

@@ -3,8 +3,8 @@ import { parseCommit } from './commit.ts'
 import { applyDelta } from './delta.ts'
 
 /**
- * Inflates one zlib stream at the start of `bytes` that holds exactly `size` bytes; null when it is broken, cut, or holds
- * another number. Inflates no more than `size` bytes.
+ * Inflates one zlib stream at the start of `bytes` with exactly `size` bytes; null if it is broken, truncated, or has
+ * another size. Inflates no more than `size` bytes.
  */
 export type Inflate = (
   bytes: Uint8Array,
@@ -16,22 +16,23 @@ export type ObjectId = (type: string, data: Uint8Array) => string
 
 /** The commits at the head of a pack, by id. */
 export type Commits = {
-  /** Parents of every commit that could be read. */
+  /** Parents of every readable commit. */
   readonly parents: ReadonlyMap<string, readonly string[]>
-  /** Why the header of a commit proves nothing. */
+  /** Commit id -> reason why its header proves nothing. */
   readonly unreadable: ReadonlyMap<string, string>
   readonly end: PackEnd
 }
 
 /**
- * Why reading ended. `complete`: behind the last commit. `budget`: more commits than are read. `cut`: the bytes end
- * among the commits. `base`: a delta on an object that is none of the commits. `malformed`: no pack that git writes.
+ * Reason why reading ended. `complete`: after the last commit. `budget`: more commits than the budget. `cut`: the bytes
+ * end among the commits. `base`: a delta on an object that is not one of the commits. `malformed`: not a pack that git
+ * writes.
  */
 export type PackEnd = 'complete' | 'budget' | 'cut' | 'base' | 'malformed'
 
 /**
- * Budget of one push. `ratio`: inflated bytes for each byte of the pack beyond `objectBytes`; commits compress at most to
- * a tenth. `sliceBytes`: work between two yields, each object counted with `objectCost` more than its bytes.
+ * Budget of one push. `ratio`: inflated bytes per byte of the pack beyond `objectBytes`; commits compress to a tenth at
+ * most. `sliceBytes`: work between two yields, where each object counts `objectCost` more than its bytes.
  */
 export const PACK_BUDGET = {
   objects: 2_000,
@@ -42,7 +43,7 @@ export const PACK_BUDGET = {
   objectCost: 1024,
 } as const
 
-/** What only a caller may do for a reader of packs. */
+/** Functions that need the runtime, passed in by the caller. */
 export type PackTools = { readonly inflate: Inflate; readonly objectId: ObjectId }
 
 const COMMIT = 1
@@ -56,8 +57,8 @@ const ID_BYTES = 20
 
 /**
  * Reads the commits of a pack with their parents up to the first tree or blob: git writes commits and tags first. An
- * object's id is computed from its bytes, so that the pack cannot claim one. No blob is ever inflated, and no more than
- * `PACK_BUDGET` in all. Yields after each `sliceBytes` of work.
+ * object's id is computed from its bytes, so the pack cannot forge it. Inflates no blob, and no more than `PACK_BUDGET`
+ * in total. Yields after each `sliceBytes` of work.
  */
 export function* readCommits(pack: Uint8Array, { inflate, objectId }: PackTools): Sliced<Commits> {
   const reading = new Reading(inflate, objectId)
@@ -83,7 +84,7 @@ function* readObjects(pack: Uint8Array, reading: Reading): Sliced<PackEnd> {
   return 'complete'
 }
 
-/** Number of objects, or null for what is no pack. */
+/** Returns the number of objects; null if the bytes are not a pack. */
 function countOf(pack: Uint8Array): number | null {
   if (pack.length < HEADER_BYTES) return null
   const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength)
@@ -98,7 +99,7 @@ class Reading {
   readonly unreadable = new Map<string, string>()
   readonly #inflate: Inflate
   readonly #idOf: ObjectId
-  /** What deltas refer to: offsets in the pack, and ids. */
+  /** Keys that deltas refer to: offsets in the pack, and ids. */
   readonly #objects = new Map<number | string, PackObject>()
   #left: number = PACK_BUDGET.bytes
 
@@ -107,17 +108,17 @@ class Reading {
     this.#idOf = idOf
   }
 
-  /** Bytes made so far, results of deltas included. */
+  /** Bytes inflated so far, including results of deltas. */
   get inflated(): number {
     return PACK_BUDGET.bytes - this.#left
   }
 
-  /** True when more was inflated than `packBytes` bytes of commits hold. */
+  /** True if more bytes were inflated than commits in `packBytes` bytes can hold. */
   isBeyondRatio(packBytes: number): boolean {
     return this.inflated > PACK_BUDGET.objectBytes + packBytes * PACK_BUDGET.ratio
   }
 
-  /** Reads the object at `from`; the offset behind it, or why reading ends here. */
+  /** Reads the object at `from`; returns the next offset, or the reason why reading ends. */
   read(pack: Uint8Array, from: number): number | PackEnd {
     const entry = readEntry(pack, from)
     if (typeof entry === 'string') return entry
@@ -163,9 +164,9 @@ function plainObject(type: number, data: Uint8Array): PackObject | PackEnd {
 
 type Entry = {
   readonly type: number
-  /** Inflated. */
+  /** Inflated size in bytes. */
   readonly size: number
-  /** Offset or id of what a delta is a difference to; null for a whole object. */
+  /** Offset or id of a delta's base; null for a whole object. */
   readonly base: number | string | null
   readonly dataAt: number
 }

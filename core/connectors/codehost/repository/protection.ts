@@ -1,4 +1,4 @@
-/** What guards branches and conversations: protection, rulesets, limits. */
+/** Protection of branches and conversations: protection rules, rulesets, limits. */
 export const PROTECTION = `
   GET    /orgs/{org}/interaction-limits                                               org_interaction_limit.get                    read  low
   PUT    /orgs/{org}/interaction-limits                                               org_interaction_limit.set                    write high   limit,expiry

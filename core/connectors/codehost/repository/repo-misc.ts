@@ -1,4 +1,4 @@
-/** What else belongs to a repository. */
+/** Further operations of a repository. */
 export const REPO_MISC = `
   GET    /repos/{owner}/{repo}/activity                                               repo.list_activity                 read  low
   GET    /repos/{owner}/{repo}/assignees                                              assignee.list                      read  low

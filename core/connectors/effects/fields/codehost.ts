@@ -2,9 +2,9 @@ import type { Parameters } from '../../../action/action.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
 
-/** Folders whose files are programs that the code host, or another one beside it, runs. */
+/** Folders of programs that the code host, or a compatible one, executes. */
 const WORKFLOW = /^\.(github|gitea|forgejo)(\/(workflows|actions)(\/|$)|$)/
-/** Accounts, labels and words that start an agent; `copilot-swe-agent[bot]`, `claude`, `@codex fix this`. */
+/** Accounts, labels and words that start a coding agent; `copilot-swe-agent[bot]`, `claude`, `@codex fix this`. */
 const AGENTS = 'copilot|claude|codex|cursor|devin|gemini|jules|openhands|sweep|aider'
 const ACCOUNT = new RegExp(`^(app/)?(${AGENTS})([-_.].*)?(\\[bot\\])?$`, 'i')
 const LABEL = new RegExp(`^((run|fix|ask|use|assign)[-:/ ]*)?(${AGENTS}|ai|agent)([-:/ ].*)?$`, 'i')
@@ -77,7 +77,7 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
   },
 ]
 
-/** Paths are compared without case, blanks at either end and needless segments, as some file systems and servers do. */
+/** Compares paths without case, surrounding blanks and redundant segments, like some file systems and servers. */
 function isWorkflow(path: unknown): boolean {
   if (typeof path !== 'string') return false
   const parts = path.trim().toLowerCase().split('/')

@@ -11,12 +11,12 @@ const RULES: Readonly<Record<string, readonly FieldRule[]>> = {
   payments: PAYMENTS_FIELDS,
 }
 
-/** The rules of a connector type, for documentation; empty for types without one. */
+/** Returns the rules of a connector type, for documentation; empty for types without one. */
 export function fieldRules(connectorType: string): readonly FieldRule[] {
   return RULES[connectorType] ?? []
 }
 
-/** Effect classes that the parameters add. */
+/** Returns the effect classes that the parameters add. */
 export function effectsOfFields({
   type,
   parameters,
@@ -24,7 +24,7 @@ export function effectsOfFields({
   return rulesFor(type).flatMap(({ effects, applies }) => (applies(parameters) ? effects : []))
 }
 
-/** True where fields of the body can add effect classes to those of the name. */
+/** True if fields of the body can add effect classes to those of the name. */
 export function hasFieldEffects(type: string): boolean {
   return rulesFor(type).length > 0
 }
