@@ -1,41 +1,44 @@
 import { type FloorRules, readFloors } from '../core/crd/floors.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import { isConfidential } from '../core/loopback.ts'
+import { type PodApi, podApiOf } from '../kube/pod-access.ts'
 import { type InjectionConfig, readInjectionConfig } from './inject/config.ts'
 
 type Common = {
   /** `CONTROL_PLANE_URL`, without a trailing slash. */
   readonly controlPlaneUrl: string
-  /** `OPERATOR_TOKEN_FILE`: read on every call, so that a projected token may be renewed. */
+  /** `OPERATOR_TOKEN_FILE`: read on every call, because a projected token is rotated. */
   readonly operatorTokenFile: string
-  /** `CONTROL_PLANE_CA_FILE`: PEM of the authority of an https control plane; null = the public ones. */
+  /** `CONTROL_PLANE_CA_FILE`: PEM of the certificate authority of the control plane; null: the public ones. */
   readonly controlPlaneCaFile: string | null
   /** `LOG_LEVEL`, default info. */
   readonly logLevel: string
 }
 
-/** One machine: the manifests are files in a folder. Chosen by setting `MANIFESTS_DIR`. */
+/** One machine: manifests are files in a folder. Selected by `MANIFESTS_DIR`. */
 export type FolderConfig = Common & { readonly mode: 'folder'; readonly manifestsDir: string }
 
-/** Kubernetes: the manifests are custom resources. Chosen by not setting `MANIFESTS_DIR`. */
+/** Kubernetes: manifests are custom resources. Selected by the absence of `MANIFESTS_DIR`. */
 export type ClusterConfig = Common & {
   readonly mode: 'cluster'
-  /** `KUBECONFIG`; null = the ServiceAccount of the pod. */
+  /** `KUBECONFIG`; null: the ServiceAccount of the pod. */
   readonly kubeconfig: string | null
-  /** `POD_NAMESPACE`: where the Lease is, and the ConfigMap `chaperone-emergency` that stops anything. */
+  /** The API server that the kubelet names; null outside of a cluster. */
+  readonly podApi: PodApi | null
+  /** `POD_NAMESPACE`: the namespace of the Lease, and of the `chaperone-emergency` ConfigMap that reaches everything. */
   readonly namespace: string
-  /** `POD_NAME`: who holds the Lease and who writes Events; a random part is added. */
+  /** `POD_NAME`: the identity in the Lease and in Events, with a random suffix. */
   readonly podName: string
-  /** `CONTROL_PLANE_PEERS_HOST`: a headless Service with every replica of the control plane; null = none. */
+  /** `CONTROL_PLANE_PEERS_HOST`: a headless Service of all control plane replicas; null: none. */
   readonly peersHost: string | null
-  /** `CONTROL_PLANE_PEERS`: addresses of the replicas, separated by commas, where there is no such Service. */
+  /** `CONTROL_PLANE_PEERS`: comma-separated URLs of the replicas, for installations without such a Service. */
   readonly peers: readonly string[]
   /** `LEASE_NAME`, default `chaperone-operator`. */
   readonly leaseName: string
   /** `HEALTH_HOST` and `HEALTH_PORT` (default 0.0.0.0 and 8081): `/livez`, `/readyz`, `/metrics`. */
   readonly healthHost: string
   readonly healthPort: number
-  /** `GATEWAY_FLOORS` (JSON), and `PLATFORM_NAMESPACES`, separated by commas, whose Gateways have no floor. */
+  /** `GATEWAY_FLOORS` (JSON), and `PLATFORM_NAMESPACES` (comma-separated), whose Gateways have no floor. */
   readonly floorRules: FloorRules
 }
 
@@ -43,13 +46,13 @@ export type OperatorConfig = FolderConfig | ClusterConfig
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The operator's settings from its environment. Throws `validation` naming the variable. */
+/** Reads the settings from the environment. Throws `validation` with the name of the variable. */
 export function readConfig(env: Env): OperatorConfig {
   const manifestsDir = optional(env, 'MANIFESTS_DIR')
-  const place = manifestsDir === null ? clusterConfig(env) : ({ mode: 'folder', manifestsDir } as const)
+  const source = manifestsDir === null ? clusterConfig(env) : ({ mode: 'folder', manifestsDir } as const)
   const url = required(env, 'CONTROL_PLANE_URL', 'the address of the control plane')
   return {
-    ...place,
+    ...source,
     controlPlaneUrl: httpUrl(url, 'CONTROL_PLANE_URL'),
     operatorTokenFile: required(env, 'OPERATOR_TOKEN_FILE', 'the file that holds the operator token'),
     controlPlaneCaFile: optional(env, 'CONTROL_PLANE_CA_FILE'),
@@ -58,8 +61,8 @@ export function readConfig(env: Env): OperatorConfig {
 }
 
 /**
- * What the injector needs (see there), in a cluster; null on one machine, and where `INJECTION=off` says that pods get
- * their sidecars otherwise. Throws `validation` naming the variable.
+ * Reads the settings of the injector. Null on one machine, and with `INJECTION=off`, for pods that get their sidecars by
+ * other means. Throws `validation` with the name of the variable.
  */
 export function readInjection({ mode }: OperatorConfig, env: Env): InjectionConfig | null {
   return mode === 'folder' || optional(env, 'INJECTION') === 'off' ? null : readInjectionConfig(env)
@@ -70,6 +73,7 @@ function clusterConfig(env: Env): Omit<ClusterConfig, keyof Common> {
   return {
     mode: 'cluster',
     kubeconfig: optional(env, 'KUBECONFIG'),
+    podApi: podApiOf(env),
     namespace: required(env, 'POD_NAMESPACE', meaning),
     podName: optional(env, 'POD_NAME') ?? 'operator',
     peersHost: optional(env, 'CONTROL_PLANE_PEERS_HOST'),
@@ -95,7 +99,7 @@ function optional(env: Env, name: string): string | null {
   return value === undefined || value === '' ? null : value
 }
 
-/** Separated by commas. */
+/** Splits a comma-separated list. */
 function listOf(value: string | null): readonly string[] {
   return (value ?? '')
     .split(',')
@@ -120,6 +124,6 @@ function httpUrl(value: string, name: string): string {
   }
   if (isConfidential(value)) return value.replace(/\/+$/, '')
   throw new ChaperoneError('validation', {
-    detail: `${name} is ${JSON.stringify(value)}; give an https address. Tokens and Secrets are sent in clear over http, which only an address of this machine allows`,
+    detail: `${name} is ${JSON.stringify(value)}; give an https address. Over http, tokens and Secrets are sent in clear text, which is allowed only to this machine`,
   })
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What must be true for this process to do its work: null when it is, else what is wrong. */
+/** One condition of readiness: null when it is met, else the problem. */
 export type ReadinessCheck = { readonly name: string; readonly problem: () => string | null }
 
 export type HealthServer = AsyncDisposable & { readonly port: number }
@@ -14,17 +14,17 @@ export type HealthServerDeps = {
   readonly scrape: () => Promise<string>
 }
 
-/** `/livez` for the kubelet, `/readyz` with every check by name (503 when one fails), `/metrics`. */
+/** Serves `/livez`, `/readyz` with every check by name (503 when one fails) and `/metrics`. */
 export async function startHealthServer(deps: HealthServerDeps): Promise<HealthServer> {
   const { host, port, checks, scrape } = deps
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0]
     if (path === '/livez') return answer(response, 200, 'ok\n')
     if (path === '/readyz') return readiness(response, checks)
-    if (path !== '/metrics') return answer(response, 404, 'ask for /livez, /readyz or /metrics\n')
+    if (path !== '/metrics') return answer(response, 404, 'Not found. Use /livez, /readyz or /metrics.\n')
     scrape().then(
       (text) => answer(response, 200, text),
-      () => answer(response, 500, 'metrics could not be read\n'),
+      () => answer(response, 500, 'The metrics could not be collected.\n'),
     )
   })
   server.listen(port, host)

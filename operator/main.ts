@@ -4,14 +4,14 @@ import { failureReason } from '../core/failure-reason.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
-/** Ends before whoever stops it loses patience. */
+/** Must stay below the grace period of the process that sends SIGTERM. */
 const STOP_MS = 4_500
 
-/** Starts the operator; says `ready` over IPC once it does its work and ends with its parent. */
+/** Starts the operator. Sends `ready` over IPC when it works; stops when its parent disconnects. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const name = config.mode === 'folder' ? 'manifests' : 'operator'
-  // Standard error, at once: what is wrong with a manifest must be readable even when the process is killed.
+  // Synchronous, so that problems of manifests are logged even if the process is killed.
   const log = pino({ name, level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   const injection = readInjection(config, process.env)
   const operator = await createOperator({ config, injection, log })
@@ -20,7 +20,7 @@ async function main(): Promise<void> {
     operator[Symbol.asyncDispose]().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ err: error }, 'not stopped in order')
+        log.error({ err: error }, 'shutdown failed')
         process.exit(1)
       },
     )
@@ -29,21 +29,21 @@ async function main(): Promise<void> {
   process.once('SIGINT', stop)
   process.once('disconnect', stop)
   const ready = await operator.ready
-  const place =
+  const source =
     config.mode === 'folder' ? { manifests: config.manifestsDir } : { namespace: config.namespace }
-  log.info({ ...ready, ...place }, config.mode === 'folder' ? 'manifests applied' : 'operator at work')
+  log.info({ ...ready, ...source }, config.mode === 'folder' ? 'manifests applied' : 'operator started')
   process.send?.({ type: 'ready', ...ready })
 }
 
-// Whatever ended it: an exit code alone tells nobody what to change.
-let wasTold = false
+// An exit without a message would leave no reason in the log.
+let isReported = false
 process.on('exit', (code) => {
-  if (code !== 0 && !wasTold) writeSync(2, `operator ended with exit code ${code}\n`)
+  if (code !== 0 && !isReported) writeSync(2, `operator ended with exit code ${code}\n`)
 })
 
 main().catch((error: unknown) => {
   const message = failureReason(error)
-  wasTold = true
+  isReported = true
   writeSync(2, `operator cannot start: ${message}\n`)
   const end = () => process.exit(1)
   if (process.send === undefined) end()

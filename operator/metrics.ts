@@ -1,13 +1,13 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { ReflectorMetrics } from './kube/reflector.ts'
 
-/** Read at every scrape. */
+/** Values that are read at every scrape. */
 export type OperatorGauges = {
-  /** Resource -> seconds since the API server was heard of about it. */
+  /** Resource -> seconds since the API server last sent data about it. */
   readonly staleness: () => ReadonlyMap<string, number>
   readonly queueDepth: () => number
   readonly isLeader: () => boolean
-  /** Seconds since every replica of the control plane was found to hold all stops. */
+  /** Seconds since every control plane replica was last verified to hold all kill switches. */
   readonly killSwitchesBehindS: () => number
 }
 
@@ -19,7 +19,7 @@ export type OperatorMetrics = ReflectorMetrics & {
   scrape(): Promise<string>
 }
 
-/** A registry of its own; labels are kinds and resources, of which there are few. */
+/** Creates the metrics in their own registry. Label values are kinds and resources, a small closed set. */
 export function createOperatorMetrics(): OperatorMetrics {
   const registers = [new Registry()] as [Registry]
   const [registry] = registers
@@ -27,9 +27,9 @@ export function createOperatorMetrics(): OperatorMetrics {
     new Counter({ name: `svc_operator_${name}`, help, labelNames: [...labelNames], registers })
   const restarts = counter('watch_restarts_total', 'Watches opened', ['resource'])
   const relists = counter('relists_total', 'Complete lists', ['resource'])
-  const reconciles = counter('reconciles_total', 'Objects looked at', ['kind', 'result'])
-  const writes = counter('status_writes_total', 'Status written', ['kind'])
-  const terms = counter('leader_terms_total', 'Times that this process began to lead', [])
+  const reconciles = counter('reconciles_total', 'Reconciles of objects', ['kind', 'result'])
+  const writes = counter('status_writes_total', 'Status writes', ['kind'])
+  const terms = counter('leader_terms_total', 'Leader terms of this process', [])
   return {
     restarted: (resource) => restarts.inc({ resource }),
     relisted: (resource) => relists.inc({ resource }),
@@ -52,18 +52,18 @@ function observe(registry: Registry, gauges: OperatorGauges): void {
     })
   new Gauge({
     name: 'svc_operator_staleness_seconds',
-    help: 'Since the API server was last heard of about a resource',
+    help: 'Seconds since the API server last sent data about a resource',
     labelNames: ['resource'],
     registers,
     collect() {
       for (const [resource, seconds] of gauges.staleness()) this.set({ resource }, seconds)
     },
   })
-  gauge('queue_depth', 'Objects that wait or are worked on', gauges.queueDepth)
+  gauge('queue_depth', 'Pending and running objects', gauges.queueDepth)
   gauge('is_leader', '1 while this process leads', () => (gauges.isLeader() ? 1 : 0))
   gauge(
     'stops_behind_seconds',
-    'Since every replica of the control plane was found to hold all stops',
+    'Seconds since every control plane replica was last verified to hold all kill switches',
     gauges.killSwitchesBehindS,
   )
 }

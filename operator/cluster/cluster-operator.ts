@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { KubeConfig } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
+import { ChaperoneError } from '../../core/errors.ts'
+import { loadKubeconfig } from '../../kube/kubeconfig-access.ts'
+import { createPodAccess } from '../../kube/pod-access.ts'
+import type { KubeAccess } from '../../kube/transport.ts'
 import type { ClusterConfig } from '../config.ts'
 import { createControlPlaneClient } from '../control/control-plane-client.ts'
 import { createControlPlaneHttp } from '../control/control-plane-http.ts'
@@ -72,7 +75,7 @@ const MAX_STALENESS_MS = 180_000
  */
 export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<ClusterOperator> {
   const { config, log, timing = {}, openAdmission = null } = deps
-  const client = createKubeClient(kubeConfigOf(config))
+  const client = createKubeClient(await accessOf(config))
   const http = createControlPlaneHttp(config)
   const controlPlane = createControlPlaneClient(http)
   const metrics = createOperatorMetrics()
@@ -137,9 +140,8 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   }
 }
 
-function kubeConfigOf({ kubeconfig }: ClusterConfig): KubeConfig {
-  const config = new KubeConfig()
-  if (kubeconfig === null) config.loadFromCluster()
-  else config.loadFromFile(kubeconfig)
-  return config
+async function accessOf({ kubeconfig, podApi }: ClusterConfig): Promise<KubeAccess> {
+  if (kubeconfig !== null) return loadKubeconfig(kubeconfig)
+  if (podApi !== null) return createPodAccess(podApi)
+  throw new ChaperoneError('validation', { detail: 'Outside of a cluster, set KUBECONFIG to a kubeconfig file.' })
 }

@@ -1,21 +1,21 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
 import type { ConnectorSpec } from '../../core/crd/schemas.ts'
 
-/** A Secret as it was last read by its name. */
+/** The last reading of a Secret. */
 export type SecretReading =
   | { readonly state: 'found'; readonly data: Readonly<Record<string, string>> }
   | { readonly state: 'missing' | 'forbidden' | 'unreadable' }
 
-/** What a Connector's reference led to. */
+/** The resolved credential of a Connector. */
 export type Credential = {
-  /** undefined = not known just now: the control plane then keeps the one that it has. */
+  /** Undefined: not readable at the moment; the control plane keeps the stored credential. */
   readonly value: string | null | undefined
   readonly problem: { readonly reason: ConditionReason<'ResolvedRefs'>; readonly message: string } | null
 }
 
 const NONE: Credential = { value: null, problem: null }
 
-/** Only ever from the Connector's own namespace: a reference has no field for another. */
+/** Resolves the reference in the Connector's own namespace; it has no field for another one. */
 export function resolveCredential(
   { credential }: Pick<ConnectorSpec, 'credential'>,
   namespace: string,
@@ -28,27 +28,36 @@ export function resolveCredential(
     case 'found':
       return fromData(reading.data, ref.key, name)
     case 'missing':
-      return problem(null, 'SecretNotFound', `there is no Secret ${name}; create it with the key ${ref.key}`)
+      return problem(
+        null,
+        'SecretNotFound',
+        `Secret ${name} does not exist; create it with the key ${ref.key}`,
+      )
     case 'forbidden':
       return problem(
         undefined,
         'SecretForbidden',
-        `the operator may not read the Secret ${name}; bind its ServiceAccount to the ClusterRole chaperone-secret-reader with a RoleBinding in namespace ${namespace}`,
+        `the operator has no right to read Secret ${name}; bind its ServiceAccount to the ClusterRole chaperone-secret-reader with a RoleBinding in namespace ${namespace}`,
       )
     default:
-      return problem(undefined, 'SecretUnreadable', `the Secret ${name} could not be read just now`)
+      return problem(
+        undefined,
+        'SecretUnreadable',
+        `Secret ${name} cannot be read at the moment; the known credential stays in use`,
+      )
   }
 }
 
 function fromData(data: Readonly<Record<string, string>>, key: string, name: string): Credential {
   const encoded = data[key]
   if (encoded === undefined)
-    return problem(null, 'SecretKeyNotFound', `the Secret ${name} has no key ${key}; add it`)
-  // `kubectl create secret --from-file` keeps the line end of the file, and no header may have one.
+    return problem(null, 'SecretKeyNotFound', `Secret ${name} has no key ${key}; add it`)
+  // `kubectl create secret --from-file` keeps the line end of the file, which is invalid in a header.
   const value = Buffer.from(encoded, 'base64')
     .toString('utf8')
     .replace(/[\r\n]+$/, '')
-  if (value === '') return problem(null, 'SecretKeyNotFound', `the key ${key} of the Secret ${name} is empty`)
+  if (value === '')
+    return problem(null, 'SecretKeyNotFound', `key ${key} of Secret ${name} is empty; set its value`)
   return { value, problem: null }
 }
 

@@ -14,21 +14,20 @@ type FullPod = KubeObject & {
   }
 }
 
-/** What is kept of a governed pod: there may be thousands of them. */
+/** The cached fields of a governed pod. A cluster can have thousands. */
 export type GovernedPod = KubeObject & {
   /** `namespace/name`. */
   readonly gateway: string | null
   /** `namespace/name`. */
   readonly agent: string | null
-  /** As `workloadOf` says it. */
+  /** The result of `workloadOf`. */
   readonly workload: string | null
   readonly isReady: boolean
-  /** It ended: it counts no more. */
+  /** Succeeded or failed. */
   readonly isOver: boolean
-  /** Somebody asked for its deletion. */
-  readonly isLeaving: boolean
+  readonly isDeleting: boolean
   readonly layer: string | null
-  /** A container says that it changes its user. */
+  /** The injector found programs that change their user. */
   readonly changesUser: boolean
 }
 
@@ -43,7 +42,7 @@ export function governedPod(pod: KubeObject): GovernedPod {
     workload: workloadOf(metadata),
     isReady: statuses.some((each) => each.name === CONTAINERS.proxy && each.ready),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
-    isLeaving: metadata.deletionTimestamp !== undefined,
+    isDeleting: metadata.deletionTimestamp !== undefined,
     layer: metadata.labels?.[LAYER_LABEL] ?? null,
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
   }
@@ -51,16 +50,15 @@ export function governedPod(pod: KubeObject): GovernedPod {
 
 const Injected = z.object({ gateway: z.string() })
 
-/** The injector wrote which Gateway it is; whoever made the pod may have named it shortly, or not at all. */
+/** Prefers the annotation of the injector; the user's annotation can lack the namespace. */
 function gatewayOf({ annotations = {}, namespace = '' }: ObjectMeta): string | null {
-  const written = Injected.safeParse(json(annotations[ANNOTATIONS.injected]))
-  if (written.success) return written.data.gateway
+  const parsed = Injected.safeParse(json(annotations[ANNOTATIONS.injected]))
+  if (parsed.success) return parsed.data.gateway
   const named = annotations[ANNOTATIONS.gateway]
   if (named === undefined) return null
   return named.includes('/') ? named : `${namespace}/${named}`
 }
 
-/** Written by the injector, too. */
 function agentOf({ annotations = {}, namespace = '' }: ObjectMeta): string | null {
   const name = annotations[ANNOTATIONS.agent]
   return name === undefined ? null : `${namespace}/${name}`
@@ -70,7 +68,7 @@ function json(text = 'null'): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not what the injector writes: then it says nothing.
+    // The injector writes JSON; any other text is ignored.
     return null
   }
 }

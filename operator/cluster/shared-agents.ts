@@ -1,43 +1,43 @@
 import { keyOf } from '../kube/objects.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
-/** A pod that is about to be: whose agent it says it is, and under which Gateway. */
-export type AskingPod = {
+/** A pod at admission. */
+export type AdmittedPod = {
   /** `namespace/name`. */
   readonly agent: string
   /** `namespace/name`. */
   readonly gateway: string
-  /** As `workloadOf` says it; null for a pod of nobody's. */
+  /** The result of `workloadOf`; null for a pod without a controller. */
   readonly workload: string | null
 }
 
 /**
- * An agent is one Gateway's: its rules, its budget and its stops. A pod of another workload that runs under another
- * Gateway and is the same agent by name. A workload that changes its Gateway is let through: its old pods go.
+ * Finds a pod of another workload that runs as the same agent under another Gateway. An agent belongs to one Gateway,
+ * whose rules, budgets and kill switches apply to it. A workload may change its Gateway, because its old pods end.
  */
-export function agentElsewhere(pods: readonly GovernedPod[], asking: AskingPod): GovernedPod | undefined {
+export function agentElsewhere(pods: readonly GovernedPod[], admitted: AdmittedPod): GovernedPod | undefined {
   return pods.find(
     (pod) =>
       runs(pod) &&
-      pod.agent === asking.agent &&
-      pod.gateway !== asking.gateway &&
-      (pod.workload === null || pod.workload !== asking.workload),
+      pod.agent === admitted.agent &&
+      pod.gateway !== admitted.gateway &&
+      (pod.workload === null || pod.workload !== admitted.workload),
   )
 }
 
-/** Gateway (`namespace/name`) -> what to say of each of its agents that pods of other Gateways are, too, at this moment. */
+/** Gateway (`namespace/name`) -> a text for each of its agents that also runs under other Gateways. */
 export function sharedAgents(pods: readonly GovernedPod[]): ReadonlyMap<string, readonly string[]> {
-  const said = new Map<string, string[]>()
+  const texts = new Map<string, string[]>()
   for (const [agent, gateways] of gatewaysOfAgents(pods)) {
     if (gateways.size < 2) continue
     for (const gateway of gateways.keys()) {
       const others = [...gateways]
         .filter(([name]) => name !== gateway)
         .map(([name, pod]) => `${name} (pod ${pod})`)
-      said.set(gateway, [...(said.get(gateway) ?? []), `${agent}, also of ${others.join(', ')}`])
+      texts.set(gateway, [...(texts.get(gateway) ?? []), `${agent}, also of ${others.join(', ')}`])
     }
   }
-  return said
+  return texts
 }
 
 /** Agent -> Gateway -> one pod of it. */
@@ -51,6 +51,6 @@ function gatewaysOfAgents(pods: readonly GovernedPod[]): ReadonlyMap<string, Rea
   return agents
 }
 
-function runs({ isOver, isLeaving }: GovernedPod): boolean {
-  return !isOver && !isLeaving
+function runs({ isOver, isDeleting }: GovernedPod): boolean {
+  return !isOver && !isDeleting
 }

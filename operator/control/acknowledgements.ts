@@ -6,15 +6,15 @@ import type { Replica } from './control-plane-http.ts'
 import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
-/** What gateways have acknowledged, asked of all replicas of the control plane again and again. */
+/** Polls all replicas of the control plane for the acknowledgements of their gateways. */
 export type Acknowledgements = {
-  /** Null before the first answer. */
+  /** Null before the first reply. */
   state(): OperatorState | null
-  /** Milliseconds since any replica answered. */
+  /** Milliseconds since the last reply of any replica. */
   staleMs(): number
-  /** Asks once. */
+  /** Polls once. */
   poll(): Promise<void>
-  /** Asks again and again until the signal is aborted. */
+  /** Polls until the signal is aborted. */
   follow(): Promise<void>
 }
 
@@ -23,9 +23,9 @@ export type AcknowledgementsDeps = {
   readonly replicas: Replicas
   readonly signal: AbortSignal
   readonly log: Logger
-  /** The state reads differently, or replicas answer again after a silence. */
+  /** The state changed, or an outage of all replicas began or ended. */
   readonly onChange: () => void
-  /** Pods whose sidecars a replica refuses, after every answer that names some. */
+  /** Called with the pods whose sidecars a replica refuses, after every reply that contains some. */
   readonly onRefused: (pods: readonly PodRef[]) => void
   readonly pollMs?: number
 }
@@ -37,9 +37,9 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
   let state: OperatorState | null = null
   let answeredAt = performance.now()
   let text = ''
-  const outages = createOutageLog({ log, message: 'gateways of a replica not known' })
+  const outages = createOutageLog({ log, message: 'acknowledgements of a control plane replica not read' })
 
-  async function ask(replica: Replica): Promise<OperatorState | null> {
+  async function fetchState(replica: Replica): Promise<OperatorState | null> {
     try {
       const answer = await client.state(replica, signal)
       outages.answered(replicaName(replica))
@@ -51,14 +51,14 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
   }
 
   async function poll(): Promise<void> {
-    const answers = await Promise.all((await replicas.find()).map(ask))
-    const merged = mergeStates(answers.filter((answer) => answer !== null))
+    const states = await Promise.all((await replicas.find()).map(fetchState))
+    const merged = mergeStates(states.filter((each) => each !== null))
     if (merged !== null) {
       state = merged
       answeredAt = performance.now()
       if (merged.refused_pods.length > 0) onRefused(merged.refused_pods)
     }
-    // What only counts on, such as the version, concerns nobody; a silence that begins or ends does.
+    // The version alone changes no status; the begin and end of an outage do.
     const now = JSON.stringify([state?.kills, state?.processes, merged === null])
     if (now === text) return
     text = now
@@ -78,7 +78,9 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
   }
 }
 
-/** Replicas know of each other's processes, each a little later; null when none answered. */
+/**
+ * Merges the states of all replicas; null without any. Each replica also has the processes of the others, with a delay.
+ */
 export function mergeStates(states: readonly OperatorState[]): OperatorState | null {
   const [first] = states
   if (first === undefined) return null

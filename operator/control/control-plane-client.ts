@@ -18,34 +18,34 @@ import {
 import type { ControlPlaneHttp, Replica } from './control-plane-http.ts'
 
 /**
- * What the operator tells the control plane. Every call rejects with `not_ready` while the control plane cannot be
+ * Typed calls of the operator to the control plane. Every call rejects with `not_ready` while the control plane cannot be
  * reached or answers 5xx (worth repeating), and with `validation` when it refuses the call (not worth repeating).
  */
 export type ControlPlaneClient = {
   put(body: PushBody, signal?: AbortSignal): Promise<PushReply>
-  /** All of it as one version. */
+  /** Pushes a change set, which comes into force as one version. */
   change(body: ChangeSetBody, signal?: AbortSignal): Promise<ChangeSetReply>
-  /** Nothing happens when there is no such object. */
+  /** Does nothing when the object does not exist. */
   remove(object: ObjectName, signal?: AbortSignal): Promise<void>
-  /** What is not named as present goes. */
+  /** Removes all objects that are not listed as present. */
   sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
-  /** All namespaces of the cluster. */
+  /** Replaces the known namespaces of the cluster. */
   putNamespaces(namespaces: NamespacesBody['namespaces'], signal?: AbortSignal): Promise<NamespacesReply>
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
   /** Pods that the control plane counts as existing. */
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
-  /** Of one replica. */
+  /** Reads the state of one replica. */
   state(replica: Replica, signal?: AbortSignal): Promise<OperatorState>
-  /** To one replica. */
+  /** Sends a kill switch to one replica. */
   kill(replica: Replica, body: KillRelayBody, signal?: AbortSignal): Promise<KillRelayReply>
 }
 
 export type ObjectName = { readonly kind: string; readonly namespace: string; readonly name: string }
 
-/** A stop is waited for up to 2 s by the control plane; whoever needs longer is asked again. */
+/** The control plane waits up to 2 s for the acknowledgements of gateways. */
 const KILL_TIMEOUT_MS = 5_000
 const STATE_TIMEOUT_MS = 5_000
-/** The tests of every policy in the set are run. */
+/** The control plane runs the tests of every policy in the set. */
 const CHANGE_TIMEOUT_MS = 60_000
 
 export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'>): ControlPlaneClient {
@@ -54,35 +54,36 @@ export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'
       const { kind, metadata } = body.resource
       const { namespace = 'default', name } = metadata
       const path = pathOf({ kind, namespace, name })
-      return PushReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
+      return PushReply.parse(await call({ method: 'PUT', path, body, ...withSignal(signal) }))
     },
     async change(body, signal) {
       const { changes: path } = OPERATOR_PATHS
-      const reply = call({ method: 'POST', path, body, timeoutMs: CHANGE_TIMEOUT_MS, ...given(signal) })
+      const reply = call({ method: 'POST', path, body, timeoutMs: CHANGE_TIMEOUT_MS, ...withSignal(signal) })
       return ChangeSetReply.parse(await reply)
     },
     async remove(object, signal) {
-      await call({ method: 'DELETE', path: pathOf(object), ...given(signal) })
+      await call({ method: 'DELETE', path: pathOf(object), ...withSignal(signal) })
     },
     async sweep(body, signal) {
-      const reply = await call({ method: 'POST', path: OPERATOR_PATHS.sweep, body, ...given(signal) })
+      const reply = await call({ method: 'POST', path: OPERATOR_PATHS.sweep, body, ...withSignal(signal) })
       return SweepReply.parse(reply)
     },
     async putNamespaces(namespaces, signal) {
       const body = { namespaces }
       const path = OPERATOR_PATHS.namespaces
-      return NamespacesReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
+      return NamespacesReply.parse(await call({ method: 'PUT', path, body, ...withSignal(signal) }))
     },
     async putPods(pods, signal) {
-      await call({ method: 'POST', path: OPERATOR_PATHS.pods, body: { pods }, ...given(signal) })
+      await call({ method: 'POST', path: OPERATOR_PATHS.pods, body: { pods }, ...withSignal(signal) })
     },
     async knownPods(signal) {
-      return KnownPods.parse(await call({ method: 'GET', path: OPERATOR_PATHS.pods, ...given(signal) })).pods
+      return KnownPods.parse(await call({ method: 'GET', path: OPERATOR_PATHS.pods, ...withSignal(signal) }))
+        .pods
     },
     async state(replica, signal) {
       const { state: path } = OPERATOR_PATHS
       return OperatorState.parse(
-        await call({ method: 'GET', path, replica, timeoutMs: STATE_TIMEOUT_MS, ...given(signal) }),
+        await call({ method: 'GET', path, replica, timeoutMs: STATE_TIMEOUT_MS, ...withSignal(signal) }),
       )
     },
     async kill(replica, body, signal) {
@@ -93,7 +94,7 @@ export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'
         body,
         replica,
         timeoutMs: KILL_TIMEOUT_MS,
-        ...given(signal),
+        ...withSignal(signal),
       })
       return KillRelayReply.parse(await reply)
     },
@@ -104,6 +105,6 @@ function pathOf({ kind, namespace, name }: ObjectName): string {
   return `${OPERATOR_PATHS.objects}/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
 }
 
-function given(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+function withSignal(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal === undefined ? {} : { signal }
 }

@@ -10,31 +10,31 @@ export type ControlPlaneCall = {
   readonly method: string
   readonly path: string
   readonly body?: unknown
-  /** Of one replica; absent = wherever the address of the control plane leads. */
+  /** Absent: any replica behind the URL of the control plane. */
   readonly replica?: Replica
   readonly signal?: AbortSignal
   /** Default 15 s. */
   readonly timeoutMs?: number
 }
 
-/** One replica of the control plane: the address to dial, behind the name that is asked for. */
+/** One replica of the control plane. */
 export type Replica = {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
-  /** Dialled instead of what the name of `url` resolves to; null = that. */
+  /** IP address to dial; null: the host of `url` is resolved. */
   readonly address: string | null
 }
 
 /**
- * Calls the control plane as the operator. Rejects with `not_ready` while it cannot be reached or answers 401, 429 or
- * 5xx (worth repeating), and with `validation` when it refuses the call (not worth repeating).
+ * Calls the control plane with the operator token. Rejects with `not_ready` when it cannot be reached or answers 401, 429
+ * or 5xx (retry), and with `validation` for any other error status (do not retry).
  */
 export type ControlPlaneHttp = Disposable & { call(call: ControlPlaneCall): Promise<unknown> }
 
 export type ControlPlaneHttpDeps = {
   readonly controlPlaneUrl: string
   readonly operatorTokenFile: string
-  /** PEM; absent = the public authorities. */
+  /** PEM of its certificate authority; absent: the public ones. */
   readonly controlPlaneCaFile?: string | null
 }
 
@@ -48,15 +48,15 @@ export function createControlPlaneHttp(deps: ControlPlaneHttpDeps): ControlPlane
     const { method, path, body, replica } = call
     const url = new URL(`${replica?.url ?? controlPlaneUrl}${path}`)
     const isTls = url.protocol === 'https:'
-    // Both are read on every call: they are renewed on disk, and may appear after the start.
+    // Both files are read on every call: they are rotated, and can appear after the start.
     const token = await read(operatorTokenFile, 'operator token')
     const ca = isTls && controlPlaneCaFile !== null ? { ca: await read(controlPlaneCaFile, 'CA') } : {}
     const headers = {
       ...{ authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
       host: url.host,
     }
-    const dialled = dialling(url, replica?.address ?? null)
-    const options: https.RequestOptions = { method, headers, signal: limitOf(call), ...dialled, ...ca }
+    const target = targetOf(url, replica?.address ?? null)
+    const options: https.RequestOptions = { method, headers, signal: limitOf(call), ...target, ...ca }
     const request = isTls
       ? https.request(url, { ...options, agent: agents.https })
       : http.request(url, { ...options, agent: agents.http })
@@ -70,7 +70,7 @@ export function createControlPlaneHttp(deps: ControlPlaneHttpDeps): ControlPlane
     async call(call) {
       const { status, body } = await reach(call, () => send(call))
       if (status >= 200 && status < 300) return JSON.parse(body)
-      const detail = `the control plane answered ${status} to ${call.method} ${call.path}: ${body.slice(0, 500)}`
+      const detail = `The control plane answered ${status} to ${call.method} ${call.path}: ${body.slice(0, 500)}`
       throw new ChaperoneError(isTemporary(status) ? 'not_ready' : 'validation', {
         detail,
         extra: { status },
@@ -88,14 +88,14 @@ function limitOf({ signal, timeoutMs = TIMEOUT_MS }: ControlPlaneCall): AbortSig
   return signal === undefined ? limit : AbortSignal.any([signal, limit])
 }
 
-/** The address is dialled, the name of the control plane is asked for and checked. */
-function dialling(url: URL, address: string | null): https.RequestOptions {
+/** Dials the address; Host header, SNI and certificate check keep the name of the control plane. */
+function targetOf(url: URL, address: string | null): https.RequestOptions {
   if (address === null) return {}
   const name = url.hostname.replace(/^\[|\]$/g, '')
   return { hostname: address, ...(isIP(name) === 0 ? { servername: name } : {}) }
 }
 
-/** The call took longer than its limit; the control plane may still carry it out. */
+/** True for a call that exceeded its time limit. The control plane may still complete it. */
 export function isTimeout(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error.name === 'TimeoutError' || isTimeout(error.cause)
@@ -110,16 +110,16 @@ async function reach<T>({ path }: ControlPlaneCall, work: () => Promise<T>): Pro
     return await work()
   } catch (cause) {
     if (cause instanceof ChaperoneError) throw cause
-    const why = whyOf(cause)
+    const why = reasonOf(cause)
     throw new ChaperoneError('not_ready', {
-      detail: `the control plane cannot be reached (${path}): ${why}`,
+      detail: `The control plane cannot be reached (${path}): ${why}`,
       cause,
     })
   }
 }
 
-/** Where a name has several addresses and none answers, the error has a code and no words. */
-function whyOf(cause: unknown): string {
+/** An error about several failed addresses has a code and no message. */
+function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
   return cause.message || ('code' in cause ? String(cause.code) : cause.name)
 }
@@ -128,6 +128,6 @@ async function read(file: string, what: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    throw new ChaperoneError('not_ready', { detail: `the ${what} file ${file} cannot be read`, cause })
+    throw new ChaperoneError('not_ready', { detail: `The ${what} file ${file} cannot be read.`, cause })
   }
 }

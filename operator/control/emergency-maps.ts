@@ -8,14 +8,14 @@ import { createReflector, type ReflectorMetrics } from '../kube/reflector.ts'
 import type { KillRelay } from './kill-relay.ts'
 import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
 
-/** In every namespace with a Gateway or a governed agent, and in the installation's own. */
+/** The ConfigMap exists in every namespace with a Gateway or a governed agent, and in the installation's own. */
 export const EMERGENCY_NAME = 'chaperone-emergency'
 
-/** The emergency ConfigMaps of all namespaces: what they say is relayed, and where one is missing an empty one is made. */
+/** Relays the emergency ConfigMaps of all namespaces, and creates empty ones where they are missing. */
 export type EmergencyMaps = {
-  /** Reads all of them. Rejects when they cannot be read. */
+  /** Reads all of them without the watch. Rejects when the list fails. */
   poll(): Promise<void>
-  /** Makes those of these namespaces that are missing, in the background. */
+  /** Creates the missing ones of these namespaces, in the background. */
   supply(namespaces: readonly string[]): void
   stop(): Promise<void>
 }
@@ -23,7 +23,7 @@ export type EmergencyMaps = {
 export type EmergencyMapsDeps = {
   readonly client: KubeClient
   readonly relay: Pick<KillRelay, 'offer'>
-  /** Of the installation. */
+  /** Namespace of the installation. */
   readonly namespace: string
   readonly log: Logger
   readonly metrics: ReflectorMetrics
@@ -37,33 +37,34 @@ const SELECTION = {
 
 export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
   const { client, relay, namespace: own, log, metrics, signal } = deps
-  const told = new Map<string, string>()
+  /** Source -> problems that are logged already. */
+  const logged = new Map<string, string>()
   let supplying: Promise<void> | null = null
   const maps = createReflector<ConfigMapObject>({
     ...{ client, log, metrics, resource: 'emergency', selection: SELECTION },
     onChange: (key) => offer(maps.get(key)),
   })
 
-  /** What is not there says nothing: a stop is lifted by saying so, not by losing the object that demands it. */
+  /** A missing ConfigMap changes nothing: only `active` in an existing one lifts a kill switch. */
   function offer(map: ConfigMapObject | undefined): void {
-    const said = map === undefined ? null : killSwitchOfConfigMap(map, own)
-    if (map === undefined || said === null) return
-    const { problems, ...stop } = said
-    relay.offer(stop)
+    const read = map === undefined ? null : killSwitchOfConfigMap(map, own)
+    if (map === undefined || read === null) return
+    const { problems, ...killSwitch } = read
+    relay.offer(killSwitch)
     const text = problems.join('; ')
-    if (text !== '' && text !== told.get(stop.source))
-      log.error({ configmap: keyOf(map) }, `emergency: ${text}`)
-    told.set(stop.source, text)
+    if (text !== '' && text !== logged.get(killSwitch.source))
+      log.error({ configmap: keyOf(map) }, `emergency ConfigMap: ${text}`)
+    logged.set(killSwitch.source, text)
   }
 
-  async function make(namespaces: readonly string[]): Promise<void> {
+  async function createMissing(namespaces: readonly string[]): Promise<void> {
     for (const namespace of namespaces) {
       try {
-        await makeEmpty(client, namespace, signal)
+        await createEmpty(client, namespace, signal)
       } catch (error) {
-        // A namespace that is being deleted takes its ConfigMaps along.
+        // The namespace was deleted.
         if (signal.aborted || hasCode(error, 'not_found')) continue
-        log.warn({ err: error, namespace }, `ConfigMap ${EMERGENCY_NAME} could not be made`)
+        log.warn({ err: error, namespace }, `emergency ConfigMap not created`)
       }
     }
   }
@@ -75,7 +76,7 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
     supply(namespaces) {
       if (!maps.isSynced() || supplying !== null) return
       const isMissing = (namespace: string) => maps.get(`${namespace}/${EMERGENCY_NAME}`) === undefined
-      supplying = make([...new Set([own, ...namespaces])].filter(isMissing)).finally(() => {
+      supplying = createMissing([...new Set([own, ...namespaces])].filter(isMissing)).finally(() => {
         supplying = null
       })
     },
@@ -85,8 +86,8 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
   }
 }
 
-/** Its `data` is nobody's until a person writes it: neither this operator nor a GitOps tool takes a stop back. */
-async function makeEmpty(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+/** Applies no `data`, so that neither the operator nor a GitOps tool owns it and reverts a kill switch of a user. */
+async function createEmpty(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   await client.call({
     method: 'PATCH',
     path: pathOf(RESOURCES.ConfigMap, namespace, EMERGENCY_NAME),

@@ -8,13 +8,13 @@ import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
 /**
- * Carries stops from the cluster to every replica of the control plane. Runs on every replica of the operator, leader
- * or not: saying the same twice does no harm, and whoever dies in the middle was not the only one.
+ * Relays kill switches from the cluster to every replica of the control plane. Runs on every replica of the operator,
+ * leader or not: a repeated relay changes nothing, and the crash of one replica delays no kill switch.
  */
 export type KillRelay = AsyncDisposable & {
-  /** What an object says now; an older word about the same object is ignored. */
-  offer(stop: RelayedKillSwitch): void
-  /** Milliseconds since every replica was last found to hold all of it; Infinity before the first time. */
+  /** Relays the kill switch of one object. An older revision of the same object is ignored. */
+  offer(killSwitch: RelayedKillSwitch): void
+  /** Milliseconds since every replica was last verified to hold all kill switches; Infinity before the first time. */
   behindMs(): number
 }
 
@@ -25,76 +25,47 @@ export type KillRelayDeps = {
   readonly verifyMs?: number
 }
 
-/** Every replica is compared with the cluster so often even when nothing happens. */
+/** Every replica is compared with the cluster this often, even without changes. */
 const VERIFY_MS = 5_000
 const RETRY_MAX_MS = 1_000
-/** A newer word outlives older ones for so long: after a cluster was restored from a backup revisions begin lower. */
-const BELIEVED_MS = 30_000
-/** One replica that does not answer must not keep a stop from the others, nor one stop the next. */
+/** A newer revision blocks older ones for this long. After a cluster is restored from a backup, revisions start lower. */
+const REVISION_MS = 30_000
+/** Wide enough that a replica that does not answer delays no other replica, and no kill switch the next. */
 const CONCURRENCY = 64
-/** Stops of one namespace for one replica, each of which waits up to 2 s for gateways: they delay no other namespace. */
+/** Per namespace and replica. A call waits up to 2 s for gateways; those of one namespace must not delay another. */
 const NAMESPACE_CONCURRENCY = 8
 
 export function createKillRelay(deps: KillRelayDeps): KillRelay {
-  const { log, replicas, verifyMs = VERIFY_MS } = deps
+  const { log, verifyMs = VERIFY_MS } = deps
   const stopped = new AbortController()
   const { signal } = stopped
-  const wanted = new Map<string, RelayedKillSwitch>()
-  const heard = new Map<string, number>()
-  const heardAt = (source: string) => heard.get(source) ?? Number.NEGATIVE_INFINITY
   const links = new Map<string, Link>()
-  const outages = createOutageLog({ log, message: 'replica of the control plane not compared' })
-  let agreedAt = Number.NEGATIVE_INFINITY
-  const work = (key: string) => deliver(deps, { key, links, wanted, signal })
-  const groups = { of: groupOf, concurrency: NAMESPACE_CONCURRENCY }
-  const queue = createWorkQueue({ work, log, concurrency: CONCURRENCY, groups, maxMs: RETRY_MAX_MS })
-
-  /** What each replica really has: it may be new, or somebody lifted a stop that the cluster demands. */
-  async function verifyAll(): Promise<void> {
-    const found = new Map((await replicas.find()).map((replica) => [replicaName(replica), replica]))
-    for (const name of links.keys()) if (!found.has(name)) links.delete(name)
-    const agreed = await Promise.all([...found].map(([name, replica]) => verify(name, replica)))
-    if (agreed.every((each) => each)) agreedAt = performance.now()
-  }
-
-  async function verify(name: string, replica: Replica): Promise<boolean> {
-    const link = links.get(name) ?? { replica, taken: new Map() }
-    links.set(name, link)
-    try {
-      const { kills } = await deps.client.state(replica, signal)
-      outages.answered(name)
-      const missing = [...wanted.values()].filter((stop) => !isInForce(stop, kills))
-      for (const { source } of missing) {
-        link.taken.delete(source)
-        queue.add(keyFor(name, source))
-      }
-      return missing.length === 0
-    } catch (error) {
-      if (!signal.aborted) outages.failed(name, error)
-      return false
-    }
-  }
+  const wanted = createWanted()
+  const queue = createWorkQueue({
+    work: (key) => deliver(deps, { key, links, wanted, signal }),
+    log,
+    concurrency: CONCURRENCY,
+    groups: { of: groupOf, concurrency: NAMESPACE_CONCURRENCY },
+    failureMessage: () => 'kill switch not relayed, retrying',
+    maxMs: RETRY_MAX_MS,
+  })
+  const verifyAll = createVerifier({ ...deps, links, wanted, signal, enqueue: queue.add })
+  let verifiedAt = Number.NEGATIVE_INFINITY
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      await verifyAll()
+      if (await verifyAll()) verifiedAt = performance.now()
       await sleep(verifyMs, signal)
     }
   }
 
   const running = run()
   return {
-    offer(stop) {
-      const known = wanted.get(stop.source)
-      const now = performance.now()
-      if (known !== undefined && known.revision > stop.revision && now - heardAt(stop.source) < BELIEVED_MS)
-        return
-      heard.set(stop.source, now)
-      wanted.set(stop.source, stop)
-      if (known !== undefined && textOf(known) === textOf(stop)) return
-      for (const name of links.keys()) queue.add(keyFor(name, stop.source))
+    offer(killSwitch) {
+      if (!wanted.put(killSwitch)) return
+      for (const name of links.keys()) queue.add(keyFor(name, killSwitch.source))
     },
-    behindMs: () => performance.now() - agreedAt,
+    behindMs: () => performance.now() - verifiedAt,
     async [Symbol.asyncDispose]() {
       stopped.abort()
       await queue.stop()
@@ -103,13 +74,78 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
   }
 }
 
-/** A replica, and what it took of each source. */
-type Link = { readonly replica: Replica; readonly taken: Map<string, string> }
+type Wanted = {
+  get(source: string): RelayedKillSwitch | undefined
+  list(): readonly RelayedKillSwitch[]
+  /** True when the kill switch differs from the known one of its source. */
+  put(killSwitch: RelayedKillSwitch): boolean
+}
+
+/** The kill switches of the cluster by source. */
+function createWanted(): Wanted {
+  const bySource = new Map<string, { readonly killSwitch: RelayedKillSwitch; readonly at: number }>()
+  return {
+    get: (source) => bySource.get(source)?.killSwitch,
+    list: () => [...bySource.values()].map(({ killSwitch }) => killSwitch),
+    put(killSwitch) {
+      const known = bySource.get(killSwitch.source)
+      const now = performance.now()
+      const isOlder = known !== undefined && known.killSwitch.revision > killSwitch.revision
+      if (isOlder && now - known.at < REVISION_MS) return false
+      bySource.set(killSwitch.source, { killSwitch, at: now })
+      return known === undefined || textOf(known.killSwitch) !== textOf(killSwitch)
+    },
+  }
+}
+
+/** A replica, and the text of the kill switch that it confirmed by source. */
+type Link = { readonly replica: Replica; readonly confirmed: Map<string, string> }
+
+type VerifierDeps = KillRelayDeps & {
+  readonly links: Map<string, Link>
+  readonly wanted: Wanted
+  readonly signal: AbortSignal
+  readonly enqueue: (key: string) => void
+}
+
+/**
+ * Compares every replica with the cluster and enqueues the differences: a replica may be new, or a user lifted a kill
+ * switch in the control plane that the cluster still demands. The result is true when no replica differs.
+ */
+function createVerifier(deps: VerifierDeps): () => Promise<boolean> {
+  const { client, replicas, links, wanted, signal, enqueue, log } = deps
+  const outages = createOutageLog({ log, message: 'kill switches of a control plane replica not verified' })
+
+  async function verify(name: string, replica: Replica): Promise<boolean> {
+    const link = links.get(name) ?? { replica, confirmed: new Map() }
+    links.set(name, link)
+    try {
+      const { kills } = await client.state(replica, signal)
+      outages.answered(name)
+      const missing = wanted.list().filter((killSwitch) => !isInForce(killSwitch, kills))
+      for (const { source } of missing) {
+        link.confirmed.delete(source)
+        enqueue(keyFor(name, source))
+      }
+      return missing.length === 0
+    } catch (error) {
+      if (!signal.aborted) outages.failed(name, error)
+      return false
+    }
+  }
+
+  return async () => {
+    const found = new Map((await replicas.find()).map((replica) => [replicaName(replica), replica]))
+    for (const name of links.keys()) if (!found.has(name)) links.delete(name)
+    const results = await Promise.all([...found].map(([name, replica]) => verify(name, replica)))
+    return results.every((isSame) => isSame)
+  }
+}
 
 type Delivery = {
   readonly key: string
   readonly links: ReadonlyMap<string, Link>
-  readonly wanted: ReadonlyMap<string, RelayedKillSwitch>
+  readonly wanted: Wanted
   readonly signal: AbortSignal
 }
 
@@ -119,24 +155,26 @@ async function deliver(
 ): Promise<void> {
   const [name = '', source = ''] = key.split('\n')
   const link = links.get(name)
-  const stop = wanted.get(source)
-  if (link === undefined || stop === undefined || link.taken.get(source) === textOf(stop)) return
-  const { applied, acknowledged, warning } = await client.kill(link.replica, stop, signal)
-  link.taken.set(source, textOf(stop))
-  log.warn({ replica: name, source, scopes: stop.scopes, applied, ...acknowledged, warning }, 'stop relayed')
+  const killSwitch = wanted.get(source)
+  if (link === undefined || killSwitch === undefined) return
+  if (link.confirmed.get(source) === textOf(killSwitch)) return
+  const { applied, acknowledged, warning } = await client.kill(link.replica, killSwitch, signal)
+  link.confirmed.set(source, textOf(killSwitch))
+  const { scopes } = killSwitch
+  log.warn({ replica: name, source, scopes, applied, ...acknowledged, warning }, 'kill switch relayed')
 }
 
 function keyFor(replica: string, source: string): string {
   return `${replica}\n${source}`
 }
 
-/** `manifest:NAMESPACE/NAME` and `configmap:NAMESPACE` for one replica; the ConfigMap of the installation is a group. */
+/** A replica with a namespace. The sources are `manifest:NAMESPACE/NAME`, `configmap:NAMESPACE` and `configmap`. */
 function groupOf(key: string): string {
   const [replica = '', source = ''] = key.split('\n')
   return `${replica}\n${source.split(/[:/]/)[1] ?? ''}`
 }
 
-/** Without the revision: an object that changed elsewhere says the same about stops. */
+/** Without the revision, which also rises with changes of other fields. */
 function textOf({ source, scopes, reason }: RelayedKillSwitch): string {
   return JSON.stringify([source, [...scopes].sort(), reason])
 }

@@ -12,7 +12,7 @@ import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { type KillRelayBody, RELAYED_KILL_LIMITS } from '../../core/wire/operator.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
-/** What one object of the cluster stops right now. */
+/** The kill switch of one object of the cluster. */
 export type RelayedKillSwitch = KillRelayBody
 
 export type GatewayObject = KubeObject & { readonly spec: Partial<Pick<GatewaySpec, 'killSwitch'>> }
@@ -21,7 +21,7 @@ export type ConfigMapObject = KubeObject & { readonly data?: Readonly<Record<str
 const NO_REASON = 'no reason given'
 const SCOPE = /^((connector|agent|gateway|namespace):)?[^\s:]+$/i
 
-/** `spec.killSwitch` of a Gateway. */
+/** Reads `spec.killSwitch` of a Gateway. */
 export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
   const name = keyOf(gateway)
   const source = gatewaySource(name)
@@ -35,17 +35,17 @@ export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
   }
 }
 
-/** A Gateway that is not there stops nothing. `resourceVersion` is of the list in which it was missing. */
+/** The kill switch of a deleted Gateway. `resourceVersion` belongs to the list that no longer contained the Gateway. */
 export function clearedKillSwitch(source: string, resourceVersion: string): RelayedKillSwitch {
   return { source, scopes: [], reason: '', by: 'kubernetes', revision: revisionOf({ resourceVersion }) }
 }
 
 /**
- * An emergency ConfigMap: `active`, `reason`, `scopes` (separated by commas or white space, empty = all). The one of the
- * installation's namespace stops anything, another one the Gateways and agents of its namespace. Null while it does not
- * say whether it is active: the operator makes it empty. In an emergency a slip of the pen must not be no stop: an
- * `active` that is no clear no stops, and a scope that is none becomes the widest one. So do more scopes than the control
- * plane accepts, and a long reason is cut.
+ * Reads an emergency ConfigMap: `active`, `reason` and `scopes` (separated by commas or white space; empty: all). The
+ * ConfigMap of the installation's namespace reaches everything, any other the Gateways and agents of its namespace. Null
+ * without `active`, because the operator creates the ConfigMap empty. Typos must not disable a kill switch in an
+ * emergency: every `active` but a clear no activates it, and an invalid scope, or more scopes than the control plane
+ * accepts, become the widest scope. A long reason is truncated.
  */
 export function killSwitchOfConfigMap(
   map: ConfigMapObject,
@@ -73,9 +73,11 @@ export function killSwitchOfConfigMap(
     problems: [
       ...wrong.map(
         (scope) =>
-          `${JSON.stringify(scope)} ${whyWrong(isForeign(scope), namespace)}: ${widest} is stopped instead`,
+          `${JSON.stringify(scope)} ${whyWrong(isForeign(scope), namespace)}; the kill switch applies to ${widest} instead`,
       ),
-      ...(isTooMany ? [`scopes: more than ${RELAYED_KILL_LIMITS.scopes}: ${widest} is stopped instead`] : []),
+      ...(isTooMany
+        ? [`more than ${RELAYED_KILL_LIMITS.scopes} scopes; the kill switch applies to ${widest} instead`]
+        : []),
     ],
   }
 }
@@ -85,8 +87,8 @@ function isScope(scope: string): boolean {
 }
 
 /**
- * As the control plane stores it: `isInForce` compares it. Control characters become blanks, because JSON writes each as six
- * characters, and every gateway is sent the reason once for each scope.
+ * The reason as the control plane stores it, for `isInForce`. Control characters become blanks, because JSON needs six
+ * characters for each, and every gateway receives the reason once for each scope.
  */
 function shownReason(reason: string): string {
   const shown = reason
@@ -98,8 +100,8 @@ function shownReason(reason: string): string {
 
 function whyWrong(isForeign: boolean, namespace: string): string {
   return isForeign
-    ? `is of another namespace than ${namespace}, which this ConfigMap stops`
-    : 'is no scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME or a bare name, at most 300 characters)'
+    ? `is outside namespace ${namespace} of this ConfigMap`
+    : 'is not a scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME or a bare name, at most 300 characters)'
 }
 
 function scopeFrom(source: string, scope: string): string {
@@ -113,16 +115,16 @@ function isOfAnother(namespace: string, scope: string): boolean {
   return named !== '' && named.toLowerCase() !== namespace
 }
 
-/** Whether a replica holds exactly this of the source. */
-export function isInForce(stop: RelayedKillSwitch, effective: readonly KillEntry[]): boolean {
-  const latched = effective.filter(({ source }) => source === stop.source)
+/** Reports whether a replica holds exactly this kill switch of the source. */
+export function isInForce(killSwitch: RelayedKillSwitch, effective: readonly KillEntry[]): boolean {
+  const active = effective.filter(({ source }) => source === killSwitch.source)
   return (
-    latched.length === stop.scopes.length &&
-    latched.every(({ scope, reason }) => stop.scopes.includes(scope) && reason === stop.reason)
+    active.length === killSwitch.scopes.length &&
+    active.every(({ scope, reason }) => killSwitch.scopes.includes(scope) && reason === killSwitch.reason)
   )
 }
 
-/** The API server counts up; one that does not is taken as it comes. */
+/** A resource version. 0 for an API server whose versions are not numbers: every revision is accepted then. */
 function revisionOf({ resourceVersion }: { readonly resourceVersion: string }): number {
   const revision = Number(resourceVersion)
   return Number.isSafeInteger(revision) ? revision : 0

@@ -9,11 +9,11 @@ import { createEmergencyMaps } from './emergency-maps.ts'
 import type { KillRelay } from './kill-relay.ts'
 import { clearedKillSwitch, type GatewayObject, killSwitchOfGateway } from './kill-switches.ts'
 
-/** Everything in the cluster that can stop agents: watched, and looked at every two seconds besides. */
+/** Reads the kill switches of the cluster, from Gateways and emergency ConfigMaps, by watches and by a poll every 2 s. */
 export type KillWatch = AsyncDisposable & {
-  /** To be called when the copy of Gateways changed. */
+  /** Called when a Gateway changed in its informer cache. */
   gatewayChanged(key: string): void
-  /** Milliseconds since Gateways and ConfigMaps were last read without the help of a watch. */
+  /** Milliseconds since the last complete poll. */
   stalenessMs(): number
 }
 
@@ -21,9 +21,9 @@ export type KillWatchDeps = {
   readonly client: KubeClient
   readonly gateways: Pick<Reflector<GatewayObject>, 'get' | 'list' | 'resourceVersion'>
   readonly relay: Pick<KillRelay, 'offer'>
-  /** Of the installation. */
+  /** Namespace of the installation. */
   readonly namespace: string
-  /** Agents with a sidecar. */
+  /** Their namespaces get an emergency ConfigMap. */
   readonly governedPods: () => readonly KubeObject[]
   readonly log: Logger
   readonly metrics: ReflectorMetrics
@@ -37,7 +37,7 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   const stopped = new AbortController()
   const { signal } = stopped
   const seen = new Set<string>()
-  let readAt = Number.NEGATIVE_INFINITY
+  let polledAt = Number.NEGATIVE_INFINITY
   const emergency = createEmergencyMaps({ ...deps, signal })
 
   function offerGateway(gateway: GatewayObject): void {
@@ -69,15 +69,15 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   async function poll(): Promise<void> {
     const results = await Promise.allSettled([pollGateways(), emergency.poll()])
     const failed = results.find((result) => result.status === 'rejected')
-    if (failed === undefined) readAt = performance.now()
-    else if (!signal.aborted) log.warn({ err: failed.reason }, 'stops could not be read, trying again')
+    if (failed === undefined) polledAt = performance.now()
+    else if (!signal.aborted) log.warn({ err: failed.reason }, 'kill switches not read, retrying')
   }
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       await poll()
-      const held = [...gateways.list(), ...deps.governedPods()].filter(stays)
-      emergency.supply(held.map(({ metadata }) => metadata.namespace ?? ''))
+      const governed = [...gateways.list(), ...deps.governedPods()].filter(isNotDeleting)
+      emergency.supply(governed.map(({ metadata }) => metadata.namespace ?? ''))
       await sleep(pollMs, signal)
     }
   }
@@ -85,7 +85,7 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   const running = run()
   return {
     gatewayChanged,
-    stalenessMs: () => performance.now() - readAt,
+    stalenessMs: () => performance.now() - polledAt,
     async [Symbol.asyncDispose]() {
       stopped.abort()
       await Promise.all([running, emergency.stop()])
@@ -93,5 +93,5 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   }
 }
 
-/** In a namespace that is being deleted nothing can be made any more. */
-const stays = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined
+/** No ConfigMap can be created in a namespace that is being deleted. */
+const isNotDeleting = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined

@@ -1,22 +1,22 @@
 import type { Logger } from 'pino'
 
 /**
- * Says that something cannot be reached: one line when it begins, one now and then while it lasts, one when it is over.
- * Whoever asks every second would otherwise say the same thing every second.
+ * Logs outages of polled peers: one line at the begin, one after 30 s, 1 min, 2 min, … (at most 30 min) while the outage
+ * lasts, and one at its end.
  */
 export type OutageLog = {
-  failed(about: string, error: unknown): void
-  answered(about: string): void
+  failed(peer: string, error: unknown): void
+  answered(peer: string): void
 }
 
 export type OutageLogDeps = {
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** The words of the line, such as `replica of the control plane not compared`. */
+  /** The log message, such as `control plane not swept, retrying`. */
   readonly message: string
   readonly monotonicMs?: () => number
 }
 
-type Outage = { readonly since: number; attempts: number; sayAgainAt: number; pauseMs: number }
+type Outage = { readonly since: number; attempts: number; nextLineAt: number; pauseMs: number }
 
 const FIRST_PAUSE_MS = 30_000
 const MAX_PAUSE_MS = 30 * 60_000
@@ -27,32 +27,32 @@ export function createOutageLog(deps: OutageLogDeps): OutageLog {
   const seconds = (ms: number) => Math.round(ms / 1_000)
 
   return {
-    failed(about, error) {
+    failed(peer, error) {
       const now = monotonicMs()
-      const outage = outages.get(about) ?? {
+      const outage = outages.get(peer) ?? {
         since: now,
         attempts: 0,
-        sayAgainAt: now,
+        nextLineAt: now,
         pauseMs: FIRST_PAUSE_MS,
       }
-      outages.set(about, outage)
+      outages.set(peer, outage)
       outage.attempts += 1
-      if (now < outage.sayAgainAt) return
-      outage.sayAgainAt = now + outage.pauseMs
+      if (now < outage.nextLineAt) return
+      outage.nextLineAt = now + outage.pauseMs
       outage.pauseMs = Math.min(outage.pauseMs * 2, MAX_PAUSE_MS)
       const { attempts, since } = outage
-      log.warn({ about, error: reasonOf(error), attempts, for_s: seconds(now - since) }, message)
+      log.warn({ about: peer, error: reasonOf(error), attempts, for_s: seconds(now - since) }, message)
     },
-    answered(about) {
-      const outage = outages.get(about)
+    answered(peer) {
+      const outage = outages.get(peer)
       if (outage === undefined) return
-      outages.delete(about)
-      log.info({ about, after_s: seconds(monotonicMs() - outage.since) }, `${message}: over`)
+      outages.delete(peer)
+      log.info({ about: peer, after_s: seconds(monotonicMs() - outage.since) }, `${message}: over`)
     },
   }
 }
 
-/** One line. A stack would say where we asked, not why nobody answered. */
+/** The error message in one line. A stack names the caller, not the cause of an outage. */
 export function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 500)
 }

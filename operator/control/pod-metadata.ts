@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { ANNOTATIONS, INJECT_LABEL } from '../../core/capture/pod-contract.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
-/** Agent and Gateway of a pod, `namespace/name` both. */
+/** Agent and Gateway of a pod, both as `namespace/name`. */
 export type Injection = { readonly agent: string; readonly gateway: string }
 
-/** What is kept of the metadata of a pod with a sidecar; `injection` is null where the annotations contradict each other. */
+/** Cached metadata of an injected pod. `injection` is null when the annotations contradict each other. */
 export type InjectedPod = KubeObject & { readonly injection: Injection | null }
 
 const Injected = z.object({ gateway: z.string().min(1), agent: z.string().min(1) })
@@ -15,15 +15,15 @@ export function injectedPod({ metadata }: KubeObject): InjectedPod {
   return { metadata: { name, namespace, uid, resourceVersion }, injection: injectionOf(metadata) }
 }
 
-/** Believes the injector's own annotation, and only where the annotations that admission compares say the same. */
+/** Reads the annotation of the injector. It counts only if the annotations that admission compares are the same. */
 function injectionOf({
   labels = {},
   annotations = {},
   namespace = '',
 }: KubeObject['metadata']): Injection | null {
-  const written = Injected.safeParse(json(annotations[ANNOTATIONS.injected]))
-  if (!written.success || labels[INJECT_LABEL] !== 'injected') return null
-  const { gateway, agent } = written.data
+  const parsed = Injected.safeParse(json(annotations[ANNOTATIONS.injected]))
+  if (!parsed.success || labels[INJECT_LABEL] !== 'injected') return null
+  const { gateway, agent } = parsed.data
   const named = annotations[ANNOTATIONS.gateway] ?? ''
   const isSame = gateway === (named.includes('/') ? named : `${namespace}/${named}`)
   return isSame && annotations[ANNOTATIONS.agent] === agent
@@ -35,7 +35,7 @@ function json(text = 'null'): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not what the injector writes: the pod counts as not injected.
+    // The injector writes JSON; the pod counts as not injected.
     return null
   }
 }

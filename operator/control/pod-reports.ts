@@ -12,11 +12,11 @@ import { createOutageLog } from './outage-log.ts'
 import type { InjectedPod } from './pod-metadata.ts'
 
 /**
- * Reports pods with a sidecar to the control plane: agent and Gateway of each, and which are gone. Runs on every
- * replica of the operator, leader or not: a repeated report changes nothing.
+ * Reports injected pods to the control plane: agent and Gateway of each, and deletions. Runs on every replica of the
+ * operator, leader or not: a repeated report changes nothing.
  */
 export type PodReports = AsyncDisposable & {
-  /** The watch saw a change of this pod. */
+  /** The metadata of this pod changed in its informer cache. */
   changed(key: string): void
 }
 
@@ -25,7 +25,7 @@ export type PodReportsDeps = {
   readonly controlPlane: Pick<ControlPlaneClient, 'putPods' | 'knownPods'>
   readonly pods: Pick<Reflector<InjectedPod>, 'get' | 'list' | 'synced'>
   readonly log: Logger
-  /** Everything is compared so often, also when nothing changes. */
+  /** Interval of the complete comparison, which also runs without changes. */
   readonly compareMs?: number | undefined
 }
 
@@ -36,51 +36,29 @@ const RETRY_MAX_MS = 3_000
 const CONCURRENCY = 8
 const BATCH = 500
 
+/** `namespace/name` -> pods of this name that the control plane counts as existing. */
+type Reported = Map<string, readonly KnownPod[]>
+
+type Reporting = PodReportsDeps & { readonly reported: Reported; readonly signal: AbortSignal }
+
 export function createPodReports(deps: PodReportsDeps): PodReports {
-  const { client, controlPlane, pods, log, compareMs = COMPARE_MS } = deps
+  const { pods, log, compareMs = COMPARE_MS } = deps
   const stopped = new AbortController()
   const { signal } = stopped
-  /** What the control plane counts as existing, by `namespace/name`. */
-  const held = new Map<string, readonly KnownPod[]>()
+  const reporting: Reporting = { ...deps, reported: new Map(), signal }
   const outages = createOutageLog({ log, message: 'pods not compared with the control plane' })
   let isComparing = false
-  const queue = createWorkQueue({ work, log, concurrency: CONCURRENCY, maxMs: RETRY_MAX_MS })
+  const queue = createWorkQueue({
+    work: (key) => reportPod(reporting, key),
+    log,
+    concurrency: CONCURRENCY,
+    failureMessage: () => 'pod not reported, retrying',
+    maxMs: RETRY_MAX_MS,
+  })
 
-  async function work(key: string): Promise<void> {
-    const before = held.get(key) ?? []
-    const now = knownPod(pods.get(key))
-    const left = before.filter(({ podUid }) => podUid !== now?.podUid)
-    const gone = await goneOf(client, left, signal)
-    const isNew = now !== null && left.length === before.length
-    const added = isNew ? [now] : []
-    const reports = [...gone.map(asGone), ...added.map(asPresent)]
-    if (reports.length > 0) await controlPlane.putPods(reports, signal)
-    const kept = [...before.filter((pod) => !gone.includes(pod)), ...added]
-    if (kept.length > 0) held.set(key, kept)
-    else held.delete(key)
-  }
-
-  /** Reports what the control plane does not know, and asks about what the watch does not have any more. */
-  async function compare(): Promise<void> {
-    const known = await controlPlane.knownPods(signal)
-    const uids = new Set(known.map(({ podUid }) => podUid))
-    const present = pods.list().flatMap((pod) => knownPod(pod) ?? [])
-    const unknown = present.filter(({ podUid }) => !uids.has(podUid))
-    for (let at = 0; at < unknown.length; at += BATCH)
-      await controlPlane.putPods(unknown.slice(at, at + BATCH).map(asPresent), signal)
-    for (const pod of [...known, ...unknown]) hold(pod)
-  }
-
-  function hold(pod: KnownPod): void {
-    const key = `${pod.namespace}/${pod.name}`
-    const others = (held.get(key) ?? []).filter(({ podUid }) => podUid !== pod.podUid)
-    held.set(key, [...others, pod])
-    if (pods.get(key)?.metadata.uid !== pod.podUid) queue.add(key)
-  }
-
-  async function compareOrWait(): Promise<void> {
+  async function compareAndWait(): Promise<void> {
     try {
-      await compare()
+      for (const key of await compare(reporting)) queue.add(key)
       outages.answered('control plane')
       await sleep(compareMs, signal)
     } catch (error) {
@@ -92,12 +70,12 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   async function run(): Promise<void> {
     if (!(await untilAborted(pods.synced, signal))) return
     isComparing = true
-    while (!signal.aborted) await compareOrWait()
+    while (!signal.aborted) await compareAndWait()
   }
 
   const running = run()
   return {
-    // Before the first comparison the whole list is news; it is reported in batches.
+    // The first comparison reports the whole list in batches.
     changed(key) {
       if (isComparing) queue.add(key)
     },
@@ -109,20 +87,58 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   }
 }
 
-/** A pod leaves the watch also when its label is removed; only the API server's answer proves the deletion. */
-async function goneOf(
+async function reportPod(
+  { client, controlPlane, pods, reported, signal }: Reporting,
+  key: string,
+): Promise<void> {
+  const before = reported.get(key) ?? []
+  const now = knownPod(pods.get(key))
+  const others = before.filter(({ podUid }) => podUid !== now?.podUid)
+  const deleted = await deletedOf(client, others, signal)
+  const isNew = now !== null && others.length === before.length
+  const added = isNew ? [now] : []
+  const reports = [...deleted.map(asDeleted), ...added.map(asPresent)]
+  if (reports.length > 0) await controlPlane.putPods(reports, signal)
+  const kept = [...before.filter((pod) => !deleted.includes(pod)), ...added]
+  if (kept.length > 0) reported.set(key, kept)
+  else reported.delete(key)
+}
+
+/**
+ * Reports pods that are unknown to the control plane. Returns the keys of pods that the control plane knows and the
+ * informer cache does not.
+ */
+async function compare({ controlPlane, pods, reported, signal }: Reporting): Promise<readonly string[]> {
+  const known = await controlPlane.knownPods(signal)
+  const uids = new Set(known.map(({ podUid }) => podUid))
+  const present = pods.list().flatMap((pod) => knownPod(pod) ?? [])
+  const unknown = present.filter(({ podUid }) => !uids.has(podUid))
+  for (let at = 0; at < unknown.length; at += BATCH)
+    await controlPlane.putPods(unknown.slice(at, at + BATCH).map(asPresent), signal)
+  const missing: string[] = []
+  for (const pod of [...known, ...unknown]) {
+    const key = `${pod.namespace}/${pod.name}`
+    const others = (reported.get(key) ?? []).filter(({ podUid }) => podUid !== pod.podUid)
+    reported.set(key, [...others, pod])
+    if (pods.get(key)?.metadata.uid !== pod.podUid) missing.push(key)
+  }
+  return missing
+}
+
+/** A pod also leaves the watch when its label is removed, so the API server is asked whether the pod exists. */
+async function deletedOf(
   client: Pick<KubeClient, 'call'>,
-  left: readonly KnownPod[],
+  candidates: readonly KnownPod[],
   signal: AbortSignal,
 ): Promise<readonly KnownPod[]> {
-  const gone: KnownPod[] = []
-  for (const pod of left) {
+  const deleted: KnownPod[] = []
+  for (const pod of candidates) {
     const path = pathOf(RESOURCES.Pod, pod.namespace, pod.name)
     const found = client.call<KubeObject>({ method: 'GET', path, metadata: 'object', signal })
     const uid = await found.then(({ metadata }) => metadata.uid, absent)
-    if (uid !== pod.podUid) gone.push(pod)
+    if (uid !== pod.podUid) deleted.push(pod)
   }
-  return gone
+  return deleted
 }
 
 function absent(error: unknown): null {
@@ -136,7 +152,7 @@ function knownPod(pod: InjectedPod | undefined): KnownPod | null {
   return { podUid, namespace, name, ...pod.injection }
 }
 
-function asGone(pod: KnownPod): PodIdentityReport {
+function asDeleted(pod: KnownPod): PodIdentityReport {
   return { ...pod, deleted: true }
 }
 

@@ -3,26 +3,32 @@ import type { Logger } from 'pino'
 import type { Replica } from './control-plane-http.ts'
 import { createOutageLog } from './outage-log.ts'
 
-/** Where all replicas of the control plane are, so that each can be told what must not wait for the database. */
+/** Finds all replicas of the control plane. A kill switch goes to each directly, because it must not wait for the database. */
 export type Replicas = {
-  /** Never empty: when their name does not resolve, those known last, else the address that everything else uses. */
+  /** Never empty. While the host does not resolve: the last known replicas, or the URL of the control plane. */
   find(): Promise<readonly Replica[]>
 }
 
 export type ReplicasDeps = {
   readonly controlPlaneUrl: string
-  /** Addresses of the replicas, or none. */
+  /** URLs of the replicas; empty without a fixed list. */
   readonly urls: readonly string[]
-  /** The name of a headless Service, whose every address is a replica; null = none. */
+  /** Host of a headless Service with one address a replica; null without such a Service. */
   readonly host: string | null
   readonly log: Logger
   readonly resolve?: (host: string) => Promise<readonly string[]>
 }
 
-export function createReplicas({ controlPlaneUrl, urls, host, log, resolve = all }: ReplicasDeps): Replicas {
+export function createReplicas({
+  controlPlaneUrl,
+  urls,
+  host,
+  log,
+  resolve = resolveAll,
+}: ReplicasDeps): Replicas {
   const outages = createOutageLog({
     log,
-    message: 'replicas of the control plane not found, using those known last',
+    message: 'control plane replicas not resolved, using the last known ones',
   })
   const service: Replica = { url: controlPlaneUrl, address: null }
   let known: readonly Replica[] = urls.length === 0 ? [service] : urls.map((url) => ({ url, address: null }))
@@ -46,6 +52,6 @@ export function replicaName({ url, address }: Replica): string {
   return address ?? url
 }
 
-async function all(host: string): Promise<readonly string[]> {
+async function resolveAll(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address)
 }

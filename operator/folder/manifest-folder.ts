@@ -7,8 +7,8 @@ const DEBOUNCE_MS = 100
 const POLL_MS = 2_000
 
 /**
- * Every `*.yaml` and `*.yml` directly in the folder. Rejects when the folder itself cannot be listed: a failed list
- * is never an empty one. A file that vanished between listing and reading is not in the result.
+ * Reads every `*.yaml` and `*.yml` directly in the folder. Rejects when the folder cannot be listed, because an empty
+ * result would remove all objects. A file that was deleted between list and read is not in the result.
  */
 export async function readFolder(dir: string): Promise<ManifestFile[]> {
   const files = await Promise.all((await manifestNames(dir)).map((file) => readManifest(dir, file)))
@@ -16,14 +16,13 @@ export async function readFolder(dir: string): Promise<ManifestFile[]> {
 }
 
 /**
- * Calls `onChange` soon after anything in the folder changed, once for a burst of changes (an editor saves by
- * writing a new file and renaming it over the old one). Notifications of the file system can be lost, and some
- * file systems have none, so the folder is also looked at every two seconds.
+ * Calls `onChange` after a change in the folder, debounced, because an editor saves in several steps. The folder is also
+ * polled every 2 s, because file system notifications can be lost and some file systems have none.
  */
 export function watchFolder(dir: string, onChange: () => void): Disposable {
   let debounce: NodeJS.Timeout | undefined
-  let seen: string | undefined
-  let watched: number | null = null
+  let lastSignature: string | undefined
+  let watchedInode: number | null = null
   let watcher: FSWatcher | null = null
   const changed = () => {
     clearTimeout(debounce)
@@ -34,25 +33,25 @@ export function watchFolder(dir: string, onChange: () => void): Disposable {
       watcher = null
     })
   }
-  const look = async () => {
+  const poll = async () => {
     const now = await signature(dir)
-    if (seen !== undefined && seen !== now) changed()
-    seen = now
-    const folder = await inodeOf(dir)
-    if (folder !== watched) {
-      // Another folder stands under this name now: the old watcher would watch the one that is gone.
+    if (lastSignature !== undefined && lastSignature !== now) changed()
+    lastSignature = now
+    const inode = await inodeOf(dir)
+    if (inode !== watchedInode) {
+      // The folder was replaced: the old watcher watches the previous inode.
       watcher?.close()
       watcher = null
-      watched = folder
+      watchedInode = inode
     }
     listen()
   }
   listen()
-  void look()
-  const poll = setInterval(() => void look(), POLL_MS)
+  void poll()
+  const timer = setInterval(() => void poll(), POLL_MS)
   return {
     [Symbol.dispose]() {
-      clearInterval(poll)
+      clearInterval(timer)
       clearTimeout(debounce)
       watcher?.close()
     },
@@ -68,12 +67,12 @@ function openWatcher(dir: string, onEvent: () => void, onLost: () => void): FSWa
     })
     return watcher
   } catch {
-    // No notifications here (the folder is missing, or inotify is exhausted): the poll sees changes and tries again.
+    // The folder is missing or inotify is exhausted: the poll detects changes and opens the watcher later.
     return null
   }
 }
 
-/** Changes whenever a manifest was added, removed, replaced or written; says so too when the folder is unreadable. */
+/** Differs after a manifest was added, removed, replaced or written, and after the folder became unreadable. */
 async function signature(dir: string): Promise<string> {
   try {
     const parts = (await manifestNames(dir)).map(async (file) => {

@@ -4,15 +4,15 @@ import { API_VERSION } from '../../core/crd/schemas.ts'
 import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
 
-/** What a document of a manifest file says of itself, as far as it can be read. */
+/** The legible identity of a document, which may be broken. */
 export type ManifestHead = {
-  /** `unknown`: it may be a Policy. `other`: it is none. */
+  /** `unknown`: possibly a Policy. `other`: not a Policy. */
   readonly kind: 'Policy' | 'unknown' | 'other'
-  /** `Kind/namespace/name`; null when that cannot be read. */
+  /** `Kind/namespace/name`; null when a part is illegible. */
   readonly key: string | null
   readonly namespace: string
   readonly name: string | null
-  /** As it is written; null where it cannot be read in full. */
+  /** As written; null unless the whole document is legible. */
   readonly spec: unknown
   readonly line: number
 }
@@ -20,12 +20,12 @@ export type ManifestHead = {
 export const DEFAULT_NAMESPACE = 'default'
 const KINDS = ['Gateway', 'Connector', 'Permission', 'Policy', 'Secret']
 
-/** A head of which nothing can be read. */
+/** The head of an illegible document. */
 export function illegibleHead(line: number): ManifestHead {
   return { kind: 'unknown', key: null, namespace: DEFAULT_NAMESPACE, name: null, spec: null, line }
 }
 
-/** Reads broken documents, too. */
+/** Reads the head of a document, also of one with YAML errors. */
 export function headOf(document: Document.Parsed, line: number): ManifestHead {
   const value = legibleValue(document)
   if (value === null) return illegibleHead(line)
@@ -38,7 +38,7 @@ export function headOf(document: Document.Parsed, line: number): ManifestHead {
   return { kind: classOf(kind, value), key, namespace, name, spec: isWhole ? value['spec'] : null, line }
 }
 
-/** Null for what is no mapping. */
+/** Null unless the document is a mapping. */
 function legibleValue(document: Document.Parsed): Record<string, unknown> | null {
   try {
     const value: unknown = document.toJS({ maxAliasCount: 50 })
@@ -48,26 +48,26 @@ function legibleValue(document: Document.Parsed): Record<string, unknown> | null
   }
 }
 
-/** The kind that was meant. */
+/** The known kind that is nearest to the written one, without regard to case. */
 function legibleKind({ kind }: Record<string, unknown>): string | null {
   if (typeof kind !== 'string') return null
   const folded = kind.toLowerCase()
-  const meant = nearest(
+  const suggestion = nearest(
     folded,
     KINDS.map((each) => each.toLowerCase()),
   )
-  return KINDS.find((each) => each.toLowerCase() === meant) ?? null
+  return KINDS.find((each) => each.toLowerCase() === suggestion) ?? null
 }
 
-/** A kind of another API is none of ours; everything else that nobody can read may be a Policy. */
+/** A kind of another API group is not a Policy. Any other illegible kind may be one. */
 function classOf(kind: string | null, value: Record<string, unknown>): ManifestHead['kind'] {
   if (kind !== null) return kind === 'Policy' ? 'Policy' : 'other'
   const { kind: given, apiVersion } = value
-  const isForeign = typeof given === 'string' && typeof apiVersion === 'string' && !isNearOurs(apiVersion)
+  const isForeign = typeof given === 'string' && typeof apiVersion === 'string' && !isNearOwnApi(apiVersion)
   return isForeign ? 'other' : 'unknown'
 }
 
-function isNearOurs(apiVersion: string): boolean {
+function isNearOwnApi(apiVersion: string): boolean {
   return nearest(apiVersion, [API_VERSION]) !== undefined
 }
 

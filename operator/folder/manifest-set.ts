@@ -10,22 +10,22 @@ import { illegibleHead } from './manifest-head.ts'
 import { duplicates, type ManifestObject, parseManifests } from './manifests.ts'
 import { type BrokenFile, type RefusedPolicy, refusedPolicies } from './refused-policies.ts'
 
-/** A manifest file as it was read; `text` is null when it could not be, and `failure` then says why. */
+/** A manifest file. `text` is null when the file cannot be read; `failure` is the reason. */
 export type ManifestFile = { readonly file: string; readonly text: string | null; readonly failure?: string }
 
-/** The state of the folder: per file the objects in force, and what is wrong with files right now. */
+/** The state of the folder: the objects in force of each file, and the problems of the files. */
 export type ManifestSet = {
   readonly objectsByFile: ReadonlyMap<string, readonly ManifestObject[]>
   readonly problems: readonly ManifestProblem[]
-  /** Policies of broken files that have no last good version here. */
+  /** Policies of broken files without a last good version in this process. */
   readonly refused: readonly RefusedPolicy[]
 }
 
 export const EMPTY_SET: ManifestSet = { objectsByFile: new Map(), problems: [], refused: [] }
 
 /**
- * The next state from the files as they are now. A file that is not good in every line keeps the objects that it
- * had when it last was; a file that is gone takes its objects with it.
+ * Computes the next state from the current files. A file with a problem keeps the objects of its last good version; a
+ * deleted file removes its objects.
  */
 export function nextSet(previous: ManifestSet, files: readonly ManifestFile[]): ManifestSet {
   const objectsByFile = new Map<string, readonly ManifestObject[]>()
@@ -34,10 +34,10 @@ export function nextSet(previous: ManifestSet, files: readonly ManifestFile[]): 
   const taken: ManifestObject[] = []
   for (const file of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
     const parsed = readFile(file)
-    const wrong = parsed.problems.length > 0 ? parsed.problems : duplicates([...taken, ...parsed.objects])
-    const objects = wrong.length === 0 ? parsed.objects : lastGood(previous, file.file, taken)
-    problems.push(...wrong)
-    if (wrong.length > 0) broken.push({ ...file, heads: parsed.heads, problems: wrong, kept: objects })
+    const found = parsed.problems.length > 0 ? parsed.problems : duplicates([...taken, ...parsed.objects])
+    const objects = found.length === 0 ? parsed.objects : lastGood(previous, file.file, taken)
+    problems.push(...found)
+    if (found.length > 0) broken.push({ ...file, heads: parsed.heads, problems: found, kept: objects })
     objectsByFile.set(file.file, objects)
     taken.push(...objects)
   }

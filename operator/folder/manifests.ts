@@ -17,7 +17,7 @@ import { unstorableIn } from '../../core/storable.ts'
 import type { ManifestProblem } from '../../core/wire/operator.ts'
 import { DEFAULT_NAMESPACE, headOf, illegibleHead, type ManifestHead } from './manifest-head.ts'
 
-/** One document of a manifest file: what it declares, and where a person finds it. */
+/** The object that one document of a manifest file declares, and its place. */
 export type ManifestObject = {
   readonly key: string
   readonly kind: ManifestResource['kind']
@@ -25,7 +25,7 @@ export type ManifestObject = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** The line of a field, such as `spec.rules.0.conditions.0`, or of its nearest parent that exists. */
+  /** The line of a field, such as `spec.rules.0.conditions.0`, or of its nearest existing parent. */
   readonly lineOf: (path: string) => number
   readonly resource: ManifestResource
 }
@@ -33,12 +33,12 @@ export type ManifestObject = {
 export type ParsedManifest = {
   readonly objects: readonly ManifestObject[]
   readonly problems: readonly ManifestProblem[]
-  /** Of every document that is not empty, broken ones included. */
+  /** One for every document that is not empty, broken documents included. */
   readonly heads: readonly ManifestHead[]
 }
 type ParsedDocument = Omit<ParsedManifest, 'heads'>
 
-/** Closed, unlike a cluster's: a misspelt `stringData`, or `data`, which only a cluster reads, would be no credential. */
+/** Strict, unlike the Secret of a cluster: `data` and a misspelt `stringData` would leave the Connector without credential. */
 const FolderSecret = z.strictObject({
   ...SecretResource.shape,
   type: z.string().optional(),
@@ -54,7 +54,7 @@ const SCHEMAS = {
 } as const
 
 type Kind = keyof typeof SCHEMAS
-type Where = {
+type Context = {
   readonly document: Document.Parsed
   readonly source: Source
   readonly schema: z.core.$ZodType
@@ -62,8 +62,8 @@ type Where = {
 type Source = { readonly file: string; readonly lines: LineCounter }
 
 /**
- * Reads one manifest file (several documents are separated by `---`). Every problem names the file, the line and
- * what to change; a file with a problem is not applied at all, so `objects` then only says what it could be read as.
+ * Parses one manifest file with one or more documents. Every problem names the file, the line and the change to make. A
+ * file with a problem is not applied: its `objects` are informative only.
  */
 export function parseManifests(file: string, text: string): ParsedManifest {
   const source: Source = { file, lines: new LineCounter() }
@@ -85,7 +85,7 @@ export function parseManifests(file: string, text: string): ParsedManifest {
   return { objects, problems: [...problems, ...duplicates(objects)], heads }
 }
 
-/** Objects that are declared twice: the first keeps its place, every later one is a problem of its file. */
+/** Returns a problem for every second declaration of an object. */
 export function duplicates(objects: readonly ManifestObject[]): ManifestProblem[] {
   const first = new Map<string, ManifestObject>()
   const problems: ManifestProblem[] = []
@@ -123,8 +123,8 @@ function parseDocument(document: Document.Parsed, source: Source): ParsedDocumen
 }
 
 function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedDocument {
-  const wrong = headProblem(value)
-  if (wrong !== null) return problem(source, lineAt(document, wrong.path, source), wrong.message)
+  const found = headProblem(value)
+  if (found !== null) return problem(source, lineAt(document, found.path, source), found.message)
   const schema = SCHEMAS[(value as { kind: Kind }).kind]
   const parsed = schema.safeParse(value)
   if (!parsed.success) {
@@ -150,7 +150,7 @@ function stepOf(part: string): string | number {
   return /^\d+$/.test(part) ? Number(part) : part
 }
 
-/** What must hold before a schema can be picked. */
+/** Checks the fields that select the schema. */
 function headProblem(value: unknown): { path: string[]; message: string } | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { path: [], message: 'a manifest is a mapping with apiVersion, kind, metadata and spec' }
@@ -173,12 +173,12 @@ function headProblem(value: unknown): { path: string[]; message: string } | null
 function kindProblem(kind: unknown): string {
   const known = Object.keys(SCHEMAS)
   if (kind === undefined) return `kind is missing; use one of ${known.join(', ')}`
-  const meant = nearest(String(kind), known)
-  const advice = meant === undefined ? `use one of ${known.join(', ')}` : `did you mean ${meant}?`
+  const suggestion = nearest(String(kind), known)
+  const advice = suggestion === undefined ? `use one of ${known.join(', ')}` : `did you mean ${suggestion}?`
   return `unknown kind ${JSON.stringify(kind)}; ${advice}`
 }
 
-function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Where): ManifestProblem[] {
+function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Context): ManifestProblem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
@@ -192,10 +192,10 @@ function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Wh
   return [{ file: source.file, line: lineAt(document, path, source), message }]
 }
 
-/** The field that was meant, else all that there are. */
+/** Suggests the nearest field, or else lists all fields. */
 function advice(key: string, known: readonly string[]): string {
-  const meant = nearest(key, known)
-  if (meant !== undefined) return `did you mean ${meant}?`
+  const suggestion = nearest(key, known)
+  if (suggestion !== undefined) return `did you mean ${suggestion}?`
   return known.length === 0 ? 'remove it' : `remove it, or use one of ${[...new Set(known)].join(', ')}`
 }
 
@@ -205,7 +205,7 @@ function dotted(path: ReadonlyArray<string | number>): string {
   return out === '' ? 'the document' : out
 }
 
-/** The line of the key at `path`, or of its nearest parent that exists. */
+/** The line of the key at `path`, or of its nearest existing parent. */
 function lineAt(document: Document.Parsed, path: ReadonlyArray<string | number>, source: Source): number {
   let node: unknown = document.contents
   let offset = offsetOf(node) ?? document.range[0]
@@ -240,7 +240,7 @@ function yamlProblem(
   error: { pos: [number, number]; message: string; code: string },
   source: Source,
 ): ManifestProblem {
-  // The library appends the position and a drawing of the line; the position is a field of its own here.
+  // The library appends the position and an excerpt. The position has its own field in a ManifestProblem.
   const [message] = error.message.split(/ at line \d+|\n/)
   return {
     file: source.file,

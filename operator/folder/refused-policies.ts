@@ -2,12 +2,12 @@ import type { ManifestProblem } from '../../core/wire/operator.ts'
 import type { ManifestHead } from './manifest-head.ts'
 import type { ManifestObject } from './manifests.ts'
 
-/** A document of a broken file that is, or may be, a Policy: handed over, so that what it was to deny is denied. */
+/** A document of a broken file that is, or may be, a Policy. It is pushed, so that its scope is denied. */
 export type RefusedPolicy = Omit<ManifestObject, 'resource'> & {
-  /** Null: its name is legible. */
+  /** Null: kind and name are legible. */
   readonly unnamed: 'policy' | 'unknown' | null
   readonly spec: unknown
-  /** What is wrong with its file. */
+  /** Problems of its file. */
   readonly problems: readonly string[]
 }
 
@@ -15,17 +15,17 @@ export type BrokenFile = {
   readonly file: string
   readonly heads: readonly ManifestHead[]
   readonly problems: readonly ManifestProblem[]
-  /** What the file keeps in force from when it was last good. */
+  /** Objects of the last good version of the file, which stay in force. */
   readonly kept: readonly ManifestObject[]
-  /** Keys that other files declare. */
+  /** Keys of all objects in force. */
   readonly taken: ReadonlySet<string>
 }
 
 const MAX_PROBLEMS = 20
 
 /**
- * The policies of a broken file that have no last good version. As many documents without a legible name are left out as
- * the file keeps objects that it does not name any more: they are most likely the same.
+ * Returns the policies of a broken file that have no last good version. A kept object that no legible document names is
+ * matched with one illegible document, which is most likely its new version and is left out.
  */
 export function refusedPolicies({
   file,
@@ -36,11 +36,11 @@ export function refusedPolicies({
 }: BrokenFile): readonly RefusedPolicy[] {
   const keys = new Set([...taken, ...kept.map(({ key }) => key)])
   const named = new Set(heads.map(({ key }) => key))
-  const hidden = kept.filter(({ key }) => !named.has(key))
+  const unmatched = kept.filter(({ key }) => !named.has(key))
   const isKept = ({ kind, key }: ManifestHead): boolean => {
     if (kind === 'Policy' && key !== null) return keys.has(key)
-    const at = hidden.findIndex((object) => kind === 'unknown' || object.kind === 'Policy')
-    if (at >= 0) hidden.splice(at, 1)
+    const at = unmatched.findIndex((object) => kind === 'unknown' || object.kind === 'Policy')
+    if (at >= 0) unmatched.splice(at, 1)
     return at >= 0
   }
   const texts = problems.slice(0, MAX_PROBLEMS).map(({ line, message }) => `line ${line ?? '?'}: ${message}`)

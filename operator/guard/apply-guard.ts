@@ -9,12 +9,12 @@ const PLURALS = {
   ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
 } as const
 
-/** The state of one object that what is written was made from. */
+/** The version of a stored object that a write is based on. */
 export type Basis = { readonly name: string; readonly resourceVersion: string }
 
 /**
- * Makes the API server hold exactly these policies and bindings; the same again changes nothing. Rejects with `conflict`
- * when somebody has written the object of `basis` since.
+ * Applies the policies and bindings. Idempotent. Rejects with `conflict` when the object of `basis` has changed since it
+ * was read.
  */
 export async function applyGuard(
   client: KubeClient,

@@ -8,8 +8,8 @@ const RESERVED_VOLUMES = texts(Object.values(VOLUMES).map(({ name }) => name))
 const PORTS = `[${Object.values(POD_PORTS).join(', ')}]`
 
 /**
- * What no container of an agent may be, as PodSecurity `restricted` has it, root aside, and what only concerns us.
- * `list` is a CEL list of containers, `uid` the proxy's.
+ * Rules for containers of agents: those of PodSecurity `restricted` except for root, and the rules of the capture.
+ * `list` is a CEL list of containers, `uid` a CEL expression for the uid of the proxy.
  */
 export function containerRules(list: string, path: string, uid: string): readonly Validation[] {
   const each = (condition: string, message: string) =>

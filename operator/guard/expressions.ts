@@ -1,16 +1,16 @@
-/** Writes CEL: the pieces that the policies are made of. Every value from outside goes through `text` or `texts`. */
+/** Builders of CEL expressions. Every external value must go through `text` or `texts`. */
 
-/** A string literal. */
+/** A CEL string literal. */
 export function text(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
-/** A list of string literals. */
+/** A CEL list of string literals. */
 export function texts(values: readonly string[]): string {
   return `[${values.map(text).join(', ')}]`
 }
 
-/** A label or annotation of an object of the request; the empty string when it has none. */
+/** A label or annotation of an object of the request; the empty string without one. */
 export function metadataOf(
   object: 'object' | 'oldObject',
   map: 'labels' | 'annotations',
@@ -19,7 +19,7 @@ export function metadataOf(
   return `${object}.metadata.?${map}[?${text(key)}].orValue('')`
 }
 
-/** A member of a container's security context. */
+/** A field of a container's security context. */
 export function security(container: string, member: string, orElse: string): string {
   return `${container}.?securityContext.?${member}.orValue(${orElse})`
 }
@@ -31,7 +31,7 @@ export type Validation = {
 }
 export type Variable = { readonly name: string; readonly expression: string }
 
-/** `message` names the field and what to change. */
+/** `message` names the field and the change to make. */
 export function demand(expression: string, message: string): Validation {
   return { expression, message, reason: 'Forbidden' }
 }

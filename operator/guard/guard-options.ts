@@ -1,14 +1,30 @@
 import type { InjectGateway } from '../../core/inject/options.ts'
-import type { GuardOptions } from './options.ts'
 
-/** What the guard compares pods with, given the Gateways that there are; the same for the same ones in any order. */
+/** Values of the installation and of its Gateways that the admission policies compare pods with. */
+export type GuardOptions = {
+  /** The namespace of Chaperone. */
+  readonly ownNamespace: string
+  /** The ServiceAccount of the operator, `system:serviceaccount:NAMESPACE:NAME`. */
+  readonly operatorUser: string
+  /** Images of the injector, and of its previous version during an upgrade. */
+  readonly proxyImages: readonly string[]
+  readonly ruleImages: readonly string[]
+  readonly proxyCommand: readonly string[]
+  readonly controlPlaneUrl: string
+  /** `namespace/name` of the Gateways with `interception: proxyEnv`: their pods have no nftables rules. */
+  readonly cooperativeGateways: readonly string[]
+  /** `namespace/name` of the Gateways with `hardening: strict`. */
+  readonly strictGateways: readonly string[]
+}
+
+/** Returns the options for the given Gateways. The order of the Gateways has no effect. */
 export function guardOptions(
   installation: Omit<GuardOptions, 'cooperativeGateways' | 'strictGateways'>,
   gateways: readonly InjectGateway[],
 ): GuardOptions {
-  const names = (isMeant: (spec: InjectGateway['spec']) => boolean) =>
+  const names = (matches: (spec: InjectGateway['spec']) => boolean) =>
     gateways
-      .filter(({ spec }) => isMeant(spec))
+      .filter(({ spec }) => matches(spec))
       .map(({ namespace, name }) => `${namespace}/${name}`)
       .sort()
   return {

@@ -3,15 +3,15 @@ import type { InjectGateway } from '../../core/inject/options.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { applyGuard, type Basis } from './apply-guard.ts'
+import type { GuardOptions } from './guard-options.ts'
 import { guardOptions } from './guard-options.ts'
-import type { GuardOptions } from './options.ts'
 import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 
-/** What the API server holds is made right again after so long, whoever changed it. */
+/** The policies are written again this often, to repair foreign changes. */
 const REPEAT_MS = 5 * 60_000
-/** While one version replaces the other, replicas of both inject. */
+/** During an upgrade replicas of several versions inject. */
 const KEPT_IMAGES = 3
-/** Writing the policy when replicas write at the same time. */
+/** For conflicts with other replicas. */
 const ATTEMPTS = 5
 const POLICY_PATH = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${PODS_POLICY}`
 
@@ -29,13 +29,13 @@ export type GuardDeps = {
     GuardOptions,
     'cooperativeGateways' | 'strictGateways' | 'proxyImages' | 'ruleImages'
   >
-  /** What this replica injects. */
+  /** The images that this replica injects. */
   readonly images: { readonly proxy: string; readonly rules: string }
   readonly monotonicMs: () => number
 }
 
 export type Guard = {
-  /** Writes the policies when the Gateways ask for others than before, or they were not written for a while. */
+  /** Writes the policies if they differ from the last write, or the last write is too old. */
   reconcile(gateways: readonly InjectGateway[]): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
     },
   }
 
-  /** Two replicas that read the same list and add their images to it must not lose each other's. */
+  /** The write is based on the read version, so that two replicas never lose each other's images. */
   async function write(gateways: readonly InjectGateway[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const { stored, basis } = await storedImages(client)
@@ -72,7 +72,7 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
   }
 }
 
-/** In the order in which they came, so that replicas of two versions do not write against each other. */
+/** Keeps the stored order, so that replicas of two versions do not overwrite each other endlessly. */
 function newest(stored: readonly string[], own: string): readonly string[] {
   return stored.includes(own) ? stored : [...stored, own].slice(-KEPT_IMAGES)
 }

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
 import type { Pod } from '../../core/inject/pod.ts'
 
-/** A pod of the cluster, with what the node says about it. */
+/** A pod with its status. */
 export type RunningPod = Pod & {
   readonly status?: {
     readonly phase?: string
@@ -13,12 +13,12 @@ export type RunningPod = Pod & {
 
 export type ContainerStatus = {
   readonly name: string
-  /** Who the first process really is, once it runs; told by recent runtimes only. */
+  /** The user of the first process. Only recent container runtimes report it. */
   readonly user?: { readonly linux?: { readonly uid: number } }
 }
 
 export type Finding = {
-  /** `ungoverned` and `proxy-user` are ways past the gateway; `outdated` is none. */
+  /** `ungoverned` and `proxy-user` allow a bypass of the gateway; `outdated` does not. */
   readonly kind: 'ungoverned' | 'proxy-user' | 'outdated'
   readonly message: string
 }
@@ -28,28 +28,28 @@ export type Wanted = {
   readonly proxyImages: readonly string[]
 }
 
-/** What is wrong with a pod that runs: nothing, or the one thing to say about it. Ended pods are judged no more. */
+/** Returns the most severe finding about a running pod; null without one and for ended pods. */
 export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
   if (hasEnded(pod)) return null
-  const isWanted =
+  const mustBeGoverned =
     wanted.namespaceLabels[INJECT_LABEL] === 'required' ||
     Boolean(pod.metadata.annotations?.[ANNOTATIONS.gateway])
   const proxy = pod.spec.initContainers?.find(({ name }) => name === CONTAINERS.proxy)
-  if (proxy === undefined) return isWanted ? ungoverned('it has no sidecar') : null
+  if (proxy === undefined) return mustBeGoverned ? ungoverned('it has no sidecar') : null
   if (!startsFirst(pod)) return ungoverned('other containers start before the rules and the proxy')
   const impostor = runningAs(pod, proxy.securityContext?.runAsUser)
   if (impostor !== undefined) return proxyUser(impostor)
   return judgeImage(proxy.image ?? '', wanted.proxyImages)
 }
 
-/** Another version of our image is merely old; any other image is no sidecar of ours. */
+/** Another tag of the installed image is outdated; an image of another repository is not a Chaperone sidecar. */
 function judgeImage(image: string, wanted: readonly string[]): Finding | null {
   if (wanted.includes(image)) return null
   const isOurs = wanted.some((each) => repositoryOf(each) === repositoryOf(image))
   return isOurs ? outdated(image) : ungoverned(`its sidecar is ${image}`)
 }
 
-/** Without tag and digest; a port of a registry is no tag. */
+/** Removes tag and digest, but not the port of a registry. */
 function repositoryOf(image: string): string {
   return image.replace(/@.*$/, '').replace(/:[^:/]*$/, '')
 }
@@ -65,7 +65,7 @@ function startsFirst({ metadata, spec }: Pod): boolean {
   return first?.name === CONTAINERS.rules && second?.name === CONTAINERS.proxy
 }
 
-/** An image can name any user; which one it is shows only when it runs. */
+/** An image can specify any user, so only the status shows the actual one. */
 function runningAs({ status }: RunningPod, uid: number | undefined): string | undefined {
   const statuses = [
     ...(status?.containerStatuses ?? []),
@@ -79,20 +79,20 @@ function runningAs({ status }: RunningPod, uid: number | undefined): string | un
 function ungoverned(why: string): Finding {
   return {
     kind: 'ungoverned',
-    message: `The pod should be governed and is not: ${why}. Delete it; its workload makes a governed one`,
+    message: `The pod should be governed and is not: ${why}. Delete it, so that its workload creates a governed one.`,
   }
 }
 
 function proxyUser(container: string): Finding {
   return {
     kind: 'proxy-user',
-    message: `Container ${container} runs as the user of the proxy, whose traffic is not captured. Set runAsUser in its securityContext`,
+    message: `Container ${container} runs as the user of the proxy, whose traffic is not captured. Set runAsUser in its securityContext.`,
   }
 }
 
 function outdated(image: string): Finding {
   return {
     kind: 'outdated',
-    message: `The sidecar is ${image}, which is not the installed version. Restart the workload to get the current one`,
+    message: `The sidecar is ${image}, which is not the installed version. Restart the workload to update it.`,
   }
 }

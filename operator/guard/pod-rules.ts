@@ -11,10 +11,10 @@ import { ALLOWED_SYSCTLS, ALLOWED_VOLUMES } from '../../core/inject/refuse-pod.t
 import { SELINUX_TYPES } from '../../core/inject/refuse-security.ts'
 import { containerRules } from './container-rules.ts'
 import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
-import type { GuardOptions } from './options.ts'
+import type { GuardOptions } from './guard-options.ts'
 import { sidecarRules } from './sidecar-rules.ts'
 
-/** What the rules about new pods are written in. */
+/** CEL variables of the rules about new pods. */
 export const POD_VARIABLES: readonly Variable[] = [
   { name: 'named', expression: metadataOf('object', 'annotations', ANNOTATIONS.gateway) },
   {
@@ -42,7 +42,7 @@ export const POD_VARIABLES: readonly Variable[] = [
   },
 ]
 
-/** Every rule about a pod that is being created. The first one that does not hold is what the person reads. */
+/** All rules about a pod that is being created. The API server shows the message of the first violated one. */
 export function podRules(options: GuardOptions): readonly Validation[] {
   const governed = ({ expression, message }: Validation) =>
     demand(`!variables.governed || !variables.hasShape || (${expression})`, message)
@@ -65,7 +65,10 @@ function hostRules(): readonly Validation[] {
   const switches = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace']
   return [
     ...switches.map((name) =>
-      demand(`!object.spec.?${name}.orValue(false)`, `spec.${name}: a governed pod is by itself; remove it`),
+      demand(
+        `!object.spec.?${name}.orValue(false)`,
+        `spec.${name}: a governed pod has namespaces of its own; remove it`,
+      ),
     ),
     demand(`object.spec.?os.?name.orValue('linux') == 'linux'`, 'spec.os.name: only Linux can be captured'),
   ]
@@ -116,7 +119,7 @@ function volumeKinds(): readonly Validation[] {
   ]
 }
 
-/** A second one of the name elsewhere would be a way to have a proxy that is not ours. */
+/** A second container of the same name could be another proxy. */
 function once(name: string): Validation {
   return demand(
     `variables.inits.filter(c, c.name == ${text(name)}).size() == 1`,
@@ -132,7 +135,7 @@ function nonRoot({ strictGateways }: GuardOptions): Validation {
   )
 }
 
-/** Also in pods that nobody governs: with this token one could speak as a governed pod's proxy. */
+/** Applies to ungoverned pods too: with this token a pod could impersonate the proxy of a governed pod. */
 function foreignToken(): Validation {
   return demand(
     `variables.volumes.all(v, (variables.governed && v.name == ${text(VOLUMES.token.name)}) || !has(v.projected) || v.projected.?sources.orValue([]).all(s, s.?serviceAccountToken.?audience.orValue('') != ${text(TOKEN_AUDIENCE)}))`,

@@ -9,7 +9,7 @@ import {
 import { NOT_SYSTEM, outside } from '../webhook/configuration.ts'
 import { containerRules } from './container-rules.ts'
 import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
-import type { GuardOptions } from './options.ts'
+import type { GuardOptions } from './guard-options.ts'
 import { POD_VARIABLES, podRules } from './pod-rules.ts'
 
 export type GuardObject = {
@@ -23,7 +23,7 @@ export type GuardObject = {
   readonly spec: object
 }
 
-/** The policy about new pods; its annotation notes which images it takes for ours. */
+/** The policy about new pods. Its annotation records the accepted images. */
 export const PODS_POLICY = 'chaperone-pods'
 export const IMAGES_ANNOTATION = 'chaperone.dev/images'
 
@@ -39,13 +39,13 @@ type Policy = {
 const OURS = texts(Object.values(CONTAINERS))
 const NEW_PROXY = `object.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
 const OLD_PROXY = `oldObject.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
-/** Labels can be taken off a running pod; its containers cannot. */
+/** Identifies governed pods by their containers, because labels of a running pod can be removed. */
 const HAD_PROXY = {
   name: 'is-governed',
   expression: `oldObject.spec.?initContainers.orValue([]).exists(c, c.name == ${text(CONTAINERS.proxy)})`,
 }
 
-/** The operator takes a pod with this label for one that the injector made: no other pod may get it later. */
+/** The operator treats a pod with this label as injected, so no other pod may get the label later. */
 const IS_OR_BECOMES_GOVERNED = {
   name: 'is-or-becomes-governed',
   expression: [
@@ -60,8 +60,8 @@ function isMarked(object: 'object' | 'oldObject'): string {
 }
 
 /**
- * The ValidatingAdmissionPolicies and their bindings: what is true of governed pods whether the webhook is there or
- * not, decided by the API server itself after every webhook has had its turn.
+ * The ValidatingAdmissionPolicies and their bindings. The API server evaluates them after all webhooks, so they hold even
+ * without the injector's webhook.
  */
 export function guardObjects(options: GuardOptions): readonly GuardObject[] {
   const ofPods = [newPods(options), changes(), debugging(), access(), bindings()]
@@ -82,7 +82,7 @@ function newPods(options: GuardOptions): Policy {
   }
 }
 
-/** Images and resources of a running pod can be changed, and its metadata; the metadata by a write of its status, too. */
+/** Covers `pods/status` because its writes can change metadata too. */
 function changes(): Policy {
   const isKept = (map: 'labels' | 'annotations') => (key: string) =>
     `${metadataOf('object', map, key)} == ${metadataOf('oldObject', map, key)}`
@@ -99,11 +99,11 @@ function changes(): Policy {
       ),
       demand(
         `${NEW_PROXY}.map(c, c.?resources) == ${OLD_PROXY}.map(c, c.?resources)`,
-        'spec.initContainers[*].resources: of the sidecar come from spec.sidecar.resources of the Gateway',
+        'spec.initContainers[*].resources: the resources of the sidecar are set in spec.sidecar.resources of the Gateway',
       ),
       demand(
         [...kept, ...labels].join(' && '),
-        'metadata: what the injector writes about a pod is set by the injector alone and not changed while the pod runs',
+        'metadata: only the injector sets its labels and annotations, and they cannot change while the pod exists',
       ),
     ],
   }
@@ -137,13 +137,13 @@ function access(): Policy {
     validations: [
       demand(
         `!(object.?container.orValue('') in ${OURS})`,
-        'container: nobody enters the sidecar, which holds credentials; name a container of the agent',
+        'container: the sidecar cannot be entered, because it holds credentials; name a container of the agent',
       ),
     ],
   }
 }
 
-/** A binding carries metadata over to its pod. */
+/** The API server copies metadata of a binding to its pod. */
 function bindings(): Policy {
   const hasNone = (map: 'labels' | 'annotations') =>
     `object.metadata.?${map}.orValue({}).all(k, !k.startsWith('chaperone.dev/'))`
@@ -154,13 +154,13 @@ function bindings(): Policy {
     validations: [
       demand(
         `${hasNone('labels')} && ${hasNone('annotations')}`,
-        'metadata: a binding sets no chaperone.dev/ label or annotation of its pod; remove it',
+        'metadata: a binding must not set chaperone.dev/ labels or annotations of its pod; remove them',
       ),
     ],
   }
 }
 
-/** The kubelet asks for the tokens that it puts into pods; nobody else may have one with our audience. */
+/** Only the kubelet, which mounts tokens into pods, may request tokens with this audience. */
 function tokens(): Policy {
   return {
     name: 'chaperone-tokens',
@@ -171,13 +171,13 @@ function tokens(): Policy {
     validations: [
       demand(
         `request.userInfo.?groups.orValue([]).exists(g, g == 'system:nodes')`,
-        `spec.audiences: tokens for ${TOKEN_AUDIENCE} are only given to the sidecars of pods, by the kubelet`,
+        `spec.audiences: tokens for ${TOKEN_AUDIENCE} are only issued to the kubelet, for sidecars`,
       ),
     ],
   }
 }
 
-/** Whoever could write it would choose what sidecars take for the control plane. */
+/** The ConfigMap decides which certificates sidecars accept from the control plane. */
 function authorities({ operatorUser }: GuardOptions): Policy {
   return {
     name: 'chaperone-authorities',
@@ -191,7 +191,7 @@ function authorities({ operatorUser }: GuardOptions): Policy {
     validations: [
       demand(
         `request.userInfo.username == ${text(operatorUser)}`,
-        `metadata.name: ${VOLUMES.controlPlane.name} is written by the operator alone; choose another name`,
+        `metadata.name: ${VOLUMES.controlPlane.name} is reserved for the operator; choose another name`,
       ),
     ],
   }

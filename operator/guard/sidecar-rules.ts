@@ -10,10 +10,10 @@ import {
   VOLUMES,
 } from '../../core/capture/pod-contract.ts'
 import { demand, metadataOf, security, text, texts, type Validation } from './expressions.ts'
-import type { GuardOptions } from './options.ts'
+import type { GuardOptions } from './guard-options.ts'
 
 const { rules: RULES, proxy: PROXY } = CONTAINERS
-/** Variables that the proxy may have; nobody else's library or trust gets into it. */
+/** The allowed variables of the proxy. Any other could load foreign code or trust foreign certificates. */
 const PROXY_VARIABLES = texts([
   ...Object.values(PROXY_ENV),
   'DATA_DIR',
@@ -22,19 +22,19 @@ const PROXY_VARIABLES = texts([
   ...Object.keys(RUNTIME_ENV),
 ])
 
-/** What the injected containers must be. Uses the variables of `governed-pods.ts`. */
+/** Rules for the injected containers, with the CEL variables of `pod-rules.ts`. */
 export function sidecarRules(options: GuardOptions): readonly Validation[] {
   const governed = (expression: string, message: string) =>
     demand(`!variables.governed || (${expression})`, message)
   return [
     governed(
       'variables.hasShape',
-      `spec.initContainers: a governed pod starts ${RULES}, then ${PROXY}, before everything else. The injector puts ` +
-        'them there: it was not asked, or another webhook moved them',
+      `spec.initContainers: a governed pod starts ${RULES}, then ${PROXY}, before all other containers. The injector ` +
+        'adds them: it was not called, or another webhook moved them',
     ),
     governed(
       `variables.captured || variables.gateway in ${texts(options.cooperativeGateways)}`,
-      'metadata.labels[chaperone.dev/layer]: this Gateway captures; only one with interception: proxyEnv does without rules',
+      'metadata.labels[chaperone.dev/layer]: this Gateway captures traffic; only a Gateway with interception: proxyEnv has pods without rules',
     ),
     ...ruleSetterRules(options).map((each) =>
       governed(`!variables.captured || (${each.expression})`, each.message),
@@ -55,7 +55,7 @@ function ruleSetterRules({ ruleImages }: GuardOptions): readonly Validation[] {
     ),
     demand(
       `${at}.?command.orValue([]) == ${command} && ${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`,
-      `${RULES}.command: must set the rules for the proxy's user and do nothing else`,
+      `${RULES}.command: must only set the rules for the user of the proxy`,
     ),
     demand(
       `${security(at, 'runAsUser', '-1')} == ${RULE_SETTER_UID} && ${confined(at)} && ${at}.securityContext.capabilities.?add.orValue([]) == ['NET_ADMIN']`,
@@ -89,7 +89,7 @@ function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions
     ),
     demand(
       `${at}.?env.orValue([]).all(e, e.name in ${PROXY_VARIABLES}) && ${at}.?env.orValue([]).exists_one(e, e.name == ${text(PROXY_ENV.controlPlaneUrl)} && e.?value.orValue('') == ${text(controlPlaneUrl)}) && ${at}.env.all(e, e.name != 'NODE_OPTIONS' || e.?value.orValue('') == '')`,
-      `${PROXY}.env: must lead to the installation's control plane and to nothing else`,
+      `${PROXY}.env: must name the installation's control plane and contain no other variables`,
     ),
     demand(
       `variables.gateway != '' && (${gatewayAnnotation('/')} ? variables.gateway == variables.named : variables.gateway == request.namespace + '/' + variables.named)`,
@@ -102,7 +102,6 @@ function gatewayAnnotation(part: string): string {
   return `variables.named.contains(${text(part)})`
 }
 
-/** Read-only, unprivileged, confined, all capabilities dropped. */
 function confined(at: string): string {
   return [
     `!${security(at, 'privileged', 'false')}`,
@@ -120,7 +119,7 @@ function volumeRules(): readonly Validation[] {
   return [
     demand(
       `variables.volumes.filter(v, v.name in ${texts(memory)} && has(v.emptyDir)).size() == ${memory.length}`,
-      `spec.volumes: ${memory.join(', ')} must be folders of their own`,
+      `spec.volumes: ${memory.join(', ')} must be emptyDir volumes`,
     ),
     demand(
       `variables.volumes.exists(v, v.name == ${text(token.name)} && has(v.projected) && size(${source}) == 1 && ${source}[0].?serviceAccountToken.?audience.orValue('') == ${text(TOKEN_AUDIENCE)})`,

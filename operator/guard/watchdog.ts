@@ -3,32 +3,31 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 import { type Finding, judgePod, type RunningPod } from './judge-pod.ts'
 
 export type WatchdogPort = {
-  /** Every pod that the cache knows. */
+  /** All cached pods. */
   readonly pods: () => readonly RunningPod[]
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
-  /** Says it where people look, an Event on the pod for example; the same finding comes again with every sweep. */
+  /** Reports the finding to users, for example as an Event. The same finding is reported by every sweep. */
   readonly report: (pod: RunningPod, finding: Finding) => void
-  /** Ends a pod that can go past its gateway. */
+  /** Evicts a pod that can bypass its gateway. */
   readonly evict: (pod: RunningPod) => Promise<void>
 }
 
 export type WatchdogOptions = {
   readonly ownNamespace: string
   readonly proxyImages: readonly string[]
-  /** Pods that can go past their gateway are ended, not only reported. */
+  /** True: pods that can bypass their gateway are evicted, not only reported. */
   readonly evicts: boolean
 }
 
 export type Sweep = {
-  /** Pods that go or could go past their gateway, by `namespace/name` of the Gateway they name; `''` where they name none. */
+  /** Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation; `''` without one. */
   readonly bypassing: ReadonlyMap<string, readonly string[]>
   /** Pods whose sidecar is not the installed version. */
   readonly outdated: readonly string[]
 }
 
 /**
- * Looks at every pod once: those that should be governed and are not, however that came about. Rejects when a pod
- * could not be ended, after it has looked at all of them.
+ * Judges every pod once and reports the findings. Rejects when an eviction failed, after all pods were judged.
  */
 export async function sweep(port: WatchdogPort, options: WatchdogOptions): Promise<Sweep> {
   const found = port.pods().flatMap((pod) => {
@@ -57,7 +56,7 @@ export async function sweep(port: WatchdogPort, options: WatchdogOptions): Promi
 async function evictAll(port: WatchdogPort, pods: readonly RunningPod[]): Promise<void> {
   const results = await Promise.allSettled(pods.map((pod) => port.evict(pod)))
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} pods could not be ended`)
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} pods could not be evicted`)
 }
 
 function byGateway(pods: readonly RunningPod[]): ReadonlyMap<string, readonly string[]> {

@@ -2,14 +2,14 @@ import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/c
 import type { KubeObject } from '../kube/objects.ts'
 import type { ContainerStatus, RunningPod } from './judge-pod.ts'
 
-/** What is kept of every pod of a cluster: as much as the watchdog looks at. */
+/** The cached fields of every pod of the cluster: those that the watchdog judges. */
 export type WatchedPod = KubeObject & { readonly watched: RunningPod }
 
 const KEPT_LABELS = [INJECT_LABEL, LAYER_LABEL]
 const KEPT_ANNOTATIONS = [ANNOTATIONS.gateway, ANNOTATIONS.proxyUid]
 
 export function watchedPod(object: KubeObject): WatchedPod {
-  // The API server has checked what it stores.
+  // The API server has validated the pod.
   const { metadata, spec, status } = object as KubeObject & RunningPod
   const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata
   const watched: RunningPod = {
@@ -34,7 +34,7 @@ export function watchedPod(object: KubeObject): WatchedPod {
 
 type InitContainer = NonNullable<RunningPod['spec']['initContainers']>[number]
 
-/** Only the first two can be ours where they belong. */
+/** The injected containers are the first two. */
 function keptContainer({ name, image, securityContext }: InitContainer): InitContainer {
   const uid = securityContext?.runAsUser
   const isProxy = name === CONTAINERS.proxy

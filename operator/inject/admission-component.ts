@@ -10,17 +10,17 @@ import { createEventRecorder } from '../kube/events.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
-import { openWatch } from './pod-watchdog.ts'
+import { startPodWatchdog } from './pod-watchdog.ts'
 
-/** How soon another Gateway, or a changed one, shows in the policies and in the namespaces it admits. */
-const UPKEEP_MS = 5_000
+/** A changed Gateway takes effect in policies and namespaces within this time. */
+const MAINTENANCE_MS = 5_000
 
-/** What only tests change. Milliseconds. */
-export type InjectionTiming = { readonly upkeepMs?: number; readonly sweepMs?: number }
+/** For tests. Milliseconds. */
+export type InjectionTiming = { readonly maintenanceMs?: number; readonly sweepMs?: number }
 
 /**
- * Everything that admits pods, on every replica: the webhook, the admission policies that hold without it, what sidecars
- * need to find in their namespaces, and the watchdog. For `companions` of the operator's composition.
+ * Composes the admission of pods, which runs on every replica: the webhook, the admission policies that hold without it,
+ * the trust bundle of sidecars in their namespaces, and the watchdog.
  */
 export function admissionComponent(
   config: InjectionConfig,
@@ -32,34 +32,34 @@ export function admissionComponent(
     const { floorRules } = deps.config
     const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
     const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
-    const watch = openWatch({ client, log, recorder, namespaces, ownNamespace, config, ...timing })
-    const upkeep = createUpkeep(config, deps, {
-      ...{ gateways, upkeepMs: timing.upkeepMs ?? UPKEEP_MS },
+    const watchdog = startPodWatchdog({ client, log, recorder, namespaces, ownNamespace, config, ...timing })
+    const maintenance = createMaintenance(config, deps, {
+      ...{ gateways, maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS },
     })
     const injector = await openInjector({
       ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
       gateways: lookup(deps, gateways),
       namespaceLabels: namespaces.labelsOf,
-      agentElsewhere: (asking) => agentElsewhere(deps.pods.list(), asking),
+      agentElsewhere: (admitted) => agentElsewhere(deps.pods.list(), admitted),
       settings: settingsOf(config, deps),
       floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
       onReview: (outcome, durationMs) => log.debug({ outcome, duration_ms: durationMs }, 'pod reviewed'),
-      ...reachedBy(config, ownNamespace),
+      ...endpointOf(config, ownNamespace),
     })
     return {
       checks: [
         {
           name: 'injector',
-          problem: () => (namespaces.isSynced() ? null : 'namespaces were not listed yet'),
+          problem: () => (namespaces.isSynced() ? null : 'the namespace cache is not filled yet'),
         },
-        { name: 'guard', problem: upkeep.problem },
+        { name: 'guard', problem: maintenance.problem },
       ],
-      bypassing: watch.bypassing,
-      gatewaysChanged: upkeep.soon,
+      bypassing: watchdog.bypassing,
+      gatewaysChanged: maintenance.soon,
       async [Symbol.asyncDispose]() {
-        upkeep.stop()
-        await watch.stop()
+        maintenance.stop()
+        await watchdog.stop()
         await injector[Symbol.asyncDispose]()
       },
     }
@@ -92,7 +92,7 @@ function settingsOf(injection: InjectionConfig, { config }: AdmissionDeps) {
   }
 }
 
-function reachedBy({ address, service }: InjectionConfig, namespace: string) {
+function endpointOf({ address, service }: InjectionConfig, namespace: string) {
   if (address === null)
     return {
       hosts: serviceHosts(service.name, namespace),
@@ -102,16 +102,16 @@ function reachedBy({ address, service }: InjectionConfig, namespace: string) {
   return { hosts, target: (port: number) => ({ url: `https://${address}:${port}` }) }
 }
 
-type UpkeepSources = {
+type MaintenanceOptions = {
   readonly gateways: () => readonly InjectGateway[]
-  readonly upkeepMs: number
+  readonly maintenanceMs: number
 }
 
-/** Writes what depends on the Gateways, soon after they change. */
-function createUpkeep(
+/** Writes the admission policies and the trust bundles after Gateways changed, and periodically. */
+function createMaintenance(
   injection: InjectionConfig,
   { client, config, log, caches, namespaces }: AdmissionDeps,
-  { gateways, upkeepMs }: UpkeepSources,
+  { gateways, maintenanceMs }: MaintenanceOptions,
 ) {
   const { images, serviceAccount } = injection
   const { namespace, controlPlaneCaFile } = config
@@ -127,11 +127,11 @@ function createUpkeep(
     monotonicMs: () => performance.now(),
   })
   const publish = createTrustPublisher(client, () => performance.now())
-  let problem: string | null = 'the admission policies were not written yet'
+  let problem: string | null = 'the admission policies are not written yet'
   let isRunning = false
   let isDue = false
 
-  /** What pods wait for first, so that the first one of a namespace finds it there. */
+  /** Pods cannot start without the trust bundle, so it is written first. */
   async function write(): Promise<void> {
     const supplied = { gateways: gateways(), namespaces: namespaces.list() }
     if (controlPlaneCaFile !== null) await publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
@@ -156,7 +156,7 @@ function createUpkeep(
     }
   }
 
-  const timer = setInterval(() => void pass(), upkeepMs)
+  const timer = setInterval(() => void pass(), maintenanceMs)
   void Promise.all([caches.Gateway.synced, namespaces.synced]).then(pass)
   return { problem: () => problem, soon: () => void pass(), stop: () => clearInterval(timer) }
 }

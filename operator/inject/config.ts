@@ -2,32 +2,32 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/options.ts'
 
 export type InjectionConfig = {
-  /** `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, words; `SIDECAR_PULL_POLICY`. */
+  /** `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`. */
   readonly images: SidecarImages
-  /** `SIDECAR_CONTROL_PLANE_URL`: what sidecars call; null = what the operator calls. */
+  /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL of sidecars; null: the operator's. */
   readonly controlPlaneUrl: string | null
   /** `SIDECAR_LOG_LEVEL`, default info. */
   readonly logLevel: string
-  /** `WEBHOOK_HOST` and `WEBHOOK_PORT`, default 0.0.0.0 and 8443; 0 = any free port. */
+  /** `WEBHOOK_HOST` and `WEBHOOK_PORT`, default 0.0.0.0 and 8443; 0: any free port. */
   readonly host: string
   readonly port: number
   /** `WEBHOOK_SERVICE`, default `chaperone-webhook`, and `WEBHOOK_SERVICE_PORT`, default 443. */
   readonly service: { readonly name: string; readonly port: number }
-  /** `WEBHOOK_ADDRESS`: host name or address, where the API server calls us directly and not by the Service; null = not. */
+  /** `WEBHOOK_ADDRESS`: host at which the API server calls the webhook without a Service; null: through the Service. */
   readonly address: string | null
   /** `OPERATOR_SERVICE_ACCOUNT`, default `chaperone-operator`. */
   readonly serviceAccount: string
-  /** `EVICT_UNGOVERNED=true`: pods that can go past their gateway are ended, not only reported. */
+  /** `EVICT_UNGOVERNED=true`: pods that can bypass their gateway are evicted, not only reported. */
   readonly evicts: boolean
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'] as const
 
-/** The injector's settings from the operator's environment. Throws `validation` naming the variable. */
+/** Reads the settings of the injector from the environment. Throws `validation` with the name of the variable. */
 export function readInjectionConfig(env: Env): InjectionConfig {
   const image = text(env, 'SIDECAR_IMAGE')
-  if (image === null) throw wrong('SIDECAR_IMAGE is not set; give the image of the sidecar')
+  if (image === null) throw invalid('SIDECAR_IMAGE is not set; give the image of the sidecar')
   return {
     images: {
       proxy: image,
@@ -58,15 +58,15 @@ function port(env: Env, name: string, otherwise: number): number {
   const value = text(env, name)
   if (value === null) return otherwise
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value)
-  throw wrong(`${name} is ${JSON.stringify(value)}; give a port from 0 (any free one) to 65535`)
+  throw invalid(`${name} is ${JSON.stringify(value)}; give a port from 0 (any free one) to 65535`)
 }
 
 function pullPolicy(value: string): SidecarImages['pullPolicy'] {
   const known = PULL_POLICIES.find((each) => each === value)
   if (known !== undefined) return known
-  throw wrong(`SIDECAR_PULL_POLICY is ${JSON.stringify(value)}; give ${PULL_POLICIES.join(', ')}`)
+  throw invalid(`SIDECAR_PULL_POLICY is ${JSON.stringify(value)}; give ${PULL_POLICIES.join(', ')}`)
 }
 
-function wrong(detail: string): ChaperoneError {
+function invalid(detail: string): ChaperoneError {
   return new ChaperoneError('validation', { detail })
 }

@@ -7,7 +7,7 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
-/** Every namespace in which a pod may be governed: those of the Gateways, and those whose agents they admit. */
+/** Returns the namespaces in which a pod may be governed: those of the Gateways, and those that Gateways admit. */
 export function governedNamespaces(
   gateways: readonly InjectGateway[],
   namespaces: readonly RequestingNamespace[],
@@ -21,20 +21,20 @@ export function governedNamespaces(
   return new Set(governed.map(({ name }) => name))
 }
 
-/** A ConfigMap that somebody deleted is back after so long. */
+/** A deleted ConfigMap is created again after this time. */
 const REPEAT_MS = 5 * 60_000
 
-export type Supplied = {
+export type TrustScope = {
   readonly gateways: readonly InjectGateway[]
-  /** All of the cluster. */
+  /** All namespaces of the cluster. */
   readonly namespaces: readonly RequestingNamespace[]
 }
 
-/** Keeps every namespace in which a pod may be governed supplied; calls nobody while nothing has changed. */
+/** Publishes the trust bundle to every namespace in which a pod may be governed. Without changes it makes no call. */
 export function createTrustPublisher(
   client: KubeClient,
   monotonicMs: () => number,
-): (supplied: Supplied, authoritiesPem: string) => Promise<void> {
+): (scope: TrustScope, caPem: string) => Promise<void> {
   const published = new Map<string, { readonly pem: string; readonly at: number }>()
   return async ({ gateways, namespaces }, pem) => {
     for (const namespace of governedNamespaces(gateways, namespaces)) {
@@ -47,13 +47,13 @@ export function createTrustPublisher(
 }
 
 /**
- * Puts the authorities (PEM) that sidecars trust for the control plane into a namespace, where their volume finds them.
- * The same again changes nothing; a namespace that is not there, or is going, is left alone.
+ * Applies the ConfigMap that the sidecars of a namespace mount: the certificate authorities (PEM) of the control plane.
+ * Idempotent. A missing or terminating namespace is skipped.
  */
 export async function publishControlPlaneTrust(
   client: KubeClient,
   namespace: string,
-  authoritiesPem: string,
+  caPem: string,
 ): Promise<void> {
   const { name, file } = VOLUMES.controlPlane
   try {
@@ -66,11 +66,11 @@ export async function publishControlPlaneTrust(
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata: { name, namespace, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
-        data: { [file]: authoritiesPem },
+        data: { [file]: caPem },
       },
     })
   } catch (error) {
-    // A namespace that is being deleted takes its ConfigMaps along.
+    // The namespace does not exist or is being deleted.
     if (!hasCode(error, 'not_found') && !hasCode(error, 'forbidden')) throw error
   }
 }

@@ -9,47 +9,47 @@ import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
 
 const SWEEP_MS = 30_000
-/** Their restarts and lists show in the log; the four kinds of ours have the metrics. */
+/** Metrics count the watches of custom resources only. */
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
-export type Watch = {
-  /** Gateway (`namespace/name`) -> pods that can go past it, as the last look found them. */
+export type PodWatchdog = {
+  /** Gateway (`namespace/name`) -> pods that can bypass it, from the last sweep. */
   bypassing(): Sweep['bypassing']
   stop(): Promise<void>
 }
 
-export type WatchDeps = {
+export type PodWatchdogDeps = {
   readonly client: KubeClient
   readonly log: Logger
   readonly recorder: EventRecorder
   readonly namespaces: Pick<Namespaces, 'labelsOf' | 'isSynced'>
   readonly ownNamespace: string
   readonly config: Pick<InjectionConfig, 'images' | 'evicts'>
-  /** Between two looks at every pod. */
+  /** Interval of sweeps over all pods. */
   readonly sweepMs?: number
 }
 
-/** Copies of what matters of every pod, and the watchdog that looks at them. */
-export function openWatch(deps: WatchDeps): Watch {
+/** Watches all pods and sweeps them for bypasses. */
+export function startPodWatchdog(deps: PodWatchdogDeps): PodWatchdog {
   const { client, log, namespaces } = deps
   const common = { client, log, metrics: UNCOUNTED, onChange: () => undefined }
-  // Whole objects, not metadata: the watchdog finds pods whose containers, images or users are not what the injector wrote,
-  // with or without its labels. `trim` keeps what it judges. Identities of pods come from a watch of metadata alone.
+  // Watches whole objects, not metadata: the watchdog compares containers, images and users with those of the injector, with
+  // or without its labels. `trim` reduces each object to the judged fields.
   const pods: Reflector<WatchedPod> = createReflector({
     ...common,
     resource: 'all pods',
     selection: { path: pathOf(RESOURCES.Pod) },
     trim: watchedPod,
   })
-  const say = sayChanges(log)
+  const logChanges = createChangeLog(log)
   let bypassing: Sweep['bypassing'] = new Map()
   const found = (now: Sweep['bypassing']) => {
     bypassing = now
-    say(now)
+    logChanges(now)
   }
   const timer = setInterval(() => {
     if (namespaces.isSynced() && pods.isSynced())
-      void look(deps, { pods, namespaceLabels: namespaces.labelsOf, found })
+      void sweepOnce(deps, { pods, namespaceLabels: namespaces.labelsOf, found })
   }, deps.sweepMs ?? SWEEP_MS)
   return {
     bypassing: () => bypassing,
@@ -60,26 +60,26 @@ export function openWatch(deps: WatchDeps): Watch {
   }
 }
 
-type Looking = {
+type SweepDeps = {
   readonly pods: Reflector<WatchedPod>
   readonly namespaceLabels: WatchdogPort['namespaceLabels']
   readonly found: (bypassing: Sweep['bypassing']) => void
 }
 
-/** A pod that stays as it is is said once, not twice a minute. */
-function sayChanges(log: Logger): Looking['found'] {
-  let said = ''
+/** Logs findings when they change, not with every sweep. */
+function createChangeLog(log: Logger): SweepDeps['found'] {
+  let logged = ''
   return (bypassing) => {
     const now = JSON.stringify([...bypassing])
-    if (now !== said)
-      for (const [gateway, names] of bypassing) log.warn({ gateway, pods: names }, 'pods are not governed')
-    said = now
+    if (now !== logged)
+      for (const [gateway, names] of bypassing) log.warn({ gateway, pods: names }, 'ungoverned pods')
+    logged = now
   }
 }
 
-async function look(
-  { client, log, recorder, ownNamespace, config }: WatchDeps,
-  { pods, namespaceLabels, found }: Looking,
+async function sweepOnce(
+  { client, log, recorder, ownNamespace, config }: PodWatchdogDeps,
+  { pods, namespaceLabels, found }: SweepDeps,
 ): Promise<void> {
   const kept = new Map(pods.list().map((pod) => [pod.watched, pod.metadata]))
   const port: WatchdogPort = {
@@ -90,7 +90,6 @@ async function look(
       if (metadata === undefined) return
       const reason = kind === 'outdated' ? 'SidecarOutdated' : 'BypassDetected'
       const type = kind === 'outdated' ? ('Normal' as const) : ('Warning' as const)
-      // The recorder never rejects.
       void recorder.record(
         { apiVersion: 'v1', kind: 'Pod', metadata },
         { type, reason, action: 'Watch', note: message },
@@ -106,6 +105,6 @@ async function look(
     const options = { ownNamespace, proxyImages: [config.images.proxy], evicts: config.evicts }
     found((await sweep(port, options)).bypassing)
   } catch (error) {
-    log.warn({ err: error }, 'pods that are not governed could not be ended')
+    log.warn({ err: error }, 'ungoverned pods not evicted')
   }
 }

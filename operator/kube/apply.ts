@@ -2,7 +2,7 @@ import type { KubeClient } from './client.ts'
 import { hasCode } from './kube-failure.ts'
 import { type KubeObject, pathOf, type ResourcePath } from './objects.ts'
 
-/** Under this name the API server knows what is ours in an object that others write too. */
+/** The field manager of server-side apply: the API server tracks by it which fields the operator owns. */
 export const FIELD_MANAGER = 'chaperone-operator'
 
 export type Applying = {
@@ -14,14 +14,14 @@ export type Applying = {
 }
 
 /**
- * Makes `status` the whole of what this field manager says about the object's status. An object that is gone, or is
- * another one of the same name by now, is left alone.
+ * Applies `status` as the complete status of this field manager. Does nothing when the object was deleted or replaced by
+ * another one of the same name.
  */
 export async function applyStatus(to: Applying, object: KubeObject, status: object): Promise<void> {
   await apply(to, object, { subresource: '/status', body: { status } })
 }
 
-/** Sets our finalizers (empty = none). The uid keeps an object that is gone from coming back as an empty one. */
+/** Sets the operator's finalizers (empty: none). The uid prevents that the apply creates a deleted object again. */
 export async function applyFinalizers(
   to: Applying,
   object: KubeObject,
@@ -46,7 +46,7 @@ async function apply(to: Applying, { metadata }: KubeObject, patch: Patch): Prom
       method: 'PATCH',
       path: `${pathOf(resource, namespace, name)}${patch.subresource}`,
       query: { fieldManager: FIELD_MANAGER, force: true },
-      // JSON is YAML.
+      // The body is JSON, which is valid YAML.
       contentType: 'application/apply-patch+yaml',
       body: { apiVersion, kind, metadata: { ...place, ...finalizers }, ...patch.body },
       ...(signal === undefined ? {} : { signal }),

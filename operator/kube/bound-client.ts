@@ -1,6 +1,6 @@
 import type { KubeClient } from './client.ts'
 
-/** The same API server, but every call ends when the signal is aborted: nothing of a term outlives it. */
+/** Aborts every call with the signal, so that no call outlives a leader term. */
 export function boundTo(client: KubeClient, signal: AbortSignal): Pick<KubeClient, 'call'> {
   return {
     call: (call) => {

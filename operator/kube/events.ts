@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { KubeClient } from './client.ts'
 import { type KubeObject, pathOf, RESOURCES } from './objects.ts'
 
-/** `kubectl describe` shows it under the object. */
+/** A Kubernetes Event, which `kubectl describe` shows under its object. */
 export type EventNote = {
   readonly type: 'Normal' | 'Warning'
   /** CamelCase. */
@@ -14,22 +14,22 @@ export type EventNote = {
 export type EventTarget = KubeObject & { readonly apiVersion: string; readonly kind: string }
 
 export type EventRecorder = {
-  /** Never rejects: an Event that could not be written is only logged. The same one is written once in ten minutes. */
+  /** Never rejects: a failed write is logged. The same Event is written once in ten minutes. */
   record(target: EventTarget, event: EventNote): Promise<void>
 }
 
 export type EventRecorderDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly log: Logger
-  /** The process that says so. */
+  /** The reporting process. */
   readonly instance: string
-  /** For what has no namespace. */
+  /** For cluster-scoped objects. */
   readonly fallbackNamespace: string
 }
 
 const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 10_000
-/** The API server refuses longer ones. */
+/** Limit of the API server. */
 const MAX_NOTE = 1_024
 
 export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {

@@ -11,28 +11,28 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   429: 'rate_limited',
 }
 
-/** An answer of the API server that is no success, as the error with the code that callers look at. */
+/** Maps an error response of the API server to an error code. */
 export function kubeFailure(status: number, body: string, retryAfter?: string): ChaperoneError {
-  const retryAfterS = seconds(retryAfter)
+  const retryAfterS = secondsOf(retryAfter)
   return new ChaperoneError(CODES[status] ?? 'not_ready', {
-    detail: `the API server answered ${status}: ${messageOf(body)}`,
+    detail: `The API server answered ${status}: ${messageOf(body)}`,
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
   })
 }
 
-/** The API server was not reached, or did not answer in time. */
+/** The error for a network failure or a timeout. */
 export function unreachable(what: string, cause: unknown): ChaperoneError {
-  return new ChaperoneError('not_ready', { detail: `the API server was not reached: ${what}`, cause })
+  return new ChaperoneError('not_ready', { detail: `The API server cannot be reached: ${what}`, cause })
 }
 
 export function hasCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof ChaperoneError && error.code === code
 }
 
-/** Milliseconds that the API server asked to wait; null when it did not. */
+/** Milliseconds of a Retry-After header; null without one. */
 export function retryAfterMs(error: unknown): number | null {
-  const asked = error instanceof ChaperoneError ? error.options.retryAfterS : undefined
-  return asked === undefined ? null : asked * 1_000
+  const seconds = error instanceof ChaperoneError ? error.options.retryAfterS : undefined
+  return seconds === undefined ? null : seconds * 1_000
 }
 
 function messageOf(body: string): string {
@@ -41,11 +41,11 @@ function messageOf(body: string): string {
     if (typeof message === 'string') return message.slice(0, 2_000)
     if (typeof reason === 'string') return reason
   } catch {
-    // Not a Status object: a proxy in between answers in its own words.
+    // The body of a proxy in between is not a Status object.
   }
   return body.slice(0, 500)
 }
 
-function seconds(header: string | undefined): number | undefined {
+function secondsOf(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) : undefined
 }

@@ -5,9 +5,9 @@ import { pathOf, RESOURCES } from './objects.ts'
 import { sleep } from './sleep.ts'
 
 export type LeaseTiming = {
-  /** Nobody else leads before the holder was silent for so long. */
+  /** Another candidate acquires the lease after this long without a renewal. */
   readonly durationMs: number
-  /** A leader that could not renew for so long stops leading. */
+  /** The leader stops after this long without a successful renewal. */
   readonly renewDeadlineMs: number
   readonly retryMs: number
 }
@@ -18,9 +18,9 @@ export type ElectionDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly namespace: string
   readonly name: string
-  /** Different for every process. */
+  /** Unique for every process. */
   readonly identity: string
-  /** Leads until `signal` is aborted; nobody else leads before it has returned or the lease has run out. */
+  /** Leads until `signal` is aborted. No other process leads before the promise settles or the lease expires. */
   readonly lead: (signal: AbortSignal) => Promise<void>
   readonly log: Logger
   readonly timing?: LeaseTiming
@@ -28,7 +28,7 @@ export type ElectionDeps = {
 
 export type Election = {
   isLeader(): boolean
-  /** Stops leading, gives the lease back, so that the next one need not wait, and ends. */
+  /** Stops leading and releases the lease, so that the next leader need not wait for its expiry. */
   stop(): Promise<void>
 }
 
@@ -44,8 +44,9 @@ type Lease = {
 }
 
 /**
- * One leader at a time. The clocks of the others are not believed: a lease has run out when it did not change for its
- * duration by our own clock. The leader counts from before its renewal was sent, so it stops before anybody starts.
+ * Elects one leader at a time by a Lease. Clocks of other processes are not trusted: a lease has expired when it did not
+ * change for its duration by the local clock. The leader counts from the moment it sent its renewal, so it stops before
+ * another candidate starts.
  */
 export function createElection(deps: ElectionDeps): Election {
   const { timing = LEASE_TIMING } = deps
@@ -55,24 +56,24 @@ export function createElection(deps: ElectionDeps): Election {
 
   async function run(): Promise<void> {
     while (!stopped.signal.aborted) {
-      if (await lock.tryTake(stopped.signal)) await term()
+      if (await lock.tryAcquire(stopped.signal)) await term()
       await sleep(timing.retryMs * (0.8 + 0.4 * Math.random()), stopped.signal)
     }
   }
 
   async function term(): Promise<void> {
-    const over = new AbortController()
-    const signal = AbortSignal.any([over.signal, stopped.signal])
+    const ended = new AbortController()
+    const signal = AbortSignal.any([ended.signal, stopped.signal])
     deps.log.info({ identity: deps.identity }, 'leading')
     isLeader = true
     const leading = deps.lead(signal).catch((error: unknown) => {
       deps.log.error({ err: error }, 'leading ended with an error')
-      over.abort()
+      ended.abort()
     })
-    await keep(lock, timing, signal)
+    await keepRenewing(lock, timing, signal)
     isLeader = false
-    over.abort()
-    deps.log.warn({ identity: deps.identity }, 'not leading any more')
+    ended.abort()
+    deps.log.warn({ identity: deps.identity }, 'leadership lost')
     await leading
     if (stopped.signal.aborted) await lock.release()
   }
@@ -87,82 +88,58 @@ export function createElection(deps: ElectionDeps): Election {
   }
 }
 
-/** Renews until the signal is aborted or the deadline passed without success. */
-async function keep(lock: LeaseLock, timing: LeaseTiming, signal: AbortSignal): Promise<void> {
+/** Renews until the signal is aborted, the renew deadline passes or another process holds the lease. */
+async function keepRenewing(lock: LeaseLock, timing: LeaseTiming, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(timing.retryMs, signal)
     if (signal.aborted) return
     const leftMs = lock.renewedAt() + timing.renewDeadlineMs - performance.now()
     if (leftMs <= 0) return
     const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(leftMs)))])
-    await lock.tryTake(limit)
+    await lock.tryAcquire(limit)
     if (lock.isForeign()) return
   }
 }
 
 type LeaseLock = {
-  /** Takes a free lease or renews our own. False when somebody else has it or the API server did not answer. */
-  tryTake(signal: AbortSignal): Promise<boolean>
+  /** Acquires a free lease or renews our own. False when another process holds it or the API server did not answer. */
+  tryAcquire(signal: AbortSignal): Promise<boolean>
   /** When the last successful renewal was sent, by the monotonic clock. */
   renewedAt(): number
-  /** Somebody else holds it, as far as was seen last. */
+  /** True when another process was the holder at the last read. */
   isForeign(): boolean
   release(): Promise<void>
 }
 
-function createLeaseLock(
-  { client, namespace, name, identity, log }: ElectionDeps,
-  timing: LeaseTiming,
-): LeaseLock {
+function createLeaseLock(deps: ElectionDeps, timing: LeaseTiming): LeaseLock {
+  const { client, namespace, name, identity, log } = deps
   const path = pathOf(RESOURCES.Lease, namespace, name)
-  let seen: { readonly text: string; readonly at: number } | null = null
+  const isFree = createExpiry(identity, timing)
   let renewedAt = Number.NEGATIVE_INFINITY
   let holder: string | undefined
 
-  const read = async (signal: AbortSignal): Promise<Lease | null> => {
-    try {
-      return await client.call<Lease>({ method: 'GET', path, signal, timeoutMs: timing.renewDeadlineMs })
-    } catch (error) {
-      if (hasCode(error, 'not_found')) return null
-      throw error
-    }
-  }
-
-  /** By our own clock: how long it has stood as it is. */
-  function isFree({ spec }: Lease): boolean {
-    const text = JSON.stringify(spec)
-    if (seen?.text !== text) seen = { text, at: performance.now() }
-    if (!spec.holderIdentity || spec.holderIdentity === identity) return true
-    return performance.now() - seen.at > timing.durationMs
-  }
-
-  async function take(signal: AbortSignal): Promise<boolean> {
-    const lease = await read(signal)
+  async function acquire(signal: AbortSignal): Promise<boolean> {
+    const lease = await readLease(deps, timing.renewDeadlineMs, signal)
     holder = lease?.spec.holderIdentity
     if (lease !== null && !isFree(lease)) return false
     const sentAt = performance.now()
-    const wanted = { ...leaseOf(lease), spec: specOf(lease, identity, timing) }
+    const body = leaseBody(deps, lease, specOf(lease, identity, timing))
     const call =
       lease === null
         ? ({ method: 'POST', path: pathOf(RESOURCES.Lease, namespace) } as const)
         : ({ method: 'PUT', path } as const)
-    await client.call({ ...call, body: wanted, signal, timeoutMs: timing.renewDeadlineMs })
+    await client.call({ ...call, body, signal, timeoutMs: timing.renewDeadlineMs })
     renewedAt = sentAt
     holder = identity
     return true
   }
 
-  function leaseOf(lease: Lease | null) {
-    const head = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
-    return { ...head, ...lease, metadata: lease?.metadata ?? { name, namespace } }
-  }
-
   return {
-    async tryTake(signal) {
+    async tryAcquire(signal) {
       try {
-        return await take(signal)
+        return await acquire(signal)
       } catch (error) {
-        // Another candidate was faster: it is seen with the next look.
+        // A conflict is a lost race; the next retry reads the new holder.
         if (!hasCode(error, 'conflict') && !signal.aborted) log.warn({ err: error }, 'lease not renewed')
         return false
       }
@@ -171,16 +148,45 @@ function createLeaseLock(
     isForeign: () => holder !== undefined && holder !== identity,
     async release() {
       try {
-        const lease = await read(AbortSignal.timeout(timing.retryMs))
+        const lease = await readLease(deps, timing.renewDeadlineMs, AbortSignal.timeout(timing.retryMs))
         if (lease?.spec.holderIdentity !== identity) return
-        const spec = { ...lease.spec, holderIdentity: '' }
-        const body = { ...leaseOf(lease), spec }
+        const body = leaseBody(deps, lease, { ...lease.spec, holderIdentity: '' })
         await client.call({ method: 'PUT', path, body, timeoutMs: timing.retryMs })
       } catch (error) {
-        log.warn({ err: error }, 'lease not given back; the next leader waits until it has run out')
+        log.warn({ err: error }, 'lease not released; the next leader waits for its expiry')
       }
     },
   }
+}
+
+/** Expiry by the local clock: a lease is free when it did not change for its duration, or is our own. */
+function createExpiry(identity: string, { durationMs }: LeaseTiming): (lease: Lease) => boolean {
+  let last: { readonly text: string; readonly at: number } | null = null
+  return ({ spec }) => {
+    const text = JSON.stringify(spec)
+    if (last?.text !== text) last = { text, at: performance.now() }
+    if (!spec.holderIdentity || spec.holderIdentity === identity) return true
+    return performance.now() - last.at > durationMs
+  }
+}
+
+async function readLease(
+  { client, namespace, name }: ElectionDeps,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Lease | null> {
+  try {
+    const path = pathOf(RESOURCES.Lease, namespace, name)
+    return await client.call<Lease>({ method: 'GET', path, signal, timeoutMs })
+  } catch (error) {
+    if (hasCode(error, 'not_found')) return null
+    throw error
+  }
+}
+
+function leaseBody({ name, namespace }: ElectionDeps, lease: Lease | null, spec: Lease['spec']) {
+  const head = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
+  return { ...head, ...lease, metadata: lease?.metadata ?? { name, namespace }, spec }
 }
 
 function specOf(lease: Lease | null, identity: string, timing: LeaseTiming): Lease['spec'] {

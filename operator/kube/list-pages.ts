@@ -19,7 +19,7 @@ type Page<T> = {
 const PAGE = 500
 const PAGE_TIMEOUT_MS = 60_000
 
-/** All objects, in pages of 500. Rejects when any page fails: half a list is none. */
+/** Lists all objects in pages of 500. Rejects when any page fails: an incomplete list would look like deletions. */
 export async function listPages<T extends KubeObject>(
   client: Pick<KubeClient, 'call'>,
   { path, labelSelector, fieldSelector, metadataOnly = false }: Selection,

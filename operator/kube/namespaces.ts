@@ -4,9 +4,9 @@ import { createReflector, type Reflector, type ReflectorDeps } from './reflector
 
 const NAMESPACES = { base: '/api/v1', plural: 'namespaces' }
 
-/** Names and labels of all namespaces of the cluster. */
+/** Informer cache of the names and labels of all namespaces. */
 export type Namespaces = Pick<Reflector<KubeObject>, 'isSynced' | 'synced' | 'stop' | 'stalenessMs'> & {
-  /** Undefined for a namespace that is not known. */
+  /** Undefined for a namespace that is not in the cache. */
   labelsOf(name: string): Labels | undefined
   list(): ReadonlyArray<RequestingNamespace & { readonly labels: Labels }>
 }

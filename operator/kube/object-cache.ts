@@ -1,12 +1,12 @@
 import { type KubeObject, keyOf } from './objects.ts'
 
-/** The objects of one kind by key; tells the key of whatever appeared, changed or went. */
+/** The objects of one kind by key. `onChange` gets the key of every added, changed or deleted object. */
 export type ObjectCache<T extends KubeObject> = {
   get(key: string): T | undefined
   list(): readonly T[]
   put(object: T): void
   remove(object: T): void
-  /** Takes the place of everything: what is only in the one or the other came or went meanwhile. */
+  /** Replaces the content with a complete list, and reports the differences as changes. */
   replace(objects: readonly T[]): void
 }
 

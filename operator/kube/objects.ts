@@ -1,4 +1,4 @@
-/** The members of a Kubernetes object that machinery looks at; what else there is belongs to its kind. */
+/** The fields that all Kubernetes objects have in common. */
 export type KubeObject = {
   readonly apiVersion?: string
   readonly kind?: string
@@ -16,7 +16,7 @@ export type ObjectMeta = {
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]
-  /** RFC 3339; present once somebody asked for the deletion. */
+  /** RFC 3339; present while the object is being deleted. */
   readonly deletionTimestamp?: string
   readonly ownerReferences?: ReadonlyArray<{
     readonly kind: string
@@ -25,18 +25,18 @@ export type ObjectMeta = {
   }>
 }
 
-/** `namespace/name`, or the name alone for what has no namespace. */
+/** `namespace/name`, or the name of a cluster-scoped object. */
 export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 
-/** Splits what `keyOf` made. */
+/** The inverse of `keyOf`. */
 export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/')
   return { namespace: slash < 0 ? '' : key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-/** Where objects of one kind live: `/apis/GROUP/VERSION`, or `/api/v1`. */
+/** `base` is `/apis/GROUP/VERSION` or `/api/v1`. */
 export type ResourcePath = { readonly base: string; readonly plural: string }
 
 export function pathOf({ base, plural }: ResourcePath, namespace?: string, name?: string): string {

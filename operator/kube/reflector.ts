@@ -8,31 +8,31 @@ import type { KubeObject } from './objects.ts'
 import { sleep } from './sleep.ts'
 import { type WatchEvent, watchEvents } from './watch-events.ts'
 
-/** A copy of all objects of one kind, kept current by one list and a watch. */
+/** Informer: a cache of all objects of one kind, kept current by a list and a watch. */
 export type Reflector<T extends KubeObject> = {
   /** Resolves after the first complete list. */
   readonly synced: Promise<void>
   isSynced(): boolean
   get(key: string): T | undefined
   list(): readonly T[]
-  /** The newest state of the API server that the copy contains; null before the first list. */
+  /** The resource version of the cache; null before the first list. */
   resourceVersion(): string | null
-  /** Milliseconds since the API server was last heard of about this kind. */
+  /** Milliseconds since the API server last sent data about this kind. */
   stalenessMs(): number
   stop(): Promise<void>
 }
 
 export type ReflectorMetrics = {
-  /** A watch was opened again. */
+  /** A watch was opened. */
   restarted(resource: string): void
-  /** Everything was listed, the first time included. */
+  /** All objects were listed, the first time included. */
   relisted(resource: string): void
 }
 
 export type ReflectorTiming = {
-  /** Seconds after which the API server ends a watch, picked at random in between. */
+  /** Range of the random watch timeout, in seconds. */
   readonly watchS: readonly [number, number]
-  /** A watch without a byte for so long is dead; bookmarks come about once a minute. */
+  /** A watch without data for this long is dead: the API server sends a bookmark about once a minute. */
   readonly idleMs: number
   readonly minMs: number
   readonly maxMs: number
@@ -43,25 +43,25 @@ export type ReflectorDeps<T extends KubeObject> = {
   /** Name in logs and metrics. */
   readonly resource: string
   readonly selection: Selection
-  /** Called with the key of whatever appeared, changed or went; never with its content. */
+  /** Called with the key of every added, changed or deleted object. */
   readonly onChange: (key: string) => void
   readonly log: Logger
   readonly metrics: ReflectorMetrics
   readonly timing?: ReflectorTiming
   readonly random?: () => number
-  /** Keeps less of each object than the API server sends. */
+  /** Reduces each object to the cached fields. */
   readonly trim?: (object: KubeObject) => T
 }
 
 export const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
-/** A watch that lived so long was healthy: the next failure waits from the beginning again. */
+/** A watch of this duration was healthy, and resets the back-off. */
 const HEALTHY_MS = 10_000
 
 export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): Reflector<T> {
   const stopped = new AbortController()
   const synced = Promise.withResolvers<void>()
   const cache = createObjectCache<T>(deps.onChange)
-  const state: State<T> = { cache, version: null, isSynced: false, heardAt: performance.now() }
+  const state: State<T> = { cache, version: null, isSynced: false, receivedAt: performance.now() }
   const running = run(deps, state, { signal: stopped.signal, synced: synced.resolve })
   return {
     synced: synced.promise,
@@ -69,7 +69,7 @@ export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): R
     get: cache.get,
     list: cache.list,
     resourceVersion: () => state.version,
-    stalenessMs: () => performance.now() - state.heardAt,
+    stalenessMs: () => performance.now() - state.receivedAt,
     async stop() {
       stopped.abort()
       await running
@@ -81,7 +81,7 @@ type State<T extends KubeObject> = {
   readonly cache: ObjectCache<T>
   version: string | null
   isSynced: boolean
-  heardAt: number
+  receivedAt: number
 }
 type Control = { readonly signal: AbortSignal; readonly synced: () => void }
 
@@ -101,7 +101,7 @@ async function run<T extends KubeObject>(
   }
 }
 
-/** One list where it is needed, one watch; answers why it ended, null when the API server ended it in order. */
+/** Lists if needed, then watches. The result is the failure that ended the watch; null for its regular end. */
 async function follow<T extends KubeObject>(
   deps: ReflectorDeps<T>,
   state: State<T>,
@@ -113,7 +113,7 @@ async function follow<T extends KubeObject>(
     await watch(deps, state, { signal, onEvent })
     return null
   } catch (error) {
-    // What was seen last is forgotten by the API server: only a new list tells what went since.
+    // The API server has compacted the last seen version: a new list is needed to find deletions.
     if (hasCode(error, 'gone')) state.version = null
     const { resource, log } = deps
     if (!signal.aborted)
@@ -129,7 +129,7 @@ async function relist<T extends KubeObject>(
 ): Promise<void> {
   const { items, resourceVersion } = await listPages<KubeObject>(client, selection, signal)
   state.version = resourceVersion
-  state.heardAt = performance.now()
+  state.receivedAt = performance.now()
   state.isSynced = true
   metrics.relisted(resource)
   state.cache.replace(items.map(trim))
@@ -158,10 +158,10 @@ async function watch<T extends KubeObject>(
     const { path, metadataOnly = false } = selection
     const view = metadataOnly ? { metadata: 'object' as const } : {}
     const body = await client.open({ path, query, ...view, signal: idle.signal })
-    state.heardAt = performance.now()
+    state.receivedAt = performance.now()
     body.on('data', idle.alive)
     for await (const event of watchEvents(body)) {
-      state.heardAt = performance.now()
+      state.receivedAt = performance.now()
       state.version = event.object.metadata.resourceVersion
       onEvent()
       take(state.cache, event.type, () => trim(event.object as KubeObject))
@@ -177,7 +177,7 @@ function take<T extends KubeObject>(cache: ObjectCache<T>, type: WatchEvent['typ
   else cache.put(object())
 }
 
-/** The API server checked it against the schema of its kind. */
+/** The API server has validated the object. */
 function whole<T extends KubeObject>(object: KubeObject): T {
   return object as T
 }
@@ -199,16 +199,16 @@ function watchQuery(
   }
 }
 
-/** Aborts when nothing was heard for `idleMs`: a half-open connection says nothing for ever. */
+/** Aborts after `idleMs` without data, to detect a half-open connection. */
 function watchdog(idleMs: number, parent: AbortSignal) {
   const dead = new AbortController()
-  const give = () => dead.abort(new Error(`nothing was heard for ${idleMs} ms`))
-  let timer = setTimeout(give, idleMs)
+  const expire = () => dead.abort(new Error(`no data for ${idleMs} ms`))
+  let timer = setTimeout(expire, idleMs)
   return {
     signal: AbortSignal.any([parent, dead.signal]),
     alive: () => {
       clearTimeout(timer)
-      timer = setTimeout(give, idleMs)
+      timer = setTimeout(expire, idleMs)
     },
     stop: () => clearTimeout(timer),
   }

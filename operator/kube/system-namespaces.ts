@@ -1,5 +1,5 @@
 /**
- * The namespaces that Kubernetes makes for itself: webhooks, admission policies and the watchdog leave them alone, because
- * what keeps a cluster alive comes before everything that governs it. Other namespaces that begin with `kube-` are a tenant's.
+ * The namespaces of Kubernetes itself. Webhooks, admission policies and the watchdog exempt them, because a failure of
+ * Chaperone must not break the cluster. Other namespaces with the prefix `kube-` can belong to tenants.
  */
 export const SYSTEM_NAMESPACES: readonly string[] = ['kube-system', 'kube-public', 'kube-node-lease']

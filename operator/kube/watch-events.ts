@@ -4,7 +4,7 @@ import { kubeFailure } from './kube-failure.ts'
 
 export type WatchEvent = {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
-  /** As the API server sent it; only the machinery's own members are checked. */
+  /** As the API server sent it. Only the shown fields are validated. */
   readonly object: { readonly metadata: { readonly resourceVersion: string } }
 }
 
@@ -19,12 +19,12 @@ const Line = z.discriminatedUnion('type', [
   }),
 ])
 
-/** Larger than any object that the API server stores. */
+/** Larger than any stored object. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024
 
 /**
- * The events of a watch, one JSON object a line. Throws `gone` for the ERROR event 410, `not_ready` for any other ERROR
- * event and for a line that is cut off or no event: what came before it counts, and the watch is opened again.
+ * Parses the events of a watch, one JSON object a line. Throws `gone` for an ERROR event with code 410, and `not_ready` for
+ * any other ERROR event and for a truncated or invalid line. Earlier events stay valid; the caller opens the watch again.
  */
 export async function* watchEvents(body: AsyncIterable<Buffer | string>): AsyncGenerator<WatchEvent> {
   const decoder = new TextDecoder()
@@ -34,10 +34,10 @@ export async function* watchEvents(body: AsyncIterable<Buffer | string>): AsyncG
       rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
     ).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > MAX_LINE_CHARS) throw broken('a line is longer than any object can be')
+    if (rest.length > MAX_LINE_CHARS) throw broken('a line exceeds the size of any object')
     yield* eventsOf(lines)
   }
-  if (rest.trim() !== '') throw broken('the last line was cut off')
+  if (rest.trim() !== '') throw broken('the last line is truncated')
 }
 
 function* eventsOf(lines: readonly string[]): Generator<WatchEvent> {
@@ -46,7 +46,7 @@ function* eventsOf(lines: readonly string[]): Generator<WatchEvent> {
 
 function eventOf(line: string): WatchEvent {
   const parsed = Line.safeParse(json(line))
-  if (!parsed.success) throw broken(`a line is no event: ${parsed.error.issues[0]?.message ?? ''}`)
+  if (!parsed.success) throw broken(`a line is not a watch event: ${parsed.error.issues[0]?.message ?? ''}`)
   const { data } = parsed
   if (data.type !== 'ERROR') return data
   throw kubeFailure(data.object.code, JSON.stringify(data.object))
@@ -56,10 +56,10 @@ function json(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch (cause) {
-    throw new ChaperoneError('not_ready', { detail: 'the watch sent a line that is no JSON', cause })
+    throw new ChaperoneError('not_ready', { detail: 'The watch sent a line that is not JSON.', cause })
   }
 }
 
 function broken(why: string): ChaperoneError {
-  return new ChaperoneError('not_ready', { detail: `the watch broke off: ${why}` })
+  return new ChaperoneError('not_ready', { detail: `The watch ended early: ${why}.` })
 }

@@ -2,11 +2,12 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ChangeSetBody, PushBody, PushReply } from '../../core/wire/operator.ts'
 import type { ControlPlaneClient, ObjectName } from '../control/control-plane-client.ts'
 import { isTimeout } from '../control/control-plane-http.ts'
+import { TIGHTENING_ORDER } from './kind-order.ts'
 
-/** A batch is sent `quietMs` after its last object and at most `longestMs` after its first. */
+/** A batch is sent `quietMs` after its last object, and at most `longestMs` after its first. */
 export type BatchTiming = { readonly quietMs: number; readonly longestMs: number }
 
-/** Debounces changes of objects: those of one batch are one version of the configuration. */
+/** Debounces changes of objects. The objects of one batch are one version of the configuration. */
 export type Batch = {
   /** Rejects with the error of the whole batch. */
   put(body: PushBody): Promise<PushReply>
@@ -15,7 +16,7 @@ export type Batch = {
 
 const TIMING: BatchTiming = { quietMs: 100, longestMs: 1_000 }
 
-type Waiting = {
+type Changes = {
   readonly puts: { readonly body: PushBody; readonly settled: PromiseWithResolvers<PushReply> }[]
   readonly removals: { readonly object: ObjectName; readonly settled: PromiseWithResolvers<void> }[]
 }
@@ -25,7 +26,7 @@ export function createBatch(
   signal: AbortSignal,
   { quietMs, longestMs }: BatchTiming = TIMING,
 ): Batch {
-  let waiting: Waiting = { puts: [], removals: [] }
+  let pending: Changes = { puts: [], removals: [] }
   let quiet: NodeJS.Timeout | undefined
   let longest: NodeJS.Timeout | undefined
 
@@ -39,21 +40,21 @@ export function createBatch(
     clearTimeout(quiet)
     clearTimeout(longest)
     longest = undefined
-    const batch = waiting
-    waiting = { puts: [], removals: [] }
+    const batch = pending
+    pending = { puts: [], removals: [] }
     void sendBatch(client, batch, signal)
   }
 
   return {
     put(body) {
       const settled = Promise.withResolvers<PushReply>()
-      waiting.puts.push({ body, settled })
+      pending.puts.push({ body, settled })
       schedule()
       return settled.promise
     },
     remove(object) {
       const settled = Promise.withResolvers<void>()
-      waiting.removals.push({ object, settled })
+      pending.removals.push({ object, settled })
       schedule()
       return settled.promise
     },
@@ -62,13 +63,13 @@ export function createBatch(
 
 async function sendBatch(
   client: Pick<ControlPlaneClient, 'change'>,
-  batch: Waiting,
+  batch: Changes,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     await sendTogether(client, batch, signal)
   } catch (error) {
-    if (isTimeout(error)) return sendApart(client, batch, { signal, error })
+    if (isTimeout(error)) return sendByNamespace(client, batch, { signal, error })
     if (batch.puts.length + batch.removals.length === 1 || !isRefusal(error)) return reject(batch, error)
     for (const single of tighteningFirst(batch))
       await sendTogether(client, single, signal).catch((cause: unknown) => reject(single, cause))
@@ -76,12 +77,12 @@ async function sendBatch(
 }
 
 /**
- * A set that took too long is sent namespace by namespace: each is one version. The first that takes too long as well ends
- * it, because the control plane is slow then, and the rest is rejected: the caller tries again.
+ * Sends a batch that timed out again namespace by namespace, each as one version. After another timeout the rest is
+ * rejected, because the control plane is slow; the caller retries.
  */
-async function sendApart(
+async function sendByNamespace(
   client: Pick<ControlPlaneClient, 'change'>,
-  batch: Waiting,
+  batch: Changes,
   { signal, error }: { readonly signal: AbortSignal; readonly error: unknown },
 ): Promise<void> {
   const parts = byNamespace(batch)
@@ -93,10 +94,10 @@ async function sendApart(
   }
 }
 
-/** Null when it was sent; its objects are rejected otherwise. */
+/** Sends a part. Rejects its objects and returns the error on failure; null on success. */
 async function failureOf(
   client: Pick<ControlPlaneClient, 'change'>,
-  part: Waiting,
+  part: Changes,
   signal: AbortSignal,
 ): Promise<unknown> {
   try {
@@ -109,11 +110,12 @@ async function failureOf(
 }
 
 /**
- * What brings nothing but policies comes first, because policies tighten, those of the platform team every namespace; then what
- * brings policies beside others, then what has Gateways; what removes policies comes last.
+ * Splits a batch by namespace. Parts with only policies come first, because policies tighten and those of the platform team
+ * apply to every namespace; then parts with policies and other kinds, then parts with Gateways. Parts that remove policies
+ * come last.
  */
-function byNamespace({ puts, removals }: Waiting): Waiting[] {
-  const parts = new Map<string, Waiting>()
+function byNamespace({ puts, removals }: Changes): Changes[] {
+  const parts = new Map<string, Changes>()
   const partOf = (namespace: string) => {
     const part = parts.get(namespace) ?? { puts: [], removals: [] }
     parts.set(namespace, part)
@@ -121,26 +123,26 @@ function byNamespace({ puts, removals }: Waiting): Waiting[] {
   }
   for (const put of puts) partOf(put.body.resource.metadata.namespace ?? 'default').puts.push(put)
   for (const removal of removals) partOf(removal.object.namespace).removals.push(removal)
-  const rank = ({ puts: coming, removals: going }: Waiting) => {
+  const rank = ({ puts: coming, removals: going }: Changes) => {
     if (going.some(({ object }) => object.kind === 'Policy')) return 4
     const kinds = new Set(coming.map(({ body }) => body.resource.kind))
     if (kinds.has('Policy')) return kinds.size === 1 ? 0 : 1
     return kinds.has('Gateway') ? 2 : 3
   }
-  return [...parts.values()].flatMap(policiesApart).sort((a, b) => rank(a) - rank(b))
+  return [...parts.values()].flatMap(splitPolicies).sort((a, b) => rank(a) - rank(b))
 }
 
 /**
- * Divides the part of a namespace that brings policies and removes others, because the first tightens and the second loosens.
- * Beside objects of other kinds only new policies are sent early: a changed policy may loosen what a Permission of the same
- * version tightens.
+ * Splits a part that adds some policies and removes others: additions tighten and are sent early, removals loosen. If the
+ * part has objects of other kinds only new policies are sent early, because a changed policy may loosen what a Permission
+ * of the same version tightens.
  */
-function policiesApart(part: Waiting): Waiting[] {
+function splitPolicies(part: Changes): Changes[] {
   const { puts, removals } = part
   if (!removals.some(({ object }) => object.kind === 'Policy')) return [part]
   const kinds = [...puts.map(({ body }) => body.resource.kind), ...removals.map(({ object }) => object.kind)]
   const isPoliciesOnly = kinds.every((kind) => kind === 'Policy')
-  const isEarly = ({ body }: Waiting['puts'][number]) =>
+  const isEarly = ({ body }: Changes['puts'][number]) =>
     body.resource.kind === 'Policy' && (isPoliciesOnly || body.generation === 1)
   const early = puts.filter(isEarly)
   if (early.length === 0) return [part]
@@ -152,7 +154,7 @@ function policiesApart(part: Waiting): Waiting[] {
 
 async function sendTogether(
   client: Pick<ControlPlaneClient, 'change'>,
-  { puts, removals }: Waiting,
+  { puts, removals }: Changes,
   signal: AbortSignal,
 ): Promise<void> {
   const set: ChangeSetBody = {
@@ -163,30 +165,30 @@ async function sendTogether(
   const { replies } = await client.change(set, signal)
   puts.forEach(({ settled }, index) => {
     const reply = replies[index]
-    if (reply === undefined) settled.reject(new Error('the control plane left out an object of the batch'))
+    if (reply === undefined)
+      settled.reject(new Error('The reply of the control plane lacks an object of the batch.'))
     else settled.resolve(reply)
   })
   for (const { settled } of removals) settled.resolve()
 }
 
-function reject({ puts, removals }: Waiting, error: unknown): void {
+function reject({ puts, removals }: Changes, error: unknown): void {
   for (const { settled } of [...puts, ...removals]) settled.reject(error)
 }
 
-/** The control plane refused the set. Its objects are sent one by one, so that one of them does not block the others. */
+/** The control plane refused the set. Its objects are sent one by one, so that an invalid one does not block the others. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ChaperoneError)) return false
   return error.code === 'validation' || error.options.extra?.['status'] === 500
 }
 
-const PUT_ORDER = ['Gateway', 'Policy', 'Connector', 'Permission']
-
-/** Single changes in the order that never loosens early: permissions are removed first and added last, policies the reverse. */
-function tighteningFirst({ puts, removals }: Waiting): Waiting[] {
-  const rank = (kind: string) => PUT_ORDER.indexOf(kind)
+/** Single changes in an order that never loosens early: permissions are removed first and added last, policies the reverse. */
+function tighteningFirst({ puts, removals }: Changes): Changes[] {
+  const order: readonly string[] = TIGHTENING_ORDER
+  const rank = (kind: string) => order.indexOf(kind)
   const coming = [...puts].sort((a, b) => rank(a.body.resource.kind) - rank(b.body.resource.kind))
   const going = [...removals].sort((a, b) => rank(b.object.kind) - rank(a.object.kind))
-  const isLast = ({ object }: Waiting['removals'][number]) =>
+  const isLast = ({ object }: Changes['removals'][number]) =>
     object.kind === 'Policy' || object.kind === 'Gateway'
   return [
     ...going.filter((each) => !isLast(each)).map((each) => ({ puts: [], removals: [each] })),

@@ -3,15 +3,15 @@ import { acknowledgedBy, IN_FORCE_TEXT, type PushReply } from '../../core/wire/o
 import { type Verdict, verdict } from './conditions.ts'
 import { STALE_AFTER_MS, type StatusFacts } from './status-facts.ts'
 
-const PENDING = 'the control plane was not told yet'
+const PENDING = 'not pushed to the control plane yet'
 
 export type CommonStatus = {
   readonly verdicts: readonly Verdict[]
-  /** `n of m`. */
+  /** `n of m` gateway processes. */
   readonly programmed: string | null
 }
 
-/** What the status of every kind says. */
+/** The part of the status that all kinds have in common. */
 export function commonStatus(facts: StatusFacts): CommonStatus {
   const accepted = acceptedOf(facts)
   const resolved = resolvedOf(facts)
@@ -39,9 +39,9 @@ const ACCEPTED: Readonly<Record<NonNullable<PushReply['problem']>, ConditionReas
 }
 
 function resolvedOf({ reply, credential, failure }: StatusFacts): Verdict {
-  const wrong = reply?.problem
-  if (wrong === 'GatewayNotFound' || wrong === 'NamespaceNotAllowed')
-    return verdict('ResolvedRefs', 'False', [wrong, reply?.reasons.join('; ') ?? ''])
+  const problem = reply?.problem
+  if (problem === 'GatewayNotFound' || problem === 'NamespaceNotAllowed')
+    return verdict('ResolvedRefs', 'False', [problem, reply?.reasons.join('; ') ?? ''])
   if (credential !== null && credential.problem !== null)
     return verdict('ResolvedRefs', 'False', [credential.problem.reason, credential.problem.message])
   if (reply === null) return verdict('ResolvedRefs', 'Unknown', ['Pending', failure ?? PENDING])
@@ -51,35 +51,40 @@ function resolvedOf({ reply, credential, failure }: StatusFacts): Verdict {
 type Programmed = { readonly programmed: Verdict; readonly text: string | null }
 
 function programmedOf({ reply, state }: StatusFacts): Programmed {
-  const say = (
+  const result = (
     status: Verdict['status'],
     reason: readonly [ConditionReason<'Programmed'>, string],
     text: string | null = null,
   ): Programmed => ({ programmed: verdict('Programmed', status, reason), text })
-  if (reply === null) return say('Unknown', ['Pending', PENDING])
-  if (!reply.accepted) return say('False', ['NotAccepted', IN_FORCE_TEXT[reply.in_force]])
-  if (state === null) return say('Unknown', ['Pending', 'no gateway was asked yet'])
+  if (reply === null) return result('Unknown', ['Pending', PENDING])
+  if (!reply.accepted) return result('False', ['NotAccepted', IN_FORCE_TEXT[reply.in_force]])
+  if (state === null) return result('Unknown', ['Pending', 'acknowledgements of gateways not read yet'])
   const { acked, total } = acknowledgedBy(state.processes, reply)
   const text = `${acked} of ${total}`
   if (total === 0)
-    return say(
+    return result(
       'True',
-      ['NoGateways', 'no gateway process is connected; in force from the first one on'],
+      ['NoGateways', 'no gateway process is connected; it takes effect when the first one connects'],
       text,
     )
-  if (acked === total) return say('True', ['Programmed', `acknowledged by ${text} gateway processes`], text)
+  if (acked === total)
+    return result('True', ['Programmed', `acknowledged by ${text} gateway processes`], text)
   const rejected = state.processes.find((one) => isFor(reply, one.gateway) && one.rejected !== null)
   return rejected === undefined
-    ? say('False', ['Pending', `acknowledged by ${text} gateway processes`], text)
-    : say('False', ['Rejected', `${rejected.process_id} refuses it: ${rejected.rejected}`], text)
+    ? result('False', ['Pending', `acknowledged by ${text} gateway processes`], text)
+    : result(
+        'False',
+        ['Rejected', `gateway process ${rejected.process_id} rejects it: ${rejected.rejected}`],
+        text,
+      )
 }
 
 function readyOf([accepted, resolved, programmed]: readonly [Verdict, Verdict, Verdict]): Verdict {
   const all: readonly Verdict[] = [resolved, accepted, programmed]
-  const wrong = all.find(({ status }) => status === 'False') ?? all.find(({ status }) => status === 'Unknown')
-  if (wrong === undefined) return verdict('Ready', 'True', ['Ready', programmed.message])
-  if (wrong.status === 'Unknown') return verdict('Ready', 'Unknown', ['Pending', wrong.message])
-  return verdict('Ready', 'False', [NOT_READY[wrong.type] ?? 'NotProgrammed', wrong.message])
+  const unmet = all.find(({ status }) => status === 'False') ?? all.find(({ status }) => status === 'Unknown')
+  if (unmet === undefined) return verdict('Ready', 'True', ['Ready', programmed.message])
+  if (unmet.status === 'Unknown') return verdict('Ready', 'Unknown', ['Pending', unmet.message])
+  return verdict('Ready', 'False', [NOT_READY[unmet.type] ?? 'NotProgrammed', unmet.message])
 }
 
 const NOT_READY: Readonly<Partial<Record<Verdict['type'], ConditionReason<'Ready'>>>> = {
@@ -88,24 +93,24 @@ const NOT_READY: Readonly<Partial<Record<Verdict['type'], ConditionReason<'Ready
   Programmed: 'NotProgrammed',
 }
 
-/** Warnings about the credential are what `ResolvedRefs` says already. */
+/** Warnings about the credential are left out, because `ResolvedRefs` contains them. */
 function degradedOf({ reply, credential, state }: StatusFacts): readonly Verdict[] {
   const rejecting = state?.processes.filter(
     ({ gateway, rejected }) => rejected !== null && isFor(reply, gateway),
   )
   if (reply !== null && rejecting !== undefined && rejecting.length > 0) {
     const [first] = rejecting
-    const text = `${rejecting.length} gateway processes keep an older state: ${first?.rejected ?? ''}`
+    const text = `${rejecting.length} gateway processes rejected it and keep an older configuration: ${first?.rejected ?? ''}`
     return [verdict('Degraded', 'True', ['GatewayRejected', text])]
   }
   const hasOwnWarnings = reply !== null && reply.warnings.length > 0 && credential?.problem == null
   return hasOwnWarnings ? [verdict('Degraded', 'True', ['Warnings', reply.warnings.join('; ')])] : []
 }
 
-/** Says nothing that changes by itself, such as for how long: a status would be written for ever. */
+/** The text contains no duration, because every change of a text is a write of the status. */
 export function staleVerdicts({ staleMs }: StatusFacts): readonly Verdict[] {
   if (staleMs < STALE_AFTER_MS) return []
-  const text = 'the control plane does not answer; gateways go on with what they have'
+  const text = 'the control plane does not answer; gateways keep their configuration'
   return [verdict('Stale', 'True', ['ControlPlaneUnreachable', text])]
 }
 

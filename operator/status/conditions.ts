@@ -6,10 +6,10 @@ import {
   MAX_MESSAGE,
 } from '../../core/crd/conditions.ts'
 
-/** A condition as it should be; when it changed last is not its affair. */
+/** A condition without the time of its last transition. */
 export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-/** The reason must be one that is documented for the type. */
+/** Creates a verdict. The type allows only the documented reasons of a condition. */
 export function verdict<T extends ConditionType>(
   type: T,
   status: Condition['status'],
@@ -21,8 +21,8 @@ export function verdict<T extends ConditionType>(
 type Known = { readonly type: string; readonly status: string; readonly lastTransitionTime: string }
 
 /**
- * The conditions to write: the lasting ones always, the others only while they are true. A condition keeps the time of
- * its last change of status; reason and message may change without it.
+ * Returns the conditions to write: lasting ones always, the others only while they are true. `lastTransitionTime` changes
+ * with the status of a condition, not with its reason or message.
  */
 export function conditionsOf(
   verdicts: readonly Verdict[],

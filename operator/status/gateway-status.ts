@@ -13,23 +13,23 @@ import { keyOf } from '../kube/objects.ts'
 import { type Verdict, verdict } from './conditions.ts'
 import type { StatusFacts } from './status-facts.ts'
 
-export type GatewayParts = {
+export type GatewayPart = {
   readonly verdicts: readonly Verdict[]
-  /** `n of m` processes stopped; null while nothing stops this Gateway. */
+  /** `n of m` processes with the kill switch in force; null without an active kill switch. */
   readonly killed: string | null
 }
 
-/** What only the status of a Gateway says. */
-export function gatewayParts(gateway: CustomResource<'Gateway'>, facts: StatusFacts): GatewayParts {
+/** The part of the status that only a Gateway has. */
+export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: StatusFacts): GatewayPart {
   const name = keyOf(gateway)
   const processes = facts.state?.processes.filter((process) => process.gateway === name) ?? []
-  const stop = stopOf(gateway, name, facts.state?.kills ?? [])
+  const killSwitch = killSwitchOf(gateway, name, facts.state?.kills ?? [])
   const stopped = processes.filter((process) => process.has_kill_state).length
-  const killed = stop === null ? null : `${stopped} of ${processes.length}`
+  const killed = killSwitch === null ? null : `${stopped} of ${processes.length}`
   return {
     killed,
     verdicts: [
-      ...(stop === null || killed === null ? [] : [killVerdict(stop, name, killed)]),
+      ...(killSwitch === null || killed === null ? [] : [killVerdict(killSwitch, name, killed)]),
       ...bypassVerdicts(gateway, facts, processes),
       ...podVerdicts(facts),
       ...warningVerdicts(processes),
@@ -38,8 +38,8 @@ export function gatewayParts(gateway: CustomResource<'Gateway'>, facts: StatusFa
   }
 }
 
-/** In force, or demanded by this very object and not heard back yet. */
-function stopOf(
+/** The active kill switch: in force, or activated by this object and not confirmed by the control plane yet. */
+function killSwitchOf(
   { spec }: CustomResource<'Gateway'>,
   name: string,
   kills: readonly KillEntry[],
@@ -56,7 +56,7 @@ function stopOf(
 }
 
 function killVerdict({ source, scope, reason }: KillEntry, name: string, killed: string): Verdict {
-  const text = `${killed} gateway processes stopped (${scope}, by ${source}): ${reason}`
+  const text = `kill switch in force on ${killed} gateway processes (${scope}, by ${source}): ${reason}`
   return verdict('KillSwitchActive', 'True', [killReasonOf(source, name), text])
 }
 
@@ -82,19 +82,19 @@ function bypassVerdicts(
   ]
 }
 
-/** A condition has one reason: the pod that has no sidecar at all is the graver one. */
+/** A condition has one reason. A pod without a sidecar is more severe than a broken capture. */
 function detected(broken: readonly string[], bypassing: readonly string[]): readonly Verdict[] {
   const some = (names: readonly string[]) => [...names].sort().slice(0, NAMED).join(', ')
   if (bypassing.length > 0) {
-    const text = `${bypassing.length} pods that should be governed run without their sidecar: ${some(bypassing)}; restart them`
+    const text = `${bypassing.length} pods that should be governed run without a sidecar: ${some(bypassing)}; restart them`
     return [verdict('BypassDetected', 'True', ['PodWithoutSidecar', text])]
   }
   if (broken.length === 0) return []
-  const text = `the capture of ${broken.length} sidecars does not hold: ${some(broken)}`
+  const text = `the traffic capture of ${broken.length} sidecars is broken: ${some(broken)}; restart their pods`
   return [verdict('BypassDetected', 'True', ['CaptureBroken', text])]
 }
 
-/** A condition has one reason: the widest way comes first. */
+/** A condition has one reason. The widest bypass comes first. */
 function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verdict[] {
   const { cooperative = 0, changingUser = 0 } = pods ?? {}
   if (isProxyEnv) {
@@ -107,14 +107,14 @@ function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verd
     return [verdict('BypassPossible', 'True', ['PodsCooperative', text])]
   }
   if (changingUser === 0) return []
-  const text = `${changingUser} pods run programs that change their user, which governed containers may not: whoever gives them the capabilities back opens a way past the capture; set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)`
+  const text = `${changingUser} pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)`
   return [verdict('BypassPossible', 'True', ['PodsChangeUser', text])]
 }
 
-/** A condition has one reason: what somebody has to change comes first. */
+/** A condition has one reason. A problem that a user must resolve comes first. */
 function podVerdicts({ pods, sharedAgents }: StatusFacts): readonly Verdict[] {
   if (sharedAgents.length > 0) {
-    const text = `pods of several Gateways say that they are the same agent, which belongs to one Gateway at a time: ${[...sharedAgents].sort().slice(0, NAMED).join('; ')}; give one workload another name with the annotation chaperone.dev/agent`
+    const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${[...sharedAgents].sort().slice(0, NAMED).join('; ')}; give one workload another name with the annotation chaperone.dev/agent`
     return [verdict('Degraded', 'True', ['AgentShared', text])]
   }
   if (pods === null || pods.ready === pods.injected) return []
@@ -129,6 +129,6 @@ function warningVerdicts(processes: readonly GatewayProcess[]): readonly Verdict
 
 function floorVerdicts({ belowFloor }: StatusFacts): readonly Verdict[] {
   if (belowFloor.length === 0) return []
-  const text = `the floor is in force, not the spec: ${belowFloor.map(floorText).join('; ')}`
+  const text = `the floor is in force instead of the spec: ${belowFloor.map(floorText).join('; ')}`
   return [verdict('FloorApplied', 'True', ['BelowFloor', text])]
 }

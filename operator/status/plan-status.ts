@@ -3,12 +3,12 @@ import type { ConnectorSpec, ResourceKind } from '../../core/crd/schemas.ts'
 import type { CustomResource, ResourceStatus } from '../cluster/custom-resources.ts'
 import { commonStatus, staleVerdicts } from './common-status.ts'
 import { conditionsOf, type Verdict } from './conditions.ts'
-import { gatewayParts } from './gateway-status.ts'
+import { gatewayPart } from './gateway-status.ts'
 import type { StatusFacts } from './status-facts.ts'
 
-/** The whole status as it should be. The same facts give the same text, but for the time of conditions that changed. */
+/** Computes the complete status of an object. Pure: equal facts give equal texts. */
 export function planStatus(kind: ResourceKind, object: CustomResource, facts: StatusFacts): ResourceStatus {
-  if (isUnheard(object, facts)) return keptStatus(object, facts)
+  if (isUnconfirmed(object, facts)) return keptStatus(object, facts)
   const common = commonStatus(facts)
   const own = ownPart(kind, object, facts)
   const generation = object.metadata.generation ?? 1
@@ -21,8 +21,8 @@ export function planStatus(kind: ResourceKind, object: CustomResource, facts: St
   }
 }
 
-/** The control plane is away and nothing is known of it yet: what was last written stays, and says that it may be old. */
-function isUnheard({ metadata, status }: CustomResource, { reply, failure }: StatusFacts): boolean {
+/** The control plane is unreachable and never confirmed this content: the written status stays, with a `Stale` condition. */
+function isUnconfirmed({ metadata, status }: CustomResource, { reply, failure }: StatusFacts): boolean {
   return reply === null && failure !== null && status?.observedGeneration === (metadata.generation ?? 1)
 }
 
@@ -38,7 +38,7 @@ type OwnPart = { readonly verdicts: readonly Verdict[]; readonly fields: Readonl
 function ownPart(kind: ResourceKind, object: CustomResource, facts: StatusFacts): OwnPart {
   switch (kind) {
     case 'Gateway':
-      return gatewayPart(object as CustomResource<'Gateway'>, facts)
+      return ownPartOfGateway(object as CustomResource<'Gateway'>, facts)
     case 'Connector':
       return { verdicts: [], fields: { domains: domainsOf(object as CustomResource<'Connector'>) } }
     case 'Permission':
@@ -48,8 +48,8 @@ function ownPart(kind: ResourceKind, object: CustomResource, facts: StatusFacts)
   }
 }
 
-function gatewayPart(gateway: CustomResource<'Gateway'>, facts: StatusFacts): OwnPart {
-  const { verdicts, killed } = gatewayParts(gateway, facts)
+function ownPartOfGateway(gateway: CustomResource<'Gateway'>, facts: StatusFacts): OwnPart {
+  const { verdicts, killed } = gatewayPart(gateway, facts)
   const { injected, ready } = facts.pods ?? { injected: 0, ready: 0 }
   const { metadata, spec } = gateway
   const name = `${metadata.namespace}/${metadata.name}`
@@ -84,7 +84,7 @@ function testsOf({ reply }: StatusFacts): { tests?: string } {
   return tests == null ? {} : { tests: `${tests.passed} of ${tests.total}` }
 }
 
-/** The first word about a type counts: what is common to all kinds goes before what is a Gateway's own. */
+/** Keeps the first verdict of each type, so that the common part has precedence over the Gateway's. */
 function onePerType(verdicts: readonly Verdict[]): Verdict[] {
   const byType = new Map<string, Verdict>()
   for (const each of verdicts) if (!byType.has(each.type)) byType.set(each.type, each)

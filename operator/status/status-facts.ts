@@ -3,29 +3,29 @@ import type { OperatorState, PushReply } from '../../core/wire/operator.ts'
 import type { Credential } from '../cluster/credentials.ts'
 import type { PodCount } from '../cluster/governed-pods.ts'
 
-/** Everything that a status is made of, besides the object itself. */
+/** The inputs of a status besides the object itself. */
 export type StatusFacts = {
-  /** What the control plane said of this very generation; null = it was not told yet. */
+  /** The control plane's reply to this content; null: not pushed yet. */
   readonly reply: PushReply | null
-  /** Why it could not be told; null when nothing is wrong. */
+  /** Why the last push failed; null when it succeeded. */
   readonly failure: string | null
   /** Of a Connector. */
   readonly credential: Credential | null
-  /** Merged from all replicas of the control plane; null = none was asked yet. */
+  /** Merged from all replicas of the control plane; null: none answered yet. */
   readonly state: OperatorState | null
-  /** For how long no replica has answered. */
+  /** Milliseconds since any replica answered. */
   readonly staleMs: number
   /** Of a Gateway. */
   readonly pods: PodCount | null
-  /** Of a Gateway: pods that should be governed by it and run without a sidecar, `namespace/name`. */
+  /** Of a Gateway: its pods without a sidecar, `namespace/name`. */
   readonly bypassing: readonly string[]
-  /** Of a Gateway: its agents that pods of other Gateways are, too, each with whose. */
+  /** Of a Gateway: its agents that also run under other Gateways, with their names. */
   readonly sharedAgents: readonly string[]
-  /** Of a Gateway: its fields below a floor of the installation. */
+  /** Of a Gateway: fields below a floor of the installation. */
   readonly belowFloor: readonly FieldBelowFloor[]
   /** RFC 3339. */
   readonly now: string
 }
 
-/** A control plane that is silent for so long makes what a status says old. */
+/** A status is stale when no replica has answered for this long. */
 export const STALE_AFTER_MS = 30_000

@@ -7,9 +7,9 @@ import { RESOURCES } from '../kube/objects.ts'
 import { createLimit } from './concurrency-limit.ts'
 
 export type StatusWriter = {
-  /** Writes only what differs from the status that the object has, or that was written a moment ago. */
+  /** Writes the status unless it equals the current one. */
   write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<void>
-  /** The status to compare with: what was written may not have come back by the watch yet. */
+  /** The object's status, or a newer write of our own that the watch has not delivered yet. */
   current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined
 }
 
@@ -18,7 +18,7 @@ export type StatusWriterDeps = {
   readonly onWrite: (kind: ResourceKind) => void
 }
 
-/** For so long our own write is believed over an older copy of the object. */
+/** Our own write has precedence over the cached object for this long. */
 const ECHO_MS = 5_000
 const WRITES_AT_A_TIME = 8
 
@@ -27,11 +27,11 @@ type Written = { readonly uid: string; readonly status: ResourceStatus; readonly
 export function createStatusWriter({ client, onWrite }: StatusWriterDeps): StatusWriter {
   const written = new Map<string, Written>()
   const limit = createLimit(WRITES_AT_A_TIME)
-  const keyFor = (kind: ResourceKind, { metadata }: CustomResource) =>
+  const keyOf = (kind: ResourceKind, { metadata }: CustomResource) =>
     `${kind}/${metadata.namespace}/${metadata.name}`
 
   function current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined {
-    const key = keyFor(kind, object)
+    const key = keyOf(kind, object)
     const own = written.get(key)
     if (own === undefined) return object.status
     if (own.uid === object.metadata.uid && performance.now() - own.at < ECHO_MS) return own.status
@@ -46,12 +46,12 @@ export function createStatusWriter({ client, onWrite }: StatusWriterDeps): Statu
       const to = { client, resource: RESOURCES[kind], apiVersion: 'chaperone.dev/v1alpha1', kind }
       await limit(() => applyStatus(to, object, status))
       onWrite(kind)
-      written.set(keyFor(kind, object), { uid: object.metadata.uid, status, at: performance.now() })
+      written.set(keyOf(kind, object), { uid: object.metadata.uid, status, at: performance.now() })
     },
   }
 }
 
-/** In the order of types, as lists that are maps have none. */
+/** Sorts conditions by type: their list is a map, whose order has no meaning. */
 function plain(status: ResourceStatus): unknown {
   const conditions = [...(status.conditions ?? [])].sort((a, b) => (a.type < b.type ? -1 : 1))
   return JSON.parse(JSON.stringify({ ...status, conditions }))

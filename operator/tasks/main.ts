@@ -1,16 +1,16 @@
-import { KubeConfig } from '@kubernetes/client-node'
 import { failureReason } from '../../core/failure-reason.ts'
+import { createPodAccess, podApiOf } from '../../kube/pod-access.ts'
 import { createKubeClient } from '../kube/client.ts'
-import { ensurePassword } from './postgres-password.ts'
-import { proveInjection } from './self-test.ts'
+import { ensurePostgresSecret } from './postgres-password.ts'
+import { testInjection } from './self-test.ts'
 import type { Task } from './task.ts'
-import { leaveCluster } from './uninstall.ts'
+import { uninstall } from './uninstall.ts'
 
-/** What jobs of the chart do once, with the rights of their own ServiceAccount: `node operator-tasks.js TASK`. */
+/** Tasks of the chart's Jobs, each with a ServiceAccount of its own: `node operator-tasks.js TASK`. */
 const TASKS: Readonly<Record<string, Task>> = {
-  uninstall: leaveCluster,
-  'self-test': proveInjection,
-  'postgres-password': ensurePassword,
+  uninstall: uninstall,
+  'self-test': testInjection,
+  'postgres-password': ensurePostgresSecret,
 }
 const TIMEOUT_MS = 120_000
 
@@ -19,17 +19,17 @@ async function main(): Promise<void> {
   const task = TASKS[name]
   const namespace = process.env['POD_NAMESPACE'] ?? ''
   if (task === undefined)
-    throw new Error(`${name || 'no task'}: give one of ${Object.keys(TASKS).join(', ')}`)
-  if (namespace === '') throw new Error('POD_NAMESPACE is not set: set it to the namespace of Chaperone')
-  const config = new KubeConfig()
-  config.loadFromCluster()
-  using client = createKubeClient(config)
+    throw new Error(`Unknown task ${JSON.stringify(name)}. Give one of ${Object.keys(TASKS).join(', ')}.`)
+  if (namespace === '') throw new Error('POD_NAMESPACE is not set. Set it to the namespace of Chaperone.')
+  const api = podApiOf(process.env)
+  if (api === null) throw new Error('Tasks run in a pod: KUBERNETES_SERVICE_HOST is not set')
+  using client = createKubeClient(createPodAccess(api))
   await task({
     client,
     namespace,
     agentNamespace: process.env['AGENT_NAMESPACE'] ?? 'default',
     signal: AbortSignal.timeout(TIMEOUT_MS),
-    say: (text) => console.log(text),
+    print: (text) => console.log(text),
   })
 }
 

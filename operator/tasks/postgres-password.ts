@@ -3,15 +3,15 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import type { TaskContext } from './task.ts'
 
-/** With the address in it, so that the control plane reads it as it reads the address of any other database. */
+/** Contains the URL of the database, as the Secret of an external database does. */
 export const POSTGRES_SECRET = 'chaperone-postgres'
 
-/** Makes the Secret of the bundled database, once: `password`, and `url` for the control plane. */
-export async function ensurePassword({ client, namespace, say }: TaskContext): Promise<void> {
+/** Creates the Secret of the bundled database once: `password`, and `url` for the control plane. */
+export async function ensurePostgresSecret({ client, namespace, print }: TaskContext): Promise<void> {
   const path = pathOf(RESOURCES.Secret, namespace)
   try {
     await client.call({ method: 'GET', path: `${path}/${POSTGRES_SECRET}` })
-    return say(`kept Secret ${namespace}/${POSTGRES_SECRET}`)
+    return print(`kept Secret ${namespace}/${POSTGRES_SECRET}`)
   } catch (error) {
     if (!hasCode(error, 'not_found')) throw error
   }
@@ -30,5 +30,5 @@ export async function ensurePassword({ client, namespace, say }: TaskContext): P
       },
     },
   })
-  say(`made Secret ${namespace}/${POSTGRES_SECRET}`)
+  print(`created Secret ${namespace}/${POSTGRES_SECRET}`)
 }

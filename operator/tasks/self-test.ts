@@ -5,28 +5,29 @@ import { pathOf, RESOURCES } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { TaskContext } from './task.ts'
 
-/** The Gateway that the chart makes for this test alone. */
+/** A Gateway that the chart creates for this test. */
 export const TEST_GATEWAY = 'chaperone-self-test'
-/** The Gateway is new: the operator has yet to hear of it, and right after an installation it has yet to start. */
+/** Right after an installation the operator may not have started, and the Gateway may not be cached. */
 const PATIENCE_MS = 90_000
-const LOOK_AGAIN_MS = 1_000
+const POLL_MS = 1_000
 
 type StoredPod = { readonly spec: { readonly initContainers?: ReadonlyArray<{ readonly name: string }> } }
 
-/** Asks the cluster, without making anything, for a pod that is governed and for one that must be refused. */
-export async function proveInjection(context: TaskContext): Promise<void> {
-  const { say } = context
+/** Tests by dry runs that an annotated pod is injected and that a pod with hostNetwork is refused. */
+export async function testInjection(context: TaskContext): Promise<void> {
+  const { print } = context
   const pod = await eventuallyGoverned(context)
   const ours = pod.spec.initContainers?.map(({ name }) => name).slice(0, 2) ?? []
   const wanted = [CONTAINERS.rules, CONTAINERS.proxy]
   if (ours.join() !== wanted.join())
     throw new Error(
-      `an annotated pod starts with ${ours.join(', ') || 'none of ours'}, not ${wanted.join(', ')}`,
+      `An annotated pod starts with ${ours.join(', ') || 'no injected container'} instead of ${wanted.join(', ')}.`,
     )
-  say(`an annotated pod gets ${ours.join(' and ')}`)
+  print(`an annotated pod gets ${ours.join(' and ')}`)
   const refusal = await refusalOf(context)
-  if (!refusal.includes('hostNetwork')) throw new Error(`refused without naming the field: ${refusal}`)
-  say(`a pod that could go around is refused: ${refusal}`)
+  if (!refusal.includes('hostNetwork'))
+    throw new Error(`The refusal does not name the field hostNetwork: ${refusal}`)
+  print(`a pod that could bypass the gateway is refused: ${refusal}`)
 }
 
 async function eventuallyGoverned({
@@ -43,7 +44,7 @@ async function eventuallyGoverned({
     } catch (error) {
       if (!(error instanceof ChaperoneError) || performance.now() > until || signal.aborted) throw error
     }
-    await sleep(LOOK_AGAIN_MS, signal)
+    await sleep(POLL_MS, signal)
   }
 }
 
@@ -58,7 +59,7 @@ async function refusalOf({ client, namespace, agentNamespace }: TaskContext): Pr
     if (error instanceof Error) return error.message
     throw error
   }
-  throw new Error('a pod with hostNetwork was not refused: is the webhook reachable from the API server?')
+  throw new Error('A pod with hostNetwork was not refused. Check that the API server can reach the webhook.')
 }
 
 function dryRun(client: KubeClient, namespace: string, body: object): Promise<StoredPod> {

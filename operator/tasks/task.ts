@@ -2,13 +2,13 @@ import type { KubeClient } from '../kube/client.ts'
 
 export type TaskContext = {
   readonly client: KubeClient
-  /** Where Chaperone runs. */
+  /** The namespace of Chaperone. */
   readonly namespace: string
-  /** Where the self-test's pods would run. */
+  /** The namespace of the self-test's pods. */
   readonly agentNamespace: string
   readonly signal: AbortSignal
-  readonly say: (text: string) => void
+  readonly print: (text: string) => void
 }
 
-/** Rejects with what went wrong and what to change. */
+/** Rejects with an error that names the problem and its remedy. */
 export type Task = (context: TaskContext) => Promise<void>

@@ -10,28 +10,29 @@ import type { TaskContext } from './task.ts'
 
 const OPERATOR = 'chaperone-operator'
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
-const LOOK_AGAIN_MS = 500
+const POLL_MS = 500
 const PLURALS = {
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
   ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
 } as const
 
 /**
- * What must be gone before the operator is: the operator's own pods first, since they would write it again, then
- * whatever of ours the API server asks when a pod is made, then the finalizers that nobody would ever take off.
- * Custom resources stay.
+ * Prepares the removal of the operator: stops its pods, which would write the rest again, then deletes the webhook
+ * configurations and admission policies, then removes the finalizers. Custom resources stay.
  */
-export async function leaveCluster({ client, namespace, signal, say }: TaskContext): Promise<void> {
+export async function uninstall({ client, namespace, signal, print }: TaskContext): Promise<void> {
   await stopOperator(client, namespace, signal)
-  say('the operator has stopped')
+  print('operator stopped')
   await remove(client, `${ADMISSION}/mutatingwebhookconfigurations/${WEBHOOK_CONFIGURATION}`)
   await remove(client, `${ADMISSION}/validatingwebhookconfigurations/${MANIFESTS_CONFIGURATION}`)
   for (const { kind, name } of guardNames()) await remove(client, `${ADMISSION}/${PLURALS[kind]}/${name}`)
-  say('the webhook and the admission policies are gone')
-  say(`${await releaseGateways(client, signal)} Gateways can be deleted without the operator`)
+  print('webhook and admission policies deleted')
+  print(
+    `${await releaseGateways(client, signal)} Gateways released: they can be deleted without the operator`,
+  )
 }
 
-/** The bindings first: a policy without one says nothing. Their names do not depend on what they demand. */
+/** Bindings come first, because a policy without one is not enforced. The names do not depend on the options. */
 export function guardNames(): ReadonlyArray<{ readonly kind: keyof typeof PLURALS; readonly name: string }> {
   const objects = guardObjects({
     ...{ ownNamespace: '', operatorUser: '', controlPlaneUrl: '', proxyCommand: [] },
@@ -54,8 +55,8 @@ async function stopOperator(client: KubeClient, namespace: string, signal: Abort
     labelSelector: `app.kubernetes.io/component=operator,app.kubernetes.io/part-of=chaperone`,
   }
   while ((await listPages(client, selection, signal)).items.length > 0) {
-    if (signal.aborted) throw new Error(`the pods of ${namespace}/${OPERATOR} do not end: delete them`)
-    await sleep(LOOK_AGAIN_MS, signal)
+    if (signal.aborted) throw new Error(`The pods of ${namespace}/${OPERATOR} do not terminate. Delete them.`)
+    await sleep(POLL_MS, signal)
   }
 }
 
@@ -69,8 +70,8 @@ async function remove(client: KubeClient, path: string): Promise<void> {
 
 async function releaseGateways(client: KubeClient, signal: AbortSignal): Promise<number> {
   const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
-  const held = items.filter(({ metadata }) => metadata.finalizers?.includes(FINALIZER))
-  for (const { metadata } of held) {
+  const finalized = items.filter(({ metadata }) => metadata.finalizers?.includes(FINALIZER))
+  for (const { metadata } of finalized) {
     const finalizers = metadata.finalizers?.filter((name) => name !== FINALIZER) ?? []
     await client.call({
       method: 'PATCH',
@@ -79,5 +80,5 @@ async function releaseGateways(client: KubeClient, signal: AbortSignal): Promise
       body: { metadata: { finalizers, resourceVersion: metadata.resourceVersion } },
     })
   }
-  return held.length
+  return finalized.length
 }

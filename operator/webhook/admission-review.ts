@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What the API server asks a webhook: `admission.k8s.io/v1`, as far as we look at it. */
+/** The used fields of an AdmissionRequest of `admission.k8s.io/v1`. */
 export const AdmissionRequest = z.looseObject({
   uid: z.string().min(1),
   resource: z.looseObject({ group: z.string(), version: z.string(), resource: z.string() }),
@@ -22,18 +22,18 @@ export const AdmissionReview = z.looseObject({
 
 export type AdmissionResponse = {
   readonly allowed: boolean
-  /** RFC 6902, not yet encoded. */
+  /** JSON Patch (RFC 6902), not encoded. */
   readonly patch?: readonly object[]
   readonly warnings?: readonly string[]
-  /** Shown to whoever asked; only with `allowed: false`. */
+  /** Shown to the client; only with `allowed: false`. */
   readonly refused?: { readonly code: number; readonly message: string }
 }
 
-/** The API server shows no more than this of one warning, and of all together. */
+/** Limits of the API server: characters of a warning, and number of warnings. */
 const MAX_WARNING = 256
 const MAX_WARNINGS = 16
 
-/** The body of the answer. */
+/** Builds the AdmissionReview of the response. */
 export function reviewBody(
   uid: string,
   { allowed, patch = [], warnings = [], refused }: AdmissionResponse,

@@ -1,23 +1,23 @@
 import { X509Certificate } from 'node:crypto'
 import { AUTHORITY_LIFETIME_MS, type Authority } from './leaf.ts'
 
-/** Every API server has taken over a bundle by then, and every replica has read the Secret twice. */
-const SETTLED_MS = 10 * 60_000
+/** By then every API server uses the new bundle, and every replica has read the Secret twice. */
+const PROPAGATION_MS = 10 * 60_000
 
-/** The one in force, and the one before it while its leaves are still around. */
+/** The current certificate authority (CA), and the previous one while its leaf certificates are valid. */
 export type Authorities = { readonly current: Authority; readonly previous?: Authority }
 
 export type AuthorityPlan = {
   readonly authorities: Authorities
-  /** Another state than the stored one: write it before anything uses it. */
+  /** True: the state must be written before it is used. */
   readonly isChanged: boolean
-  /** The one that leaves are signed with: a new one only once everybody trusts it. */
+  /** The CA that signs leaf certificates. A new CA signs only after all API servers trust it. */
   readonly signing: Authority
-  /** PEM of every authority that is to be trusted. */
+  /** PEM of all CAs to trust. */
   readonly bundlePem: string
 }
 
-/** What is to be done about the authorities now; `make` answers a new one. */
+/** Plans the rotation of the certificate authorities. `make` creates a new one. */
 export function planAuthorities(
   stored: Authorities | null,
   nowMs: number,
@@ -25,11 +25,11 @@ export function planAuthorities(
 ): AuthorityPlan {
   const authorities = next(stored, nowMs, make)
   const { current, previous } = authorities
-  const isSettled = nowMs - madeAtMs(current) >= SETTLED_MS
+  const isPropagated = nowMs - madeAtMs(current) >= PROPAGATION_MS
   return {
     authorities,
     isChanged: stored === null || stored.current !== current || stored.previous !== previous,
-    signing: previous === undefined || isSettled ? current : previous,
+    signing: previous === undefined || isPropagated ? current : previous,
     bundlePem: [current, previous].map((authority) => authority?.certPem ?? '').join(''),
   }
 }
@@ -37,7 +37,7 @@ export function planAuthorities(
 function next(stored: Authorities | null, nowMs: number, make: () => Authority): Authorities {
   if (stored === null || endsAtMs(stored.current) <= nowMs) return { current: make() }
   const { current, previous } = stored
-  // Renewed at two thirds, so that a third is left to notice that it does not work.
+  // Rotated at two thirds of the lifetime, so that one third is left to repair a failing rotation.
   const isDue = endsAtMs(current) - nowMs <= AUTHORITY_LIFETIME_MS / 3
   if (isDue) return { current: make(), previous: current }
   return previous === undefined || endsAtMs(previous) > nowMs ? stored : { current }

@@ -24,7 +24,7 @@ const Secret = z.looseObject({
   data: z.record(z.string(), z.string()).default({}),
 })
 
-/** The authorities in a Secret of our own namespace, and the bundle in both webhook configurations. */
+/** Stores the certificate authorities in a Secret of the installation, and their bundle in both webhook configurations. */
 export function createCertificateStore(
   client: KubeClient,
   { ownNamespace, target }: { readonly ownNamespace: string; readonly target: () => WebhookTarget },
@@ -91,7 +91,7 @@ function secretBody({ current, previous }: Authorities, resourceVersion: string 
   }
 }
 
-/** An authority is only one with its key: half a pair is none. */
+/** Ignores a certificate without key, and a key without certificate. */
 function stored({ metadata, data }: z.infer<typeof Secret>): StoredAuthorities {
   const pair = (name: string) => {
     const [certPem, keyPem] = [data[`${name}.crt`], data[`${name}.key`]].map((text) =>

@@ -2,58 +2,59 @@ import type { Authorities } from './certificate-authorities.ts'
 import { planAuthorities } from './certificate-authorities.ts'
 import { type Authority, issueLeaf, LEAF_LIFETIME_MS, type Leaf, makeAuthority } from './leaf.ts'
 
-/** How often the Secret and the webhook's configuration are looked at. */
+/** Interval at which the Secret and the webhook configurations are checked. */
 const REFRESH_MS = 5 * 60_000
-/** Replicas that start at once race for the first Secret; the losers read it. */
+/** Replicas that start together race for the first Secret; the losers read it. */
 const MAX_ATTEMPTS = 5
 
 export type StoredAuthorities = {
   /** Null when the Secret holds none. */
   readonly authorities: Authorities | null
-  /** Of the Secret, for a write that loses against any other. */
+  /** Of the Secret, for optimistic locking. */
   readonly resourceVersion: string
 }
 
 export type CertificatePort = {
   /** Null when there is no Secret. */
   readonly readAuthorities: () => Promise<StoredAuthorities | null>
-  /** False when somebody else wrote meanwhile. `resourceVersion` null: there must be none yet. */
+  /** False after a conflicting write. `resourceVersion` null: the Secret must not exist yet. */
   readonly writeAuthorities: (authorities: Authorities, resourceVersion: string | null) => Promise<boolean>
-  /** Makes the API server trust these authorities (PEM) when it calls the webhook; writes nothing when it does. */
+  /** Writes the CA bundle (PEM) into the webhook configurations. Idempotent. */
   readonly trustAuthorities: (bundlePem: string) => Promise<void>
 }
 
 export type CertificateDeps = {
   readonly port: CertificatePort
-  /** Names and addresses under which the API server calls: `NAME.NAMESPACE.svc` first. */
+  /** Host names and addresses of the webhook; `NAME.NAMESPACE.svc` first. */
   readonly hosts: readonly [string, ...string[]]
   readonly nowMs: () => number
-  /** Told of every leaf but the first. */
+  /** Called with every leaf but the first. */
   readonly onLeaf: (leaf: Leaf) => void
   readonly onFailure: (error: unknown) => void
 }
 
 export type Certificates = Disposable & {
   readonly leaf: Leaf
-  /** Makes the API server trust what leaves are signed with: once the webhook serves, not before. */
+  /** Writes the CA bundle. To be called once the webhook serves. */
   publish(): Promise<void>
-  /** Looks at everything now; otherwise every five minutes. */
+  /** Checks now; otherwise every five minutes. */
   refresh(): Promise<void>
 }
 
 /**
- * Keeps the webhook's certificates: an authority of a year in a Secret that all replicas share, and a leaf of a week in
- * the memory of each, both renewed at two thirds of their life. Rejects when the Secret can be neither read nor made.
+ * Maintains the webhook's certificates: a certificate authority (1 year) in a Secret that all replicas share, and a leaf
+ * (1 week) in the memory of each replica. Both are renewed at two thirds of their lifetime. Rejects when the Secret can be
+ * neither read nor created.
  */
 export async function createCertificates(deps: CertificateDeps): Promise<Certificates> {
   const { port, hosts, nowMs, onLeaf, onFailure } = deps
-  let plan = await settle(port, nowMs)
+  let plan = await synchronise(port, nowMs)
   let signer = plan.signing
   let leaf = issueLeaf(signer, hosts, nowMs())
   let isPublished = false
 
   async function refresh(): Promise<void> {
-    plan = await settle(port, nowMs)
+    plan = await synchronise(port, nowMs)
     if (isPublished) await port.trustAuthorities(plan.bundlePem)
     const isOld = nowMs() - leaf.madeAtMs >= (LEAF_LIFETIME_MS * 2) / 3 || leaf.notAfterMs <= nowMs()
     if (!isOld && isSame(signer, plan.signing)) return
@@ -76,15 +77,17 @@ export async function createCertificates(deps: CertificateDeps): Promise<Certifi
   }
 }
 
-/** Reads, plans and writes until what is stored is what is planned. */
-async function settle(port: CertificatePort, nowMs: () => number) {
+/** Reads, plans and writes until the stored state is the planned one. */
+async function synchronise(port: CertificatePort, nowMs: () => number) {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const stored = await port.readAuthorities()
     const plan = planAuthorities(stored?.authorities ?? null, nowMs(), () => makeAuthority(nowMs()))
     if (!plan.isChanged) return plan
     if (await port.writeAuthorities(plan.authorities, stored?.resourceVersion ?? null)) return plan
   }
-  throw new Error('the Secret with the webhook authority changes under every write: who else writes it?')
+  throw new Error(
+    'The Secret with the webhook CA changed during every write. Find the other writer of the Secret.',
+  )
 }
 
 function isSame(a: Authority, b: Authority): boolean {

@@ -5,13 +5,13 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'
 export const MANIFESTS_CONFIGURATION = 'chaperone-manifests'
 
-/** Where the webhook is asked: the path says which selector of the API server matched. */
+/** The path of a call tells which selector of the webhook configuration matched. */
 export const WEBHOOK_PATHS = {
   /** Every pod of a namespace labelled `required`. */
   required: '/pods/required',
   /** Annotated pods of every other namespace, and debug containers. */
   annotated: '/pods/annotated',
-  /** Our own four kinds. */
+  /** The custom resources of Chaperone. */
   manifests: '/manifests',
 } as const
 
@@ -22,15 +22,15 @@ export type WebhookTarget =
 
 export type ConfigurationOptions = {
   readonly target: WebhookTarget
-  /** PEM; one or two authorities. */
+  /** PEM; one or two certificate authorities. */
   readonly caBundle: string
-  /** Where Chaperone itself runs: its own pods must start without it. */
+  /** The namespace of Chaperone, whose pods must start without the webhook. */
   readonly ownNamespace: string
 }
 
 /**
- * The MutatingWebhookConfiguration. Nothing fails for want of the webhook but what it governs: pods of namespaces that
- * require it, annotated pods, and debug containers in governed ones.
+ * The MutatingWebhookConfiguration. An unreachable webhook blocks only governed pods: pods of namespaces that require
+ * injection, annotated pods, and debug containers in governed pods.
  */
 export function webhookConfiguration({ target, caBundle, ownNamespace }: ConfigurationOptions) {
   const webhook = (name: string, path: string) => ({
@@ -73,8 +73,8 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
 }
 
 /**
- * The ValidatingWebhookConfiguration of our own kinds. The control plane validates every object again, so an unreachable
- * webhook blocks nothing (`Ignore`). Changes of only a kill switch are not sent, so that nothing delays them.
+ * The ValidatingWebhookConfiguration of the custom resources. The control plane validates every object again, so an
+ * unreachable webhook blocks nothing (`Ignore`). Updates of only the kill switch skip the webhook, which must not delay them.
  */
 export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationOptions, 'ownNamespace'>) {
   return {
@@ -95,7 +95,7 @@ export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationO
         admissionReviewVersions: ['v1'],
         namespaceSelector: {},
         objectSelector: {},
-        matchConditions: [NO_STOP_CHANGES],
+        matchConditions: [NOT_ONLY_KILL_SWITCH],
         rules: [
           {
             apiGroups: ['chaperone.dev'],
@@ -113,7 +113,7 @@ export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationO
 const isSame = (field: string) => `object.spec.?${field} == oldObject.spec.?${field}`
 
 /** False only for an update that changes the kill switch and nothing else of the spec. */
-const NO_STOP_CHANGES = {
+const NOT_ONLY_KILL_SWITCH = {
   name: 'not-only-the-kill-switch',
   expression: `request.resource.resource != 'gateways' || request.operation != 'UPDATE' || ${isSame('killSwitch')} || !(${Object.keys(
     GatewaySpec.shape,
@@ -138,7 +138,7 @@ const GOVERNED = {
     "has(oldObject.spec.initContainers) && oldObject.spec.initContainers.exists(c, c.name == 'chaperone-proxy')",
 }
 
-/** Also the API server's own words for every namespace but ours. */
+/** Selects every namespace but the given one. */
 export function outside(ownNamespace: string) {
   return { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [ownNamespace] }
 }

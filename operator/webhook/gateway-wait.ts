@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const PATIENCE_MS = 1_000
 const INTERVAL_MS = 25
-/** Further reviews are answered at once. */
+/** Further reviews do not wait. */
 const MAX_WAITING = 100
 
 export type GatewayWait = (isMissing: () => boolean) => Promise<void>
 
-/** Resolves once the Gateway of a pod is in the caches, or after a second. */
+/** Waits until the Gateway of a pod is in the informer cache, at most 1 s. */
 export function createGatewayWait({ patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING } = {}): GatewayWait {
   let waiting = 0
   return async (isMissing) => {

@@ -15,22 +15,22 @@ export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'ag
     readonly recorder: EventRecorder
     readonly log: Logger
     readonly ownNamespace: string
-    /** How the API server reaches us, given the port that we listen on. */
+    /** How the API server reaches the webhook, for a listening port. */
     readonly target: (port: number) => WebhookTarget
-    /** Names and addresses of that. */
+    /** Host names and addresses of the webhook, for its certificate. */
     readonly hosts: readonly [string, ...string[]]
   }
 
 export type Injector = AsyncDisposable & { readonly port: number }
 
-/** The names of a Service, as the API server and people call it. */
+/** The DNS names of a Service. */
 export function serviceHosts(name: string, namespace: string): readonly [string, ...string[]] {
   return [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`]
 }
 
 /**
- * Certificates, server and the MutatingWebhookConfiguration together, on every replica: the API server is told of the
- * webhook once it serves. Rejects when the Secret or the configuration cannot be written, or the port is taken.
+ * Opens the webhook of a replica: certificates, server and webhook configurations. The configurations are written once the
+ * server listens. Rejects when the Secret or a configuration cannot be written, or the port is in use.
  */
 export async function openInjector(deps: InjectorDeps): Promise<Injector> {
   const { client, log, ownNamespace, hosts } = deps
@@ -39,7 +39,7 @@ export async function openInjector(deps: InjectorDeps): Promise<Injector> {
   const certificates = await createCertificates({
     port: createCertificateStore(client, {
       ownNamespace,
-      // Nothing is published before the port is known.
+      // Nothing is published before the server listens.
       target: () => deps.target(server?.port ?? deps.port),
     }),
     hosts,

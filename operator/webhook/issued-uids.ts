@@ -1,25 +1,25 @@
 import { randomInt } from 'node:crypto'
 import { PROXY_UIDS } from '../../core/capture/pod-contract.ts'
 
-/** The API server asks a second time within one request, which ends after half a minute at most. */
+/** Covers reinvocation: the API server calls the webhook again within one request of at most 30 s. */
 const KEPT_MS = 30_000
 
 export type IssuedUids = {
   fresh(): number
-  /** True for a uid that was handed out a moment ago: then a pod that names it is being looked at again. */
+  /** True for a recently issued uid, of a pod that is reviewed again. */
   isIssued(uid: number): boolean
 }
 
 /**
- * The uids of proxies that this process gave to pods. A pod that names one nobody gave it gets another: an image can be
- * built to run as any uid, so its author must not choose that of the proxy.
+ * Tracks the proxy uids that this process issued. A pod with any other uid gets a new one: an image can be built to run as
+ * any uid, so its author must not choose the uid of the proxy.
  */
 export function createIssuedUids(nowMs: () => number): IssuedUids {
   const issued = new Map<number, number>()
   return {
     fresh() {
       const now = nowMs()
-      // In the order in which they were handed out.
+      // Entries are in the order of their issue.
       for (const [uid, at] of issued) {
         if (now - at <= KEPT_MS) break
         issued.delete(uid)

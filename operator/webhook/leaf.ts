@@ -16,7 +16,7 @@ export const AUTHORITY_LIFETIME_MS = 365 * DAY_MS
 export const LEAF_LIFETIME_MS = 7 * DAY_MS
 
 export type Authority = { readonly certPem: string; readonly keyPem: string }
-/** What a server shows. Epoch ms. */
+/** A leaf certificate. Times in Unix milliseconds. */
 export type Leaf = {
   readonly certPem: string
   readonly keyPem: string
@@ -24,7 +24,7 @@ export type Leaf = {
   readonly notAfterMs: number
 }
 
-/** A new P-256 authority for webhooks, with a name of its own. */
+/** Creates a P-256 certificate authority with a unique name. */
 export function makeAuthority(nowMs: number): Authority {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const certificate = rootCertificate(signerOf(privateKey), publicPart(publicKey), {
@@ -35,7 +35,7 @@ export function makeAuthority(nowMs: number): Authority {
   return { certPem: pem('CERTIFICATE', certificate), keyPem: pkcs8(privateKey) }
 }
 
-/** A certificate for these names, with a key that nothing but this process ever has. */
+/** Issues a leaf for these hosts. Its key never leaves the process. */
 export function issueLeaf(authority: Authority, hosts: readonly [string, ...string[]], nowMs: number): Leaf {
   const issuer = new X509Certificate(authority.certPem)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

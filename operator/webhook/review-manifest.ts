@@ -29,15 +29,15 @@ const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }
   policies: PolicyResource,
 }
 
-/** Limits of what is validated here (characters of conditions; steps of tests): the process also admits pods. */
+/** Limits (characters of conditions; steps of tests), because the same process admits pods. */
 const MAX_CONDITION_TEXT = 32 * 1024
 const MAX_TEST_COST = 16 * 1024
 
 type Written = { readonly metadata?: { readonly deletionTimestamp?: unknown }; readonly spec?: unknown }
 
 /**
- * Refuses a Gateway, Connector, Permission or Policy that could not come into force. An update that leaves `spec` as it
- * was, or changes only the kill switch, is always allowed: an old error elsewhere must not block a kill switch.
+ * Refuses a custom resource that could not come into force. An update with an unchanged `spec`, or with changes of only
+ * the kill switch, is always allowed: an existing error must not block a kill switch.
  */
 export function reviewManifest(request: AdmissionRequest, floorRules?: FloorRules): AdmissionResponse {
   const { operation, resource, subResource = '' } = request
@@ -59,7 +59,7 @@ function isTenant({ namespace }: AdmissionRequest, rules: FloorRules | undefined
   return rules !== undefined && !rules.platformNamespaces.has(namespace)
 }
 
-/** Refuses fields below a floor, but for those that were so before: the floor is in force for them. */
+/** Refuses new values below a floor. For values that were below before, the floor is in force instead. */
 function judgeGateway(
   { namespace, oldObject }: AdmissionRequest,
   spec: GatewaySpec,
@@ -76,12 +76,12 @@ function judgeGateway(
 }
 
 function isSpecChanged(before: Written | undefined, after: Written): boolean {
-  return !isDeepStrictEqual(withoutStop(before?.spec), withoutStop(after.spec))
+  return !isDeepStrictEqual(withoutKillSwitch(before?.spec), withoutKillSwitch(after.spec))
 }
 
-function withoutStop(spec: unknown): unknown {
+function withoutKillSwitch(spec: unknown): unknown {
   if (typeof spec !== 'object' || spec === null) return spec
-  const { killSwitch: _stop, ...rest } = spec as Record<string, unknown>
+  const { killSwitch: _killSwitch, ...rest } = spec as Record<string, unknown>
   return rest
 }
 
@@ -107,7 +107,10 @@ function judgePolicy(document: PolicySpec, isOfTenant: boolean): AdmissionRespon
       'spec.namespaceSelector is for Policies in a namespace of the platform team; name Gateways in spec.gatewayRefs',
     ])
   if (isTooLarge(document))
-    return { allowed: true, warnings: ['The policy is too large to be judged at admission: see its status.'] }
+    return {
+      allowed: true,
+      warnings: ['The policy is too large to be validated at admission. Check its status.'],
+    }
   const problems = documentProblems(document)
   if (problems.length > 0) return refuse(problems)
   const failed = runPolicyTests(document, createCatalogue().knownAction).filter(({ passed }) => !passed)
@@ -129,8 +132,8 @@ function issueProblems(schema: z.core.$ZodType, { path, message, ...issue }: z.c
   if (issue.code !== 'unrecognized_keys') return [`${steps.join('.') || 'the object'}: ${message}`]
   const known = knownFields(schema, steps)
   return (issue as { keys: string[] }).keys.map((key) => {
-    const meant = nearest(key, known)
-    const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`
+    const suggestion = nearest(key, known)
+    const advice = suggestion === undefined ? 'remove it' : `did you mean ${suggestion}?`
     return `unknown field ${[...steps, key].join('.')}; ${advice}`
   })
 }

@@ -8,29 +8,29 @@ import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
 import { annotationField, type Refusal, refusal, refusalText } from '../../core/inject/refusal.ts'
 import type { GovernedPod } from '../cluster/governed-pods.ts'
-import type { AskingPod } from '../cluster/shared-agents.ts'
+import type { AdmittedPod } from '../cluster/shared-agents.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 import type { IssuedUids } from './issued-uids.ts'
 
-/** The workload that a refused pod belongs to: people look there, because the pod never existed. */
+/** The controller of a refused pod, which carries the Event because the pod does not exist. */
 export type RefusedOwner = Owner & { readonly namespace: string; readonly uid: string }
 
 export type ReviewDeps = {
-  /** Answered from caches: nothing here waits for anybody. */
+  /** From informer caches, without calls. */
   readonly gateways: GatewayLookup
-  /** Undefined for a namespace that the cache does not know yet. */
+  /** Undefined for a namespace that is not cached yet. */
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
-  /** A running pod of another workload that is the same agent under another Gateway. */
-  readonly agentElsewhere: (asking: AskingPod) => GovernedPod | undefined
+  /** A pod of another workload that runs as the same agent under another Gateway. */
+  readonly agentElsewhere: (admitted: AdmittedPod) => GovernedPod | undefined
   readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid'>
   readonly uids: IssuedUids
-  /** Told after the answer is known, never for a dry run; must not wait. */
+  /** Called with every refusal but those of dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
 }
 
 /**
- * What becomes of a pod that is being created, or of the debug containers that are added to a governed one. `isRequired`:
- * the API server has seen the namespace's label itself. Nothing is written and nobody is asked.
+ * Reviews a pod that is being created, or debug containers that are added to a governed pod. `isRequired`: the API server
+ * matched the label of the namespace. Makes no calls.
  */
 export function reviewPod(
   request: AdmissionRequest,
@@ -45,8 +45,8 @@ export function reviewPod(
 }
 
 /**
- * Reports whether a new pod is refused for its Gateway, which the caches may not have yet when both were applied in the
- * same moment. True for a Gateway that does not admit the namespace, too: the time of the answer says nothing of it.
+ * Reports whether a new pod is refused because of its Gateway, which may not be cached yet when both were applied together.
+ * Also true for a Gateway that does not admit the namespace, so that response times do not reveal which Gateways exist.
  */
 export function isWithoutGateway(
   { resource, subResource = '', operation, object, namespace }: AdmissionRequest,
@@ -89,7 +89,7 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   return { allowed: true, patch: jsonPatch(request.object, result.pod), warnings: result.warnings }
 }
 
-/** Two Gateways with one agent would take it from each other whenever one of its pods calls. */
+/** An agent under two Gateways would switch between them with every call of its pods. */
 function sharedName(
   namespace: string,
   { metadata }: Pod,
@@ -117,7 +117,7 @@ function reviewEphemeral(request: AdmissionRequest): AdmissionResponse {
   return { allowed: true, patch: jsonPatch(request.object, result.pod) }
 }
 
-/** Labels can be taken off a running pod; what it mounts cannot. */
+/** Identifies governed pods by their volumes, because labels of a running pod can be removed. */
 function isGoverned({ spec }: Pod): boolean {
   return spec.volumes?.some(({ name }) => name === VOLUMES.trust.name) === true
 }

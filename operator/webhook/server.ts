@@ -10,38 +10,38 @@ import type { Leaf } from './leaf.ts'
 import { reviewManifest } from './review-manifest.ts'
 import { isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 
-/** A pod and its old self are at most 3 MiB in etcd. */
+/** The old and the new version of a pod have at most 3 MiB in etcd. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
-/** Longer than the API server keeps an idle connection, so that none is closed under a question. */
+/** Longer than the API server keeps idle connections, so that no connection is closed during a request. */
 const KEEP_ALIVE_MS = 120_000
 
 export type WebhookDeps = ReviewDeps & {
   readonly host: string
-  /** 0 = any free port. */
+  /** 0: any free port. */
   readonly port: number
   readonly leaf: Leaf
-  /** False until every cache is filled: until then the answer is 503, never a pod that passes by. */
+  /** False until the informer caches are filled. Until then the response is 503, so that no pod is admitted ungoverned. */
   readonly isReady: () => boolean
-  /** Left out: no Gateway has a floor. */
+  /** Absent: no Gateway has a floor. */
   readonly floorRules?: FloorRules
-  /** After each answer: `failed` for what nobody expected. Milliseconds. */
+  /** Called after each review, with its duration in milliseconds. `failed`: an unexpected error. */
   readonly onReview: (outcome: 'injected' | 'untouched' | 'refused' | 'failed', durationMs: number) => void
   readonly onFailure: (error: unknown) => void
 }
 
 export type WebhookServer = AsyncDisposable & {
   readonly port: number
-  /** New connections get this certificate. */
+  /** Sets the certificate of new connections. */
   useLeaf(leaf: Leaf): void
 }
 
-/** Serves admission reviews over HTTPS. Whatever goes wrong is an answer that admits nothing. */
+/** Serves admission reviews over HTTPS. An error of a pod review admits nothing. */
 export async function openWebhookServer(deps: WebhookDeps): Promise<WebhookServer> {
   const serving = { ...deps, gatewayKnown: createGatewayWait() }
   const server = createServer({ ...tls(deps.leaf), keepAlive: true }, (request, response) => {
     serve(serving, request, response).catch((error: unknown) => {
       deps.onFailure(error)
-      if (!response.headersSent) answer(response, 500, { error: 'the review failed' })
+      if (!response.headersSent) answer(response, 500, { error: 'Internal error' })
     })
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
@@ -66,24 +66,25 @@ type Serving = WebhookDeps & { readonly gatewayKnown: GatewayWait }
 async function serve(deps: Serving, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { gatewayKnown } = deps
   const path = Object.values(WEBHOOK_PATHS).find((known) => known === (request.url ?? '').split('?')[0])
-  if (path === undefined) return answer(response, 404, { error: 'no such webhook' })
-  if (request.method !== 'POST') return answer(response, 405, { error: 'only POST' })
-  // Reviews of our own kinds read no cache.
+  if (path === undefined) return answer(response, 404, { error: 'Not found' })
+  if (request.method !== 'POST') return answer(response, 405, { error: 'Method not allowed: use POST' })
+  // Reviews of custom resources use no cache.
   if (path !== WEBHOOK_PATHS.manifests && !deps.isReady())
-    return answer(response, 503, { error: 'the caches are not filled yet; try again' })
+    return answer(response, 503, { error: 'Not ready: the informer caches are not filled yet' })
   const startedAt = performance.now()
   const body = await readBody(request)
-  if (body === null) return answer(response, 413, { error: `more than ${MAX_BODY_BYTES} bytes` })
-  const review = AdmissionReview.safeParse(parse(body))
-  if (!review.success) return answer(response, 400, { error: 'no AdmissionReview of admission.k8s.io/v1' })
-  const { request: asked } = review.data
+  if (body === null) return answer(response, 413, { error: `Body exceeds ${MAX_BODY_BYTES} bytes` })
+  const parsed = AdmissionReview.safeParse(parse(body))
+  if (!parsed.success)
+    return answer(response, 400, { error: 'Body is not an AdmissionReview of admission.k8s.io/v1' })
+  const { request: asked } = parsed.data
   await gatewayKnown(() => path !== WEBHOOK_PATHS.manifests && isMissing(deps, asked, path))
-  const result = judged(deps, asked, path)
+  const result = reviewRequest(deps, asked, path)
   answer(response, 200, reviewBody(asked.uid, result))
   deps.onReview(outcomeOf(result), performance.now() - startedAt)
 }
 
-/** False when it cannot be said: the review fails in its own way. */
+/** False on an error, which the review reports. */
 function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): boolean {
   try {
     return isWithoutGateway(request, path === WEBHOOK_PATHS.required, deps)
@@ -92,15 +93,23 @@ function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], 
   }
 }
 
-function judged(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): AdmissionResponse {
+function reviewRequest(
+  deps: WebhookDeps,
+  request: Parameters<typeof reviewPod>[0],
+  path: Path,
+): AdmissionResponse {
   try {
     if (path === WEBHOOK_PATHS.manifests) return reviewManifest(request, deps.floorRules)
     return reviewPod(request, path === WEBHOOK_PATHS.required, deps)
   } catch (error) {
     deps.onFailure(error)
     // The control plane validates the object again.
-    if (path === WEBHOOK_PATHS.manifests) return { allowed: true, warnings: ['The object was not judged.'] }
-    return { allowed: false, refused: { code: 500, message: 'the injector failed; its log says why' } }
+    if (path === WEBHOOK_PATHS.manifests)
+      return { allowed: true, warnings: ['The object was not validated at admission.'] }
+    return {
+      allowed: false,
+      refused: { code: 500, message: 'the injector failed; see the log of the operator' },
+    }
   }
 }
 
@@ -109,7 +118,7 @@ function outcomeOf({ allowed, patch, refused }: AdmissionResponse) {
   return patch === undefined ? 'untouched' : 'injected'
 }
 
-/** Null when it is too long; the rest is not read. */
+/** Null for a body above the limit, which is not read to its end. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const parts: Buffer[] = []
   let size = 0
@@ -125,29 +134,29 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Told apart from any JSON by the schema.
+    // The schema rejects undefined.
     return undefined
   }
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {
   const text = JSON.stringify(body)
-  // What was not read of the question is not waited for.
-  const isWhole = response.req.complete
+  // Closes the connection if the body was not read to its end.
+  const isRead = response.req.complete
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
-    ...(isWhole ? {} : { connection: 'close' }),
+    ...(isRead ? {} : { connection: 'close' }),
   })
   response.end(text)
 }
 
-/** Answers what is under way, then ends. */
+/** Completes requests in flight, for at most 3 s. */
 async function close(server: Server): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  const impatience = setTimeout(() => server.closeAllConnections(), 3_000)
+  const timer = setTimeout(() => server.closeAllConnections(), 3_000)
   await closed
-  clearTimeout(impatience)
+  clearTimeout(timer)
 }

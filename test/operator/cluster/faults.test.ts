@@ -222,7 +222,11 @@ describe('the operator on an API server that misbehaves', () => {
     await eventually('it names all that it does not hear of', async () => {
       const { status, checks } = await readiness(operator)
       const isFolderChosen = resources.every((resource) => checks['watches']?.includes(resource))
-      return status === 503 && isFolderChosen && checks['kill-switches'] === 'the kill switches of the cluster cannot be read' ? true : null
+      return status === 503 &&
+        isFolderChosen &&
+        checks['kill-switches'] === 'the kill switches of the cluster cannot be read'
+        ? true
+        : null
     })
     await front.restore()
     await ready(operator)

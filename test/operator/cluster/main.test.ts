@@ -67,7 +67,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
     )
     expect(JSON.parse((await health('/readyz')).text)).toMatchObject({
       synced: 'ok',
-      stops: 'ok',
+      'kill-switches': 'ok',
       injector: 'ok',
     })
     await untilConditions(world.cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
@@ -117,7 +117,7 @@ describe('the settings of the operator', () => {
       manifestsDir: '/m',
     })
     expect(readConfig(cluster)).toEqual({
-      ...{ mode: 'cluster', namespace: 'ns', podName: 'operator', kubeconfig: null, logLevel: 'info' },
+      ...{ mode: 'cluster', namespace: 'ns', podName: 'operator', kubeconfig: null, podApi: null, logLevel: 'info' },
       ...{ controlPlaneUrl: 'https://cp:3000', controlPlaneCaFile: null, operatorTokenFile: '/t' },
       ...{
         peersHost: null,

@@ -129,7 +129,7 @@ describe('a sweep', () => {
     }
     const pods = [bare({ name: 'a', ...annotated }), bare({ name: 'b', ...annotated })]
     await expect(sweep(setup(pods, evict).port, { ...options, evicts: true })).rejects.toThrow(
-      '2 pods could not be ended',
+      '2 pods could not be evicted',
     )
     expect(tried).toEqual(['a', 'b'])
   })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../../../operator/cluster/cluster-operator.ts'
 import { readConfig } from '../../../operator/config.ts'
@@ -39,7 +40,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
 
   const start = (
     image: string,
-    { known = () => gateways, upkeepMs = 50, evicts = false, floors = '' } = {},
+    { known = () => gateways, maintenanceMs = 50, evicts = false, floors = '' } = {},
   ) => {
     const env = {
       POD_NAMESPACE: 'chaperone-system',
@@ -71,7 +72,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       Permission: none,
       Policy: none,
     }
-    const open = admissionComponent(readInjectionConfig(env), { upkeepMs, sweepMs: 100 })
+    const open = admissionComponent(readInjectionConfig(env), { maintenanceMs, sweepMs: 100 })
     const log = pino({ level: 'silent' })
     const metrics = { restarted: () => undefined, relisted: () => undefined }
     const namespaces = createNamespaces({ client: own, log, metrics, onChange: () => undefined })
@@ -229,7 +230,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     const seen = [main]
     const lazy = await start('registry.example:5000/chaperone:1', {
       known: () => seen,
-      upkeepMs: 3_600_000,
+      maintenanceMs: 3_600_000,
     })
     await ready(lazy)
     seen.push({ ...main, metadata: { ...main.metadata, namespace: 'young' } })
@@ -321,7 +322,7 @@ async function operatorClient(server: KubeApiServer, admin: KubeClient): Promise
     { ...cluster, skipTLSVerify: false },
     { name: 'operator', token: status.token },
   )
-  return createKubeClient(config)
+  return createKubeClient(kubeconfigAccess(config))
 }
 
 type AuditEvent = {

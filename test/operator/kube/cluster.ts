@@ -1,4 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
+import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import { type KubeObject, pathOf, RESOURCES, type ResourcePath } from '../../../operator/kube/objects.ts'
 import { type CrdSource, crd } from '../../../scripts/crds/crd.ts'
@@ -31,7 +32,7 @@ export function kubeConfigOf(file: string): KubeConfig {
 }
 
 export function openCluster({ kubeconfigPath }: Pick<KubeApiServer, 'kubeconfigPath'>): Cluster {
-  const client = createKubeClient(kubeConfigOf(kubeconfigPath))
+  const client = createKubeClient(kubeconfigAccess(kubeConfigOf(kubeconfigPath)))
   const createRaw: Cluster['createRaw'] = (resource, namespace, body) =>
     client.call({
       method: 'POST',

@@ -1,5 +1,6 @@
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { boundTo } from '../../../operator/kube/bound-client.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import { createElection, type Election } from '../../../operator/kube/lease.ts'
@@ -30,7 +31,7 @@ afterEach(async () => {
 /** Writes without pause as long as it leads. */
 async function candidate(name: string): Promise<Candidate> {
   const front = await api.front(name)
-  const client = createKubeClient(front.config)
+  const client = createKubeClient(kubeconfigAccess(front.config))
   const election = createElection({
     ...{ client, log, namespace: 'system', name: 'lease', identity: name, timing: TIMING },
     async lead(signal) {

@@ -1,5 +1,6 @@
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import type { KubeObject } from '../../../operator/kube/objects.ts'
 import { createReflector, type Reflector, type ReflectorTiming } from '../../../operator/kube/reflector.ts'
@@ -19,7 +20,7 @@ let counts: { restarts: number; relists: number }
 
 beforeEach(async () => {
   api = await startFakeKubeApi()
-  client = createKubeClient((await api.front('test')).config)
+  client = createKubeClient(kubeconfigAccess((await api.front('test')).config))
   changes = []
   counts = { restarts: 0, relists: 0 }
 })
