@@ -7,43 +7,43 @@ import type { ConnectionSettings } from './process/connection-limits.ts'
 
 export type GatewayConfig = {
   readonly host: string
-  /** 0 = any free port. */
+  /** 0 takes any free port. */
   readonly port: number
   /** Without a slash at the end. */
   readonly controlPlaneUrl: string
-  /** Enrolment with the control plane. */
+  /** File with the token of the enrolled gateway. */
   readonly gatewayTokenFile: string
-  /** Bearer of the internal API; made when missing. */
+  /** File with the bearer token of the internal API; created when missing. */
   readonly internalTokenFile: string
   readonly dataDir: string
   readonly ca: { readonly certFile: string; readonly keyFile: string; readonly bundleFile: string }
   readonly journalMaxBytes: number
-  /** Of request bodies that are kept in memory; null: a part of the memory of the process. */
+  /** Budget in bytes of request bodies in memory; null for a share of the memory limit. */
   readonly bodyBudgetBytes: number | null
-  /** A turn of the event loop that takes longer is reported. */
+  /** Reports turns of the event loop that take longer, in milliseconds. */
   readonly eventLoopBlockedMs: number
-  /** Refusals of an agent in a minute that have a record each, whatever they are. */
+  /** Number of refusals of one agent in a minute that have a record each; further ones are aggregated. */
   readonly wholeRefusals: number
   readonly connections: ConnectionSettings
   readonly logLevel: string
-  /** Unix socket on which connections of other network namespaces are handed over; null for none. */
+  /** Unix socket for connections relayed from other network namespaces; null for none. */
   readonly captureSocket: string | null
-  /** Proves to the command line whose gateway this is; null outside of `chaperone up`. */
+  /** File with the key that proves the identity of the gateway to the CLI; null outside of `chaperone up`. */
   readonly installationKeyFile: string | null
   /** Set in a pod, where the gateway is the sidecar of one agent. */
   readonly pod: PodConfig | null
 }
 
-/** What the injector says of the pod that this sidecar belongs to. */
+/** Settings that the injector passes to the sidecar of a pod. */
 export type PodConfig = {
   readonly interception: 'transparent' | 'proxyEnv'
   /** `namespace/name` of the Gateway. */
   readonly gateway: string
-  /** `namespace/name`: everything that leaves the pod is this agent's. */
+  /** `namespace/name` of the agent that all traffic of the pod belongs to. */
   readonly agent: string
   readonly pod: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly serviceAccount: string
-  /** Null: the public roots. */
+  /** Null to trust the public roots. */
   readonly controlPlaneCaFile: string | null
   readonly adminSocket: string
   readonly trustDir: string
@@ -55,7 +55,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const MIN_JOURNAL_BYTES = 64 * 1024
 const JOURNAL_BYTES = 256 * 1024 * 1024
 
-/** Reads the environment. Each error names the variable, what is wrong with it and what to set. */
+/** Reads the environment. Throws an error that names the variable, the problem and a valid value. */
 export function readConfig(env: Env): GatewayConfig {
   const dataDir = required(env, 'DATA_DIR', 'a folder for the journal, such as /var/lib/chaperone-gateway')
   return {
@@ -112,10 +112,14 @@ function interception(env: Env): PodConfig['interception'] {
 }
 
 function injected(env: Env, name: string): string {
-  return required(env, name, 'what the injector puts there: this program is started by it in a pod')
+  return required(
+    env,
+    name,
+    'the value that the injector sets; only the injector starts this program in a pod',
+  )
 }
 
-/** In a cluster everything is named `namespace/name`; a name alone is of the pod's own namespace. */
+/** Qualifies a name without a namespace by the namespace of the pod. */
 function qualified(name: string, namespace: string): string {
   return name.includes('/') ? name : `${namespace}/${name}`
 }
@@ -144,7 +148,7 @@ function controlPlaneUrl(env: Env): string {
     throw new Error(`CONTROL_PLANE_URL is "${value}": set it to ${what}`)
   if (isConfidential(value)) return value.replace(/\/+$/, '')
   throw new Error(
-    `CONTROL_PLANE_URL is "${value}": set it to an https address. Enrolment tokens and credentials are sent in clear over http, which only an address of this machine allows`,
+    `CONTROL_PLANE_URL is "${value}": set it to an https address. Plain http sends enrolment tokens and credentials unencrypted, which is allowed for addresses of this machine only`,
   )
 }
 

@@ -5,18 +5,18 @@ import { isErrno } from '../journal/segments/errno.ts'
 import type { KeyedPort } from '../pipeline/exchange.ts'
 import type { Log } from '../process/log.ts'
 
-/** Ports that belong to one agent each. The same name has the same port, also after a restart. */
+/** Proxy ports, one for each agent. An agent keeps its port across restarts. */
 export type AgentPorts = {
-  /** Opens all remembered ports. One that is taken by somebody else gets another number, and a warning. */
+  /** Opens all stored ports. A port that another process holds is replaced by a free one, with a warning. */
   reopen(): Promise<void>
-  /** The agent's port, opened when it is not. */
+  /** Returns the port of the agent and opens it if needed. */
   open(agent: string): Promise<number>
-  /** False when the agent has none. */
+  /** Returns false when the agent has no port. */
   close(agent: string): Promise<boolean>
   portOf(agent: string): number | null
 }
 
-/** What opens and closes; the listener does. */
+/** The part of the listener that opens and closes ports. */
 export type PortOpener = {
   openAgentPort(agent: string, port: number, accepts: KeyedPort['accepts']): Promise<number>
   closeAgentPort(agent: string): Promise<void>
@@ -35,7 +35,7 @@ export function createAgentPorts({ file, front, accepts, log }: AgentPortsDeps):
   const ports = new Map<string, number>()
   let queue: Promise<unknown> = Promise.resolve()
 
-  /** One at a time: two registrations of one name must end up with one port. */
+  /** Serializes changes, so that two registrations of one name share one port. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = queue.then(work, work)
     queue = turn.catch(() => undefined)
@@ -49,7 +49,7 @@ export function createAgentPorts({ file, front, accepts, log }: AgentPortsDeps):
       if (!isErrno(error, 'EADDRINUSE') && !isErrno(error, 'EACCES')) throw error
       const port = await front.openAgentPort(agent, 0, accepts)
       ports.set(agent, port)
-      log.warn({ agent, wanted, port }, 'port of the agent is taken by another program; it has a new one')
+      log.warn({ agent, wanted, port }, 'agent port is in use by another process; assigned a new port')
     }
   }
 
@@ -93,7 +93,7 @@ async function readPorts(file: string, log: AgentPortsDeps['log']): Promise<z.in
     return PortsFile.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return []
-    log.warn({ err: error, file }, 'stored agent ports cannot be read; agents have to be registered again')
+    log.warn({ err: error, file }, 'stored agent ports cannot be read; register the agents again')
     return []
   }
 }

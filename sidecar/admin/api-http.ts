@@ -6,7 +6,7 @@ import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
 import { sha256 } from '../process/sha256.ts'
 
-/** JSON, or text in the metrics format. */
+/** A JSON body, or text in the Prometheus format. */
 export type ApiAnswer =
   | { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
   | { readonly status: number; readonly text: string }
@@ -25,7 +25,7 @@ export function toReply(answer: ApiAnswer, extra: RawHeaders = []): ApiReply {
   }
 }
 
-/** A refusal is answered as it says; anything else is a 500 that tells nothing. */
+/** A `ChaperoneError` becomes its own status and body; any other error is a 500 without its message. */
 export function failureReply(failure: ChaperoneError): ApiReply {
   const { retryAfterS } = failure.options
   const headers = retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]
@@ -41,8 +41,8 @@ export function headerOf(headers: RawHeaders, name: string): string | null {
 }
 
 /**
- * Only this machine may ask, and only by a name of this machine: a page in a browser reaches loopback too, but its
- * requests carry the page's own host (DNS rebinding). Throws 403 or 421.
+ * Admits requests from this machine only, addressed to a name of this machine. A page in a browser can reach loopback
+ * as well, but its requests carry the host of the page (DNS rebinding). Throws 403 or 421.
  */
 export function assertLocal(request: ApiRequest): void {
   if (!isLoopbackAddress(request.remoteAddress)) {
@@ -65,7 +65,7 @@ function isLoopbackHost(host: string): boolean {
   return name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)
 }
 
-/** Constant in time. Throws 401. */
+/** Compares in constant time. Throws 401. */
 export function assertToken(request: ApiRequest, token: string): void {
   const given = /^bearer +(\S+) *$/i.exec(headerOf(request.headers, 'authorization') ?? '')?.[1] ?? ''
   if (timingSafeEqual(sha256(given), sha256(token))) return
@@ -74,7 +74,10 @@ export function assertToken(request: ApiRequest, token: string): void {
   })
 }
 
-/** The body as the schema wants it. Throws 415 for anything but JSON, 400 naming every wrong or unknown field. */
+/**
+ * Returns the body validated by the schema. Throws 415 unless the body is JSON, and 400 that names every invalid or
+ * unknown field.
+ */
 export async function parseBody<S extends z.ZodType>(request: ApiRequest, schema: S): Promise<z.infer<S>> {
   const type = headerOf(request.headers, 'content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') {

@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ApiRequest } from '../listener/deps.ts'
 import { type ApiAnswer, parseBody } from './api-http.ts'
 
-/** One line of the internal API's table. */
+/** One route of the internal API. */
 export type ApiRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -14,7 +14,7 @@ export function get(path: string, run: ApiRoute['run']): ApiRoute {
   return { method: 'GET', path, run }
 }
 
-/** The handler gets the validated body. */
+/** The handler receives the validated body. */
 export function post<S extends z.ZodType>(
   path: string,
   schema: S,
@@ -23,7 +23,7 @@ export function post<S extends z.ZodType>(
   return { method: 'POST', path, run: async (request) => run(await parseBody(request, schema)) }
 }
 
-/** Throws 404 for an unknown path, 405 for a known one with another method. */
+/** The router throws 404 for an unknown path and 405 for a known path with another method. */
 export function createRouter(
   routes: readonly ApiRoute[],
 ): (request: Pick<ApiRequest, 'method' | 'path'>) => ApiRoute {
@@ -33,7 +33,7 @@ export function createRouter(
     const known = byPath.get(path)
     if (known === undefined) {
       throw new ChaperoneError('not_found', {
-        detail: `This port answers /health, /metrics and /internal/*, not ${path}. As a proxy it wants an absolute address or CONNECT.`,
+        detail: `This port answers /health, /metrics and /internal/*, not ${path}. A proxy request needs an absolute URL or CONNECT.`,
       })
     }
     const route = known.find((candidate) => candidate.method === method)

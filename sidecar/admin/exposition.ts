@@ -1,16 +1,16 @@
 /**
- * The Prometheus text format, by hand: the numbers live in our own slots, which a request bumps without a look-up by
- * label object, and 400 histograms are written in about a millisecond.
+ * Writes the Prometheus text format. Hand-written: a request increments counters without a look-up by label object,
+ * and 400 histograms are written in about 1 ms.
  */
 export type Exposition = {
   family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string): void
-  /** `labels` as `labelText` writes them; empty for none. */
+  /** `labels` comes from `labelText`; empty for none. */
   sample(name: string, labels: string, value: number): void
   histogram(name: string, labels: string, histogram: Histogram): void
   text(): string
 }
 
-/** `a="x",b="y"`. Made once per series, not once per scrape. */
+/** Returns `a="x",b="y"`. Computed once for each series, not for each scrape. */
 export function labelText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escapeLabel(value)}"`)

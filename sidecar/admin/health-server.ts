@@ -7,19 +7,20 @@ export type HealthServerDeps = {
   readonly health: () => Health
   readonly scrape: () => string
   /**
-   * May the containers of the agent start? Answers as soon as they may, and no later than the kubelet waits: it asks once
-   * a second at most, and an agent would lose that second. Never rejects.
+   * Resolves with whether the containers of the agent may start: at once when they may, otherwise before the probe of
+   * the kubelet times out. The kubelet probes once a second at most, so answering "not yet" would delay the agent by
+   * a second. Never rejects.
    */
   readonly whenStarted: () => Promise<boolean>
-  /** Can requests be decided, and is nothing led past us? */
+  /** True when the gateway can decide requests and no traffic bypasses it. */
   readonly isReady: () => boolean
 }
 
 export type HealthServer = { close(): Promise<void> }
 
 /**
- * What the kubelet and Prometheus may ask over the network, and nothing else: `/health`, `/started`, `/ready`,
- * `/metrics`. No word of it changes anything. Serves both families where there are both.
+ * Serves what the kubelet and Prometheus may read over the network: `/health`, `/started`, `/ready` and `/metrics`.
+ * None of these changes state. Listens on IPv4 and IPv6 where both exist.
  */
 export async function openHealthServer(port: number, deps: HealthServerDeps): Promise<HealthServer> {
   const server = createServer((request, response) => {
@@ -52,7 +53,7 @@ export async function openHealthServer(port: number, deps: HealthServerDeps): Pr
   }
 }
 
-/** A probe is accepted however many connections another client keeps open. */
+/** Evicts the oldest connection, so that a client with many open connections cannot block probes. */
 function evictOldest(server: Server): void {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {

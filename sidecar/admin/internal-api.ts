@@ -6,15 +6,15 @@ import { type ApiRoute, createRouter } from './api-route.ts'
 
 export type InternalApiDeps = {
   readonly token: string
-  /** True when the gateway listens on loopback: then scrapers and probes too come from this machine only. */
+  /** True when the gateway listens on loopback only. Scrapes and probes must then come from this machine as well. */
   readonly isLoopbackOnly: boolean
   readonly routes: readonly ApiRoute[]
   readonly log: Pick<Log, 'error'>
 }
 
 /**
- * The gateway's own API (spec 4.2): this machine only, JSON only, no CORS; everything under `/internal/` with the
- * bearer token, which is checked before the body is read. Never rejects.
+ * The internal API of the gateway (spec 4.2): this machine only, JSON only, no CORS. Everything under `/internal/`
+ * needs the bearer token, which is checked before the body is read. Never rejects.
  */
 export function createInternalApi({
   token,
@@ -27,7 +27,7 @@ export function createInternalApi({
     try {
       const isInternal = request.path.startsWith('/internal')
       if (isInternal || isLoopbackOnly) assertLocal(request)
-      // Whoever has no token learns nothing, not even which paths exist.
+      // A client without the token must not learn which paths exist.
       if (isInternal) {
         assertToken(request, token)
         request.onAuthenticated()

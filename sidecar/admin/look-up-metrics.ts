@@ -3,11 +3,10 @@ import { type Exposition, labelText } from './exposition.ts'
 
 export type LookUpMetrics = {
   asked(connector: string, lookUp: string, outcome: LookUpOutcome): void
-  /** Returns `out`. */
   write(out: Exposition): Exposition
 }
 
-/** Reads of providers by the gateway itself. Connector types and look-ups are closed lists. */
+/** Counts the gateway's own reads from providers. Connector types and look-ups are closed sets. */
 export function createLookUpMetrics(): LookUpMetrics {
   const counts = new Map<string, number>()
   return {

@@ -2,14 +2,17 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { KeyedPort } from '../pipeline/exchange.ts'
 
-/** Keys of agents for their places on this machine: never the agents' own keys, whose hashes alone are known here. */
+/**
+ * Keys of agents for their local ports. The gateway stores only hashes of the agents' own keys, so it derives other
+ * keys for its ports.
+ */
 export type PortKeys = {
-  /** Returns the agent's key, which changes with the agent and with the agent's own key. */
+  /** Returns the port key of the agent. The key changes with the agent and with the agent's own key. */
   keyOf(agent: AgentEntry): string
   readonly accepts: KeyedPort['accepts']
 }
 
-/** Derives 32 bytes a key from `secret`, which stays in the gateway's folder. */
+/** Derives each 32-byte key from `secret`, which never leaves the data folder of the gateway. */
 export function createPortKeys(secret: string): PortKeys {
   const keyOf = ({ id, key_sha256 }: AgentEntry): string =>
     `svc_port_${createHmac('sha256', secret)

@@ -1,8 +1,8 @@
 import type { TrafficRecord } from '../../core/record.ts'
 
 /**
- * The newest records of this process, for `/internal/traffic`. Kept as the bytes that the journal has anyway: a
- * thousand objects that die a moment later are what a garbage collector likes least.
+ * Ring buffer of the newest records, for `/internal/traffic`. Holds the bytes that the journal writes anyway: a
+ * thousand short-lived objects would burden the garbage collector.
  */
 export type RecentRecords = { add(recordJson: Buffer): void; newest(limit: number): TrafficRecord[] }
 

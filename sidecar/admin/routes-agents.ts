@@ -12,11 +12,11 @@ export type AgentRoutesDeps = {
   readonly commands: Commands
   readonly ports: AgentPorts
   readonly portKeys: PortKeys
-  /** PEM of the authority that clients have to trust. */
+  /** PEM of the CA certificate that clients have to trust. */
   readonly caPem: () => string
   readonly snapshot: () => Snapshot | null
   readonly activeByAgent: () => ReadonlyMap<string | null, number>
-  /** Resolves once the snapshot names the agent, or soon without. */
+  /** Resolves once the snapshot contains the agent, or after a short timeout. */
   readonly untilKnown: (agent: string) => Promise<void>
 }
 
@@ -28,7 +28,10 @@ export function agentRoutes(deps: AgentRoutesDeps): readonly ApiRoute[] {
   ]
 }
 
-/** First the control plane, so that the agent exists as a row; then its port, whose key is part of `proxy_url`. */
+/**
+ * Registers with the control plane first, which creates the agent, then opens its port, whose key is part of
+ * `proxy_url`.
+ */
 async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<ApiAnswer> {
   const reply = await deps.commands({ command: 'agents.register', input })
   if (reply.status !== 200) return reply
@@ -40,13 +43,13 @@ async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<Ap
   return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(deps, known, port), ca_pem: deps.caPem() })
 }
 
-/** The key depends on the agent's entry, which comes with the next snapshot. */
+/** The port key depends on the agent's entry, which arrives with the next snapshot. */
 function notKnown(name: string): ChaperoneError {
   const detail = `The gateway has no configuration with agent "${name}" yet. Try again in a second.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }
 
-/** An agent that the control plane does not know any more still loses its port. */
+/** Also closes the port of an agent that the control plane no longer has. */
 async function deregister(deps: AgentRoutesDeps, input: { readonly name: string }): Promise<ApiAnswer> {
   const reply = await deps.commands({ command: 'agents.deregister', input })
   if (reply.status !== 200 && reply.status !== 404) return reply

@@ -10,8 +10,8 @@ import { invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'
 
 /**
- * The gateway proves itself to the command line before it gets a token. No route without a file. Throws with the
- * variable's name when the file holds no key.
+ * Proves the identity of the gateway to the CLI before the CLI sends a token. No route without a file. Throws with
+ * the name of the variable when the file holds no key.
  */
 export async function challengeRoutes(file: string | null): Promise<readonly ApiRoute[]> {
   if (file === null) return []
@@ -30,9 +30,8 @@ async function readKey(file: string): Promise<InstallationKey> {
   try {
     return InstallationKey.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (cause) {
-    throw new Error(
-      `INSTALLATION_KEY_FILE: ${file} holds no key of an installation. Start chaperone up again.`,
-      { cause },
-    )
+    throw new Error(`INSTALLATION_KEY_FILE: ${file} holds no installation key. Start chaperone up again.`, {
+      cause,
+    })
   }
 }

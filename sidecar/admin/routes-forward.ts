@@ -18,12 +18,17 @@ const ConnectorAddChecked = ConnectorAdd.superRefine(({ type, domains, base_url 
 
 export type ForwardDeps = {
   readonly commands: Commands
-  /** Resolves once a newer snapshot than this one is in force, or soon without: a change counts when it is answered. */
+  /**
+   * Resolves once a newer snapshot is in force, or after a short timeout, so that a change is effective when the call
+   * returns.
+   */
   readonly untilNewer: (version: number | null) => Promise<void>
   readonly version: () => number | null
 }
 
-/** Paths whose answer is the control plane's: it keeps the configuration, so that no snapshot undoes what was said here. */
+/**
+ * Routes that the control plane answers. It stores the configuration, so the next snapshot cannot revert the change.
+ */
 export function forwardRoutes({ commands, untilNewer, version }: ForwardDeps): readonly ApiRoute[] {
   const change = async (command: CommandBody): Promise<CommandReply> => {
     const before = version()

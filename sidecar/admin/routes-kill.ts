@@ -9,21 +9,24 @@ import { type ApiRoute, post } from './api-route.ts'
 export type KillRouteDeps = { readonly forwarding: KillForwarding; readonly kill: KillState }
 
 /**
- * A stop takes effect here before anybody else is asked, and stays when the control plane cannot be reached; it is
- * forwarded once it is back. Lifting one that the control plane knows needs the control plane.
+ * Activates the kill switch on this gateway first, also while the control plane is unreachable, and forwards it
+ * later. Lifting a kill switch that the control plane has stored requires the control plane.
  */
 export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
   return [
     post('/internal/kill-switch', KillSwitchSet, ({ active, reason, scope }) => {
-      const stop = { scope: normaliseScope(scope), reason: reason ?? '' }
-      return active ? activate(deps, stop) : deactivate(deps, stop)
+      const request = { scope: normaliseScope(scope), reason: reason ?? '' }
+      return active ? activate(deps, request) : deactivate(deps, request)
     }),
   ]
 }
 
-type Stop = { readonly scope: string; readonly reason: string }
+type KillRequest = { readonly scope: string; readonly reason: string }
 
-async function activate({ forwarding, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
+async function activate(
+  { forwarding, kill }: KillRouteDeps,
+  { scope, reason }: KillRequest,
+): Promise<ApiAnswer> {
   kill.setLocal(scope, reason)
   const reply = await forwarding.activate(scope)
   if (isAway(reply)) return ok({ ...stateOf(kill, { active: true, scope }), forwarded: false })
@@ -34,7 +37,10 @@ async function activate({ forwarding, kill }: KillRouteDeps, { scope, reason }: 
   return ok({ ...stateOf(kill, { active: true, scope }), ...answerOf(reply) })
 }
 
-async function deactivate({ forwarding, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
+async function deactivate(
+  { forwarding, kill }: KillRouteDeps,
+  { scope, reason }: KillRequest,
+): Promise<ApiAnswer> {
   const reply = await forwarding.lift(scope, reason)
   if (reply.status === 200) return ok({ ...stateOf(kill, { active: false, scope }), ...answerOf(reply) })
   const isOnlyOurs = kill.unforwarded().some(({ entry }) => entry.scope === scope)
@@ -43,7 +49,7 @@ async function deactivate({ forwarding, kill }: KillRouteDeps, { scope, reason }
   return ok({ ...stateOf(kill, { active: false, scope }), forwarded: false })
 }
 
-/** The number of the state is for this gateway alone. */
+/** Removes `order`, which is meant for this gateway only. */
 function answerOf({ body: { order: _, ...body } }: CommandReply) {
   return body
 }

@@ -3,7 +3,7 @@ import { type ApiAnswer, invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'
 import { MAX_RECENT, type RecentRecords } from './recent-records.ts'
 
-/** Spec 4.2: what `GET /internal/status` and `GET /health` tell. */
+/** Body of `GET /internal/status` and `GET /health` (spec 4.2). */
 export type Health = {
   readonly status: 'ok' | 'degraded' | 'not_ready'
   readonly uptime_seconds: number

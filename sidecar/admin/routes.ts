@@ -28,7 +28,7 @@ export type InternalRoutesDeps = {
 const CHANGE_MS = 500
 const REGISTER_MS = 2_000
 
-/** Spec 4.2, all of it. */
+/** All routes of spec 4.2. */
 export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
   const { control, view, metrics, recent, events, kill } = deps
   const { commands, waits, snapshots } = control

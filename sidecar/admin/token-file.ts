@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isErrno } from '../journal/segments/errno.ts'
 
-/** The bearer token of the internal API: read, or made with mode 0600 when there is none. */
+/** Returns the bearer token of the internal API. Creates the file with mode 0600 when it is missing. */
 export async function loadOrCreateToken(file: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   try {

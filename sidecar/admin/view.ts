@@ -10,27 +10,27 @@ import type { Gauges, Metrics } from '../metrics.ts'
 import { VERSION } from '../process/version.ts'
 import type { Health } from './routes-state.ts'
 
-/** The gateway as it stands now, in the words of each place that shows it. */
+/** The state of the gateway in the form of each reader. */
 export type View = {
   health(): Health
   /** `GET /internal/status`. */
   status(): Readonly<Record<string, unknown>>
   gauges(): Gauges
-  /** What the control plane is told. */
+  /** Status report for the control plane. */
   report(url: string): StatusBody
 }
 
 export type ViewDeps = {
   readonly clock: Clock
   readonly controlPlaneUrl: string
-  /** Late, because the control plane is told by this very view. */
+  /** Resolved lazily: the control plane client reads this view. */
   readonly control: () => ControlPlane
   readonly kill: KillState
   readonly journal: Journal
   readonly events: Events
   readonly metrics: Metrics
   readonly unlistedPorts: Pick<UnlistedPorts, 'warnings'>
-  /** Batches of records that the ingest quota refused. */
+  /** Record batches that the ingest quota refused. */
   readonly deferrals: () => number
 }
 
@@ -103,14 +103,14 @@ function journalWarnings({ state, problem }: Journal, isUnprotected: boolean): r
   const warnings = state === 'ok' ? [] : [problem]
   if (!isUnprotected) return warnings
   const memory =
-    'The Gateway has audit: sync, but the journal of this gateway is in memory, where a power loss deletes it. Restart the pod, so that it gets a volume on the disk of its node; outside a cluster move DATA_DIR to a disk.'
+    'The Gateway has audit: sync, but the journal of this gateway is in memory, where a power loss deletes it. Restart the pod, so that it gets a volume on the disk of its node. Outside a cluster, move DATA_DIR to a disk.'
   return [...warnings, memory]
 }
 
 function quotaWarnings(deferrals: number, pending: number): readonly string[] {
   if (deferrals === 0) return []
   return [
-    `The control plane deferred ${deferrals} batches of records of this process, which exceed its ingest quota; ${pending} records wait in the journal.`,
+    `The control plane deferred ${deferrals} record batches of this process because of its ingest quota; ${pending} records are pending in the journal.`,
   ]
 }
 
@@ -135,7 +135,7 @@ function countsOf({ counts }: Metrics, events: Events, held: number) {
   }
 }
 
-/** Type by record id, of every connector that owns a host. */
+/** Connector types by record id, for every connector with a host. */
 function connectorTypes(control: ControlPlane): ReadonlyMap<string, string> {
   const hosts = control.snapshots.current()?.hosts
   const owners = hosts === undefined ? [] : [...hosts.exact.values(), ...hosts.wildcards.values()].flat()

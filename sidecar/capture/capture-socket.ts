@@ -20,13 +20,13 @@ export type CaptureSocketDeps = {
 }
 
 /**
- * Where `chaperone run --capture` hands over what a command sends from a network namespace of its own: the same
- * listeners as in a pod, for many agents, each by its key. Only this user may open it. A path that cannot be used leaves
- * a warning: only `run --capture` needs the socket.
+ * Opens the Unix socket on which `chaperone run --capture` relays the connections of a network namespace: the
+ * listeners of a pod for many agents, each identified by its key. Only this user may open the socket. A path that
+ * cannot be used causes a warning, because only `run --capture` needs it.
  */
 export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> {
   await open(deps).catch((error: unknown) =>
-    deps.listener.log.warn({ err: error, path: deps.path }, 'no socket for captured commands'),
+    deps.listener.log.warn({ err: error, path: deps.path }, 'socket for captured commands cannot be opened'),
   )
 }
 

@@ -8,33 +8,35 @@ import type { CapturedKind } from '../listener/captured/transparent.ts'
 export type ProbeConnection = { readonly address: string; readonly port: number; readonly kind: CapturedKind }
 
 /**
- * What became of one connection: it landed on our own listener, was refused, has no way out of here, could not be
- * sent because our source ports are taken, or left.
+ * Outcome of one connection: it reached our listener (`landed`), was refused, had no route (`unreachable`), found our
+ * source ports in use (`busy`), or left the machine (`escaped`).
  */
 export type ProbeOutcome = 'landed' | 'refused' | 'unreachable' | 'busy' | 'escaped'
 
 export type ProbeConnections = {
-  fire(shot: ProbeConnection): Promise<ProbeOutcome>
-  /** For the listeners: true when the connection is a shot under way. */
-  isShot(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
+  connect(target: ProbeConnection): Promise<ProbeOutcome>
+  /** Returns true when the accepted connection is a probe in flight. */
+  isProbe(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
 }
 
-/** A lost first packet is sent once more after a second. */
+/** The kernel retransmits a lost SYN after 1 s. */
 const TIMEOUT_MS = 2_000
-/** While listeners here let first packets fall, it is one of them: the kernel sends it again after 1, 3 and 7 seconds. */
+/**
+ * While local listeners drop SYNs, the probe may be one of the dropped. The kernel retransmits after 1, 3 and 7 s.
+ */
 const SWAMPED_MS = 8_000
 const AGAIN_MS = 500
-/** Between being connected and being seen by our own listener lies one turn of the event loop, not more. */
+/** Our listener accepts within one turn of the event loop after the handshake. */
 const SEEN_MS = 500
 const PORTS = PROBE_PORTS.last - PROBE_PORTS.first + 1
 
-/** Connections from the source ports that the rules treat like the agent's. */
+/** Opens connections from the source ports that the rules treat like traffic of the agent. */
 export function createProbeConnections(): ProbeConnections {
   const expected = new Map<number, { readonly kind: CapturedKind; readonly landed: () => void }>()
-  let fired = 0
+  let attempts = 0
 
-  function fireOnce({ address, port, kind }: ProbeConnection): Promise<ProbeOutcome> {
-    const localPort = PROBE_PORTS.first + (fired++ % PORTS)
+  function connectOnce({ address, port, kind }: ProbeConnection): Promise<ProbeOutcome> {
+    const localPort = PROBE_PORTS.first + (attempts++ % PORTS)
     const isSwamped = swampedSince()
     return new Promise((resolve) => {
       const socket = connect({ host: address, port, localPort, allowHalfOpen: true })
@@ -67,56 +69,58 @@ export function createProbeConnections(): ProbeConnections {
   }
 
   return {
-    /** A port of ours that is taken says nothing about the rules: the next one is tried. */
-    async fire(shot) {
+    /** A source port in use says nothing about the rules; tries the next port. */
+    async connect(target) {
       let outcome: ProbeOutcome = 'busy'
-      for (let tries = 0; outcome === 'busy' && tries < PORTS; tries++) outcome = await fireOnce(shot)
+      for (let tries = 0; outcome === 'busy' && tries < PORTS; tries++) outcome = await connectOnce(target)
       return outcome
     },
-    isShot(kind, { remotePort }) {
-      const shot = expected.get(remotePort ?? 0)
-      if (shot?.kind !== kind) return false
-      shot.landed()
+    isProbe(kind, { remotePort }) {
+      const target = expected.get(remotePort ?? 0)
+      if (target?.kind !== kind) return false
+      target.landed()
       return true
     },
   }
 }
 
 /**
- * What our own listener has not shown us in time may still be with it: waiting in line, or turned away because an agent
- * holds every connection that there is. The kernel knows.
+ * A connection that our listener has not accepted in time may still be in its backlog, or rejected because an agent
+ * holds all connections. The socket tables of the kernel decide.
  */
-async function whereIs(shot: {
+async function whereIs(target: {
   readonly kind: CapturedKind
   readonly localPort: number
 }): Promise<ProbeOutcome> {
   const tables = await Promise.all(SOCKET_TABLES.map((path) => readFile(path, 'latin1').catch(noTable)))
-  const isOurs = hasArrived(tables, { from: shot.localPort, acceptedOn: POD_PORTS[shot.kind] })
+  const isOurs = hasArrived(tables, { from: target.localPort, acceptedOn: POD_PORTS[target.kind] })
   return isOurs ? 'landed' : 'escaped'
 }
 
-/** The same of one that nobody has answered yet; null while its first packet may have fallen at our own listener. */
+/** The same for a connection without a reply. Null while our own listener may have dropped its SYN. */
 async function whereIsSilent(
-  shot: Parameters<typeof whereIs>[0],
+  target: Parameters<typeof whereIs>[0],
   isSwamped: () => Promise<boolean>,
 ): Promise<ProbeOutcome | null> {
-  const outcome = await whereIs(shot)
+  const outcome = await whereIs(target)
   return outcome === 'escaped' && (await isSwamped()) ? null : outcome
 }
 
-/** Whether listeners have let first packets fall since now; false for good when that has gone on for long. */
+/**
+ * Resolves with true if listeners have dropped SYNs since the call; false once the drops have continued for too long.
+ */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()
   const before = listenDrops()
   return async () => performance.now() - began < SWAMPED_MS && (await listenDrops()) > (await before)
 }
 
-/** Of our own network; 0 where the kernel does not say. */
+/** Counts drops in this network namespace; 0 where the kernel does not report them. */
 async function listenDrops(): Promise<number> {
   return listenDropsIn(await readFile(NETWORK_COUNTERS, 'latin1').catch(noTable))
 }
 
-/** A machine without IPv6 has no such table. */
+/** IPv6 is disabled: the table does not exist. */
 function noTable(): string {
   return ''
 }

@@ -5,16 +5,16 @@ import type { Log } from '../process/log.ts'
 import { createProbeConnections, type ProbeConnections, type ProbeOutcome } from './probe-connections.ts'
 
 /**
- * `proven`: what an agent would send lands on our own listeners. `bypassed`: something got past them. `unproven`:
- * nothing got out, but nothing landed either (nobody listens, or the probe could not be sent).
+ * `proven`: traffic of the agent reaches our listeners. `bypassed`: a connection left without reaching them.
+ * `unproven`: no connection left, but none reached a listener (no listener, or the probe could not be sent).
  */
 export type CaptureState = 'unproven' | 'proven' | 'bypassed'
 
 export type Probe = {
   readonly state: CaptureState
-  /** For the listeners: true when the connection is a probe under way. */
+  /** Returns true when the accepted connection is a probe in flight. */
   isProbe(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
-  /** Probes now and then every few seconds. Resolves with the first result. */
+  /** Probes now, then every few seconds. Resolves with the first result. */
   start(): Promise<CaptureState>
   close(): void
 }
@@ -26,24 +26,24 @@ export type ProbeDeps = {
 }
 
 const EVERY_MS = 2_500
-/** Addresses for documentation and for packets to be thrown away: nobody is there, whatever the rules do. */
+/** Documentation (RFC 5737) and discard (RFC 6666) addresses: no host answers, whatever the rules do. */
 const OUTSIDE = { v4: '192.0.2.1', v6: '100::ffff' } as const
 
 /**
- * Proves again and again that the rules hold, by doing what an agent would do: port 443 must land on our own
- * listener, and port 22 must land there, too, or be refused. Counters of the rules would need rights that a proxy
- * has no use for.
+ * Verifies periodically that the rules hold, by connecting as the agent would: port 443 must reach our listener, and
+ * port 22 must reach it or be refused. Reading the counters of the rules would require privileges that a proxy should
+ * not have.
  */
 export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): Probe {
-  const shots = createProbeConnections()
+  const connections = createProbeConnections()
   let state: CaptureState = 'unproven'
   let timer: NodeJS.Timeout | null = null
   let isClosed = false
 
   async function check(): Promise<CaptureState> {
-    const first = await lookAtAll(shots)
-    // One lost packet is no hole: what looks like one is looked at again at once.
-    const found = first === 'proven' ? first : await lookAtAll(shots)
+    const first = await probeAll(connections)
+    // Repeats a negative result once, because one lost packet is not a bypass.
+    const found = first === 'proven' ? first : await probeAll(connections)
     if (isClosed) return found
     if (found !== state) change(found)
     timer = setTimeout(() => void check(), everyMs).unref()
@@ -61,7 +61,7 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
     get state() {
       return state
     },
-    isProbe: shots.isShot,
+    isProbe: connections.isProbe,
     start: check,
     close() {
       isClosed = true
@@ -70,21 +70,21 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
   }
 }
 
-/** All at once: what is dropped in silence takes a second to tell. */
-async function lookAtAll(shots: ProbeConnections): Promise<CaptureState> {
+/** Probes in parallel: a silently dropped connection takes a second to detect. */
+async function probeAll(connections: ProbeConnections): Promise<CaptureState> {
   const { v4, v6 } = outwardFamilies()
   const outside = [...(v4 ? [OUTSIDE.v4] : []), ...(v6 ? [OUTSIDE.v6] : [])]
-  const all = await Promise.all(outside.map((address) => lookAt(shots, address)))
+  const all = await Promise.all(outside.map((address) => probeAddress(connections, address)))
   const found = all.filter((one) => one !== null)
   if (found.includes('bypassed')) return 'bypassed'
   return found.length > 0 && found.every((one) => one === 'proven') ? 'proven' : 'unproven'
 }
 
-/** Null where there is no way out of here: nothing that is sent leaves. */
-async function lookAt(shots: ProbeConnections, address: string): Promise<CaptureState | null> {
+/** Null without a route: nothing that is sent leaves the machine. */
+async function probeAddress(connections: ProbeConnections, address: string): Promise<CaptureState | null> {
   const [web, shell] = await Promise.all([
-    shots.fire({ address, port: 443, kind: 'tls' }),
-    shots.fire({ address, port: 22, kind: 'other' }),
+    connections.connect({ address, port: 443, kind: 'tls' }),
+    connections.connect({ address, port: 22, kind: 'other' }),
   ])
   return web === 'unreachable' ? null : judge(web, shell)
 }
@@ -95,7 +95,7 @@ function judge(web: ProbeOutcome, shell: ProbeOutcome): CaptureState {
   return web === 'landed' && isShut ? 'proven' : 'unproven'
 }
 
-/** The families in which this machine has more than loopback and link-local addresses. */
+/** Returns the address families with more than loopback and link-local addresses. */
 export function outwardFamilies(): { readonly v4: boolean; readonly v6: boolean } {
   const outward = addresses().filter(({ internal, address }) => !internal && !/^fe80:/i.test(address))
   return {
@@ -104,7 +104,7 @@ export function outwardFamilies(): { readonly v4: boolean; readonly v6: boolean 
   }
 }
 
-/** False where the kernel has no IPv6 at all. */
+/** Returns false when the kernel has no IPv6. */
 export function hasIpv6Loopback(): boolean {
   return addresses().some(({ address }) => address === '::1')
 }

@@ -4,20 +4,20 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /**
- * Remembers which ports agents requested of hosts that `egress.allowedHosts` lists for another port only. Reports each
- * entry and port once, until the entry changes or the port is governed or let through.
+ * Records ports that agents requested of hosts that `egress.allowedHosts` lists for another port only. Reports each
+ * entry and port once, until the entry changes or the port becomes governed or allowed.
  */
 export type UnlistedPorts = {
-  /** Remembers a request to a host without connector. */
+  /** Records a request to a host without a connector. */
   note(exchange: Pick<Exchange, 'snapshot' | 'request'>): void
-  /** Full sentences for the status of the gateway. `snapshot` is the one in force; null before the first. */
+  /** Returns full sentences for the status of the gateway. `snapshot` is the one in force; null before the first. */
   warnings(snapshot: Snapshot | null): readonly string[]
 }
 
-/** Agents choose the ports, so the list is bounded. */
+/** Bounded, because agents choose the ports. */
 const MAX_REMEMBERED = 32
 const MORE =
-  'Agents asked for further ports of hosts in egress.allowedHosts that no entry covers: see the denied requests in the traffic log.'
+  'Agents requested further ports of hosts in egress.allowedHosts that no entry covers: see the denied requests in the traffic log.'
 
 type Unlisted = { readonly entry: string; readonly host: string; readonly port: number }
 
@@ -56,9 +56,9 @@ function keyOf(entry: string, port: number): string {
   return `${entry} ${port}`
 }
 
-/** Names the entry, never the host of the request: an agent chooses the latter. */
+/** Names the entry, never the requested host, because an agent chooses the host. */
 function sentenceOf({ entry, port }: Unlisted): string {
   const { host, port: listed } = readAllowed(entry)
   const missing = `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
-  return `Agents asked for ${missing}. egress.allowedHosts lists ${entry}, which covers port ${listed} only: add ${missing} if they need it.`
+  return `Agents requested ${missing}. egress.allowedHosts lists ${entry}, which covers port ${listed} only: add ${missing} if they need it.`
 }

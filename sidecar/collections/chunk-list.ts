@@ -1,9 +1,9 @@
-/** Chunks below this are merged. */
+/** Smaller chunks are merged. */
 const MERGED_BYTES = 16 * 1024
 
 /**
- * Adds a chunk to a list. Small ones are merged with the one before, each byte at most log2(`MERGED_BYTES`) times: bytes
- * that arrive one by one take neither quadratic time nor an object each.
+ * Appends a chunk. Merges small chunks with their predecessor, each byte at most log2(`MERGED_BYTES`) times, so that
+ * bytes that arrive one by one cost neither quadratic time nor an object each.
  */
 export function addChunk(chunks: Buffer[], chunk: Buffer): void {
   chunks.push(chunk)

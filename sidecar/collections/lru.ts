@@ -5,9 +5,12 @@ export type Lru<T> = {
   readonly size: number
 }
 
-/** At most `max` entries; the one unused for longest goes first. `onLeave` sees every value that is dropped or replaced. */
+/**
+ * Cache of at most `max` entries that evicts the least recently used. `onLeave` receives every evicted or replaced
+ * value.
+ */
 export function createLru<T>(max: number, onLeave?: (value: T) => void): Lru<T> {
-  // A Map keeps insertion order: re-inserting on use makes the first key the oldest.
+  // A Map keeps insertion order, so re-inserting on use keeps the least recently used key first.
   const entries = new Map<string, T>()
 
   function leave(key: string): void {

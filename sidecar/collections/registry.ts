@@ -1,10 +1,9 @@
-/** A place on a roster: kept by whoever took it, to leave again. */
+/** Handle of a registered item, for its removal. */
 export type RegistryHandle<T> = { item: T | null; at: number }
 
 /**
- * Who is there just now, where thousands come and go every second. A Set would do, were it not that each table it
- * outgrows points to the next: one that became old keeps all later ones, and every exchange that was in them, from
- * the collector of young objects. Here leaving leaves nothing behind.
+ * Registry with O(1) add and remove. Not a `Set`: V8 chains outgrown hash tables, and a table that reached the old
+ * generation would keep every later table, with its entries, out of the young generation's collection.
  */
 export class Registry<T> {
   readonly #handles: RegistryHandle<T>[] = []
@@ -19,7 +18,7 @@ export class Registry<T> {
     return handle
   }
 
-  /** The last one takes the free place. Leaving twice is leaving once. */
+  /** Moves the last item into the free position. Idempotent. */
   remove(handle: RegistryHandle<T>): void {
     if (handle.item === null) return
     handle.item = null
@@ -29,7 +28,7 @@ export class Registry<T> {
     this.#handles[handle.at] = last
   }
 
-  /** A copy: whoever is on it may leave while it is gone through. */
+  /** Returns a copy, so that items may be removed during iteration. */
   all(): T[] {
     const items: T[] = []
     for (const { item } of this.#handles) if (item !== null) items.push(item)

@@ -4,8 +4,8 @@ import { sleep } from '../process/sleep.ts'
 import type { ControlClient } from './client/client.ts'
 
 /**
- * Says what was applied. Resolves when it was said or given up after a few attempts: after a reconnect the control plane
- * sends its state anew anyway. Never rejects.
+ * Sends an acknowledgement. Resolves when it was delivered, or abandoned after a few attempts: the control plane
+ * resends its state after a reconnect. Never rejects.
  */
 export type Acks = (body: AckBody) => Promise<void>
 
@@ -18,7 +18,7 @@ export function createAcks(client: ControlClient, log: Pick<Log, 'debug'>): Acks
       try {
         if ((await client.post(SYNC_PATHS.ack, body)).status < 500) return
       } catch (error) {
-        log.debug({ err: error, attempt }, 'not acknowledged')
+        log.debug({ err: error, attempt }, 'acknowledgement not delivered')
       }
       await sleep(100 * attempt, never)
     }

@@ -3,8 +3,8 @@ import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
 
 /**
- * Asks the control plane to do what the internal API was asked. The answer is its verdict, to be passed on; when it
- * cannot be reached or does not understand, a 503 or 502 that says so.
+ * Forwards a command of the internal API to the control plane and returns its reply. Returns 503 when the control
+ * plane is unreachable, and 502 when its reply is invalid.
  */
 export type Commands = (command: CommandBody) => Promise<CommandReply>
 

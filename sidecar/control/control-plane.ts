@@ -30,18 +30,18 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly kill: KillState
   readonly clock: Clock
   readonly random: () => number
-  /** How long beats may stay away, and how another replica is looked for. */
+  /** Time limits of heartbeats and of the search for another replica. */
   readonly streamTimes?: Partial<StreamTimes>
   readonly status: () => StatusBody
   readonly onSnapshot: (snapshot: Snapshot) => void
-  /** Which agents other processes serve as well. */
+  /** Agents that other processes serve as well. */
   readonly onQuota: (agents: Message<'quota'>['agents']) => void
-  /** Carries out an order; never rejects. */
+  /** Executes an order. Never rejects. */
   readonly execute: (order: Order) => Promise<ResultBody>
   readonly log: Log
 }
 
-/** Everything that the gateway has from its control plane, over one stream down and small calls up. */
+/** Connection of the gateway to its control plane: one stream for messages down, and calls up. */
 export type ControlPlane = {
   readonly client: ControlClient
   readonly beats: Heartbeats
@@ -50,12 +50,12 @@ export type ControlPlane = {
   readonly holds: Holds
   readonly commands: Commands
   readonly killForwarding: KillForwarding
-  /** What is forbidden because the control plane is lost. */
+  /** What the failure policy forbids at this time of disconnection. */
   leaseStep(): LeaseStep
-  /** Now rather than with the next regular report. */
+  /** Reports the status now instead of at the next interval. */
   reportStatus(): void
   start(): void
-  /** Ends the stream; `client` still works until it is closed. */
+  /** Ends the stream. `client` works until it is closed. */
   close(): void
 }
 
@@ -134,8 +134,8 @@ type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log'> & {
 }
 
 /**
- * Acknowledged only when everything that it stops was cut. An earlier state than the one in force is not acknowledged,
- * but answered: the replica then reads what it lacks.
+ * Acknowledges a kill state only when every exchange that it covers was cut. A state older than the one in force is
+ * reported back instead, so that the replica reads the newer one.
  */
 function applyKill(
   { seq, effective, state }: Extract<DownMessage, { type: 'kill' }>,
@@ -147,7 +147,7 @@ function applyKill(
     log.warn({ scopes: effective.map((entry) => entry.scope), cut }, 'kill switch active')
 }
 
-/** The result goes up once; when it does not arrive, the control plane says that it is unknown. */
+/** Sends the result once. If it is lost, the control plane records the outcome as unknown. */
 async function carryOut(
   order: Order,
   execute: ControlPlaneDeps['execute'],

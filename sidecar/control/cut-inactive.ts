@@ -2,8 +2,8 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LiveExchanges } from './live-exchanges.ts'
 
 /**
- * Ends the streams and tunnels of agents that may not ask any more, and says so in their records: suspending an agent
- * would else leave it whatever it had opened before. What still waits for its answer is judged before it goes on.
+ * Aborts the streams and tunnels of agents that are no longer active, and notes it in their records. Without this a
+ * suspended agent would keep its open connections. Pending requests are decided again before they proceed.
  */
 export function cutInactive(
   live: Pick<LiveExchanges, 'all'>,
@@ -14,6 +14,6 @@ export function cutInactive(
     const now = agentsByName.get(agent.name)
     if (now?.id === agent.id && now.status === 'active') continue
     outcome.note ??= `agent ${now?.id === agent.id ? now.status : 'removed'}`
-    abort.abort(new Error('the agent may not ask any more'))
+    abort.abort(new Error('the agent is no longer active'))
   }
 }

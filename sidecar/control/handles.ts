@@ -8,22 +8,25 @@ import { sha256Hex } from '../process/sha256.ts'
 import { sleep } from '../process/sleep.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
 
-/** Asks the control plane whose things are. Rejects when there is no answer within a second. */
+/** Fetches the owners of handles from the control plane. Rejects without a reply within a second. */
 export type FetchHandleOwners = (asked: HandlesBody) => Promise<HandlesReply>
 
-/** Handles that a process remembers. */
+/** Limit of handles in memory. */
 const MAX_GIVEN = 100_000
 const MAX_ANSWERS = 100_000
-/** How long an answer of the control plane counts. What is unknown may be given to another agent meanwhile. */
+/**
+ * How long a reply of the control plane is cached, in milliseconds. An unknown handle may be assigned to an agent at
+ * any time.
+ */
 const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
-/** A request waits for this. */
+/** Adds to the latency of a request, hence short. */
 const TIMEOUT_MS = 1_000
 
 type Deps = { readonly ask: FetchHandleOwners; readonly monotonicMs: () => number }
 
 /**
- * Remembers which agent was given what by a provider through this process, and asks the control plane about everything
- * else. What nobody answers is unknown.
+ * Records which agent received a handle from a provider through this process, and fetches all other owners from the
+ * control plane. Without a reply the owner is unknown.
  */
 export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
   const given = createLru<readonly string[]>(MAX_GIVEN)
@@ -40,7 +43,7 @@ export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
     return owner
   }
 
-  /** Another agent was given it here, and the control plane knows nothing that says otherwise. */
+  /** Another agent received it through this process, and the control plane has no other information. */
   const unless = (key: string): HandleOwner => (given.get(key) === undefined ? 'unknown' : 'foreign')
 
   return {
@@ -74,14 +77,15 @@ export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
 export function createFetchHandleOwners(client: () => ControlClient): FetchHandleOwners {
   return async (asked) => {
     const asking = client().post(SYNC_PATHS.handles, asked, TIMEOUT_MS)
-    // The wait for a connection has another limit.
+    // The wait for a connection has a longer limit, so this promise may reject later.
     asking.catch(() => undefined)
     const answered = new AbortController()
     const reply = await Promise.race([asking, sleep(TIMEOUT_MS, answered.signal)]).finally(() =>
       answered.abort(),
     )
     const parsed = reply === undefined ? undefined : HandlesReply.safeParse(jsonOf(reply))
-    if (parsed?.success !== true) throw new Error('the control plane does not say whose the handles are')
+    if (parsed?.success !== true)
+      throw new Error('the control plane did not return the owners of the handles')
     return parsed.data
   }
 }

@@ -3,17 +3,17 @@ import { Registry } from '../collections/registry.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { LiveExchangePort } from '../pipeline/ports.ts'
 
-/** Every exchange under way: requests, streams, tunnels, holds. */
+/** All exchanges in progress: requests, streams, tunnels and holds. */
 export type LiveExchanges = LiveExchangePort & {
   readonly size: number
   all(): Iterable<Exchange>
-  /** Aborts what `match` names an entry for; returns how many. */
+  /** Aborts exchanges for which `match` returns an entry. Returns their number. */
   cut(match: (exchange: Exchange) => KillEntry | null): number
-  /** Aborts everything, for a stop of the process. */
+  /** Aborts all exchanges when the process stops. */
   abortAll(reason: unknown): number
 }
 
-/** The reason that an exchange's signal carries when the kill switch cut it. */
+/** Abort reason of an exchange that the kill switch cut. */
 export type KillAbort = { readonly kind: 'kill'; readonly entry: KillEntry }
 
 export function createLiveExchanges(): LiveExchanges {

@@ -2,7 +2,7 @@ import { type StatusBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import type { Log } from '../process/log.ts'
 import type { ControlClient } from './client/client.ts'
 
-/** Tells the control plane how this process fares: after each connect, and every few seconds. */
+/** Reports the status of this process to the control plane: after each connect, and every 5 s. */
 export type StatusReports = { now(): void; close(): void }
 
 const EVERY_MS = 5_000
@@ -17,7 +17,7 @@ export function createStatusReports(deps: {
     if (!deps.isConnected()) return
     deps.client
       .post(SYNC_PATHS.status, deps.status())
-      // The next report is seconds away, and the stream itself tells who is there.
+      // The next report follows within seconds, and the open stream itself proves the presence of the process.
       .catch((error: unknown) => deps.log.debug({ err: error }, 'status not reported'))
   }
   const timer = setInterval(report, EVERY_MS).unref()

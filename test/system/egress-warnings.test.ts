@@ -43,9 +43,9 @@ const warningsWhen = (what: string, fits: (warnings: readonly string[]) => boole
   )
 
 const LISTED =
-  'Agents asked for listed.example:8443. egress.allowedHosts lists listed.example, which covers port 443 only: add listed.example:8443 if they need it.'
+  'Agents requested listed.example:8443. egress.allowedHosts lists listed.example, which covers port 443 only: add listed.example:8443 if they need it.'
 const WILD =
-  'Agents asked for *.wild.example:443. egress.allowedHosts lists *.wild.example:9443, which covers port 9443 only: add *.wild.example:443 if they need it.'
+  'Agents requested *.wild.example:443. egress.allowedHosts lists *.wild.example:9443, which covers port 9443 only: add *.wild.example:443 if they need it.'
 
 test('the gateway names entries of allowedHosts that agents used with another port, until they are listed', async () => {
   expect(await warningsWhen('the gateway runs', () => true)).toEqual([])
@@ -70,9 +70,9 @@ test('the gateway names entries of allowedHosts that agents used with another po
     gateway_warnings: [`default/local: ${WILD}`, `default/local: ${LISTED}`],
   })
   const doctor = await laptop.cli(['doctor'])
-  expect(doctor.stdout).toContain('Agents asked for listed.example:8443.')
+  expect(doctor.stdout).toContain('Agents requested listed.example:8443.')
   expect(doctor.stdout).toContain(
-    'warning  refused host a.wild.example: dev asked for it, and no connector owns it\n         -> a Connector with this domain, or list it in spec.egress.allowedHosts of Gateway default/local',
+    'warning  refused host a.wild.example: requested by dev, but no connector owns it\n         -> add a Connector with this domain, or add it to spec.egress.allowedHosts of Gateway default/local',
   )
   expect(doctor.stdout).toContain('refused host listed.example:8443')
   expect(doctor.stdout).toContain('refused host other.example:22')

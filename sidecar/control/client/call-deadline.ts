@@ -1,15 +1,15 @@
 import type { ClientRequest } from 'node:http'
 
 /**
- * When a call has taken too long. The wait for one of the few connections is the work of this process, not of the
- * control plane: it has a bound of its own, and the time of the call begins when it has a connection.
+ * Deadline of a call. The wait for a free connection has a limit of its own, because this process causes it; the time
+ * limit of the call starts once it has a connection.
  */
 export type CallDeadline = {
-  /** Fires with the error that says what was waited for. */
+  /** Aborted with an error that names the exceeded limit. */
   readonly signal: AbortSignal
-  /** The call is about to wait for its connection. */
+  /** Starts the deadline. Call it before the request waits for a connection. */
   watch(request: ClientRequest): void
-  /** Ends the call now. */
+  /** Aborts the call now. */
   cut(why: Error): void
   end(): void
 }
@@ -20,7 +20,7 @@ export function createCallDeadline(timeoutMs: number, maxWaitMs: number): CallDe
     setTimeout(() => controller.abort(new DOMException(why, 'TimeoutError')), ms).unref()
   let timer = after(
     maxWaitMs,
-    `no connection to the control plane was free within ${maxWaitMs / 1_000} s: too many calls wait for it`,
+    `no connection to the control plane was free within ${maxWaitMs / 1_000} s: too many calls are pending`,
   )
   return {
     signal: controller.signal,

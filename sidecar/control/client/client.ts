@@ -8,35 +8,35 @@ import { FileTrustAgent } from './file-trust-agent.ts'
 
 export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
-/** `bearer`: the token that the stream was opened with; what arrives on it is signed with that one. */
+/** `bearer` is the token that opened the stream. The control plane signs the messages of the stream with it. */
 export type StreamReply = {
   readonly status: number
   readonly body: AsyncIterable<Buffer>
   readonly bearer: string
 }
 
-/** The gateway's way to its control plane. Every method rejects when it cannot be reached or answers too late. */
+/** Client of the control plane. Every method rejects when the control plane is unreachable or too slow. */
 export type ControlClient = {
-  /** Text and bytes are JSON already. */
+  /** Strings and bytes are sent as JSON without encoding. */
   post(path: string, body: object | string | Buffer, timeoutMs?: number): Promise<ControlReply>
   get(path: string, timeoutMs?: number): Promise<ControlReply>
-  /** The long-lived answer of the stream; ends when `signal` fires. */
+  /** Opens the long-lived response of the stream. It ends when `signal` is aborted. */
   open(path: string, signal: AbortSignal): Promise<StreamReply>
-  /** Later calls get new connections: the open ones may lead to a replica that the stream has left. */
+  /** Makes later calls use new connections: the open ones may lead to the replica that the stream has left. */
   renew(): void
   close(): Promise<void>
 }
 
 export type ClientDeps = {
   readonly url: string
-  /** Asked for every call: a projected token is replaced while the process runs. */
+  /** Read for every call, because a projected token is rotated while the process runs. */
   readonly token: string | (() => Promise<string>)
   readonly processId: string
-  /** Further headers of every call. */
+  /** Additional headers of every call. */
   readonly headers?: Readonly<Record<string, string>>
-  /** PEM file with the only authorities that may vouch for the control plane; read for every connection. */
+  /** PEM file with the only trusted CA certificates of the control plane; read for every connection. */
   readonly caFile?: string | null
-  /** How long a call may wait for one of the few connections. Default 60 s: a thousand holds may begin at once. */
+  /** Limit in milliseconds of the wait for a free connection. 60 s unless set: a thousand holds may start at once. */
   readonly maxWaitMs?: number
 }
 
@@ -47,8 +47,8 @@ const STREAM_HEAD_MS = 10_000
 const KEEP_ALIVE_MS = 10_000
 const MAX_CALLS = 8
 /**
- * Each pool has connections of its own. `bulk`: comes by the hundred. `urgent`: kill switches and their acknowledgements,
- * which a control plane without its database still answers while all other calls hang.
+ * Each pool has its own connections. `bulk` calls come by the hundred. `urgent` calls are kill switches and their
+ * acknowledgements, which a control plane answers without its database while all other calls hang.
  */
 type Pool = 'urgent' | 'prompt' | 'bulk'
 const POOLS: ReadonlyMap<string, Pool> = new Map([
@@ -67,14 +67,14 @@ type Call = {
   readonly deadline?: CallDeadline
 }
 
-/** Node's own client: a gateway sits beside every agent, and another one would take 15 MiB of it. */
+/** Uses `node:http`: a gateway runs beside every agent, and another client would add 15 MiB to each. */
 export function createControlClient(deps: ClientDeps): ControlClient {
   const { token, processId, caFile = null } = deps
   const base = new URL(deps.url.endsWith('/') ? deps.url : `${deps.url}/`)
   const prefix = base.pathname.replace(/\/+$/, '')
-  // The stream has a connection of its own, so that it never waits behind a batch of records.
+  // The stream has a connection of its own, so that it never queues behind a batch of records.
   let agents = { ...callAgents(base, caFile), streams: agentFor(base, caFile, { keepAlive: false }) }
-  const underWay = new Set<CallDeadline>()
+  const inFlight = new Set<CallDeadline>()
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
 
   function send(
@@ -89,7 +89,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     const request = base.protocol === 'https:' ? requestTls(base, options) : requestPlain(base, options)
     request.once('socket', limitConnect)
     deadline?.watch(request)
-    // What goes wrong behind the head is told by the response; here it would end the process.
+    // After the head, errors surface on the response. Without a listener here they would end the process.
     request.on('error', ignore)
     request.end(body)
     return once(request, 'response', { signal }).then(([response]) => response as IncomingMessage)
@@ -104,7 +104,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     const deadline = createCallDeadline(timeoutMs, deps.maxWaitMs ?? MAX_WAIT_MS)
     const { signal } = deadline
     const agent = agents[POOLS.get(path) ?? 'prompt']
-    underWay.add(deadline)
+    inFlight.add(deadline)
     try {
       const response = await send({ method, path, body, signal, agent, deadline }, bearer)
       const parts: Buffer[] = await response.toArray()
@@ -112,7 +112,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     } catch (error) {
       throw reasonOf(signal, error)
     } finally {
-      underWay.delete(deadline)
+      inFlight.delete(deadline)
       deadline.end()
     }
   }
@@ -143,11 +143,11 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     renew() {
       const { urgent, prompt, bulk } = agents
       agents = { ...agents, ...callAgents(base, caFile) }
-      // Calls under way end by themselves.
+      // Calls in flight keep their connections.
       for (const socket of [urgent, prompt, bulk].flatMap(freeSocketsOf)) socket.destroy()
     },
     close() {
-      for (const deadline of underWay) deadline.cut(new Error('the client of the control plane was closed'))
+      for (const deadline of inFlight) deadline.cut(new Error('the client of the control plane was closed'))
       for (const agent of Object.values(agents)) agent.destroy()
       return Promise.resolve()
     },
@@ -176,7 +176,7 @@ function agentFor(base: URL, caFile: string | null, options: AgentOptions): Agen
   return caFile === null ? new TlsAgent(options) : new FileTrustAgent(caFile, options)
 }
 
-/** A machine that swallows packets would otherwise be waited for as long as the whole call may take. */
+/** Limits the connect. A host that drops packets would otherwise block the call for its whole time limit. */
 function limitConnect(socket: Socket): void {
   if (!socket.connecting) return
   const timer = setTimeout(() => socket.destroy(tooLate(CONNECT_TIMEOUT_MS)), CONNECT_TIMEOUT_MS)
@@ -196,7 +196,7 @@ async function* bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncGen
   }
 }
 
-/** Who aborted says why; the library would only say that somebody did. */
+/** Returns the reason of the abort; Node reports only that the call was aborted. */
 function reasonOf(signal: AbortSignal, error: unknown): unknown {
   return signal.aborted ? signal.reason : error
 }
@@ -207,7 +207,7 @@ function isJson(body: object | string | Buffer): body is string | Buffer {
   return typeof body === 'string' || Buffer.isBuffer(body)
 }
 
-/** The reply's JSON, or null when it is none. */
+/** Returns the JSON of the reply, or null when it is not JSON. */
 export function jsonOf(reply: ControlReply): unknown {
   try {
     return JSON.parse(reply.bytes.toString('utf8'))

@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream'
 import { type ConnectionOptions, connect } from 'node:tls'
 
 /**
- * Believes the authorities in a file and no others. They are renewed while the process runs: each connection reads
- * them anew.
+ * HTTPS agent that trusts only the CA certificates in a file. Reads the file for each connection, because it is
+ * rotated while the process runs.
  */
 export class FileTrustAgent extends Agent {
   readonly #caFile: string
@@ -27,7 +27,7 @@ export class FileTrustAgent extends Agent {
 }
 
 function unreadable(caFile: string, cause: unknown): Error {
-  const message = `CONTROL_PLANE_CA_FILE: ${caFile} cannot be read. Set it to a PEM file with the control plane's authority.`
+  const message = `CONTROL_PLANE_CA_FILE: ${caFile} cannot be read. Set it to a PEM file with the CA certificate of the control plane.`
   return new Error(message, { cause })
 }
 

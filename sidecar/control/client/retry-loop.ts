@@ -2,11 +2,13 @@ import type { BackOff } from '../../../core/state/back-off.ts'
 import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 
-/** Repeats an attempt, further and further apart, for as long as something is pending. */
+/** Repeats an attempt with growing pauses while something is pending. */
 export type RetryLoop = {
-  /** The next attempt is made now. */
+  /** Makes the next attempt now. */
   wake(): void
-  /** An attempt was made by other means: the next one follows after the first pause. */
+  /**
+   * Restarts the back-off after an attempt that was made elsewhere: the next attempt follows after the first pause.
+   */
   wakeLater(): void
   close(): void
 }

@@ -8,7 +8,9 @@ export type OrderExchangeParts = OrderRequest & {
   readonly reply: Reply
 }
 
-/** A request that the gateway makes by itself, in the name of an agent: no listener and no socket behind it. */
+/**
+ * Creates the exchange of a request that the gateway itself makes on behalf of an agent, without listener and socket.
+ */
 export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange {
   const { request, scheme, ports, reply, actionType } = parts
   const bytes = request.body === undefined ? null : Buffer.from(request.body)
@@ -26,7 +28,7 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
       scheme,
       sources: {},
     },
-    // The control plane vouches for the agent: it has checked its key and its token.
+    // The control plane has verified the agent's key and token.
     credentials: { kind: 'port', agent: order.agent },
     body: bodyOf(bytes),
     reply,
@@ -55,7 +57,7 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
 
 function headersOf(request: OrderRequest['request'], bytes: Buffer | null): string[] {
   const length = bytes === null ? [] : ['Content-Length', String(bytes.length)]
-  // Some servers read the first of two.
+  // Servers that read the first of two Accept headers get the one of the request.
   const accept = headerValue(request.headers, 'accept') === undefined ? ['Accept', '*/*'] : []
   return ['Host', request.host, 'User-Agent', 'chaperone', ...accept, ...length, ...request.headers]
 }

@@ -3,13 +3,13 @@ import { headerValue } from '../../../core/request/headers.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import type { Exchange, Reply } from '../../pipeline/exchange.ts'
 
-/** The answer to an order, kept in memory. */
+/** Captures the response to an order in memory. */
 export type ReplyCapture = { readonly reply: Reply; read(): CapturedReply }
 export type CapturedReply = {
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
-  /** All of it is here: not cut by the upstream, and not longer than what is kept. */
+  /** True when the upstream sent the whole body and it fits the limit. */
   readonly isWhole: boolean
 }
 
@@ -52,7 +52,7 @@ export function createReplyCapture(): ReplyCapture {
           keep(chunk)
           return true
         },
-        // Nothing here is ever slow.
+        // Memory is always drained.
         onDrain: (callback) => callback(),
         end() {
           state = 'ended'
@@ -64,7 +64,7 @@ export function createReplyCapture(): ReplyCapture {
     },
     interim: () => undefined,
     upgrade() {
-      throw new Error('an order is a plain request: there is nothing to upgrade')
+      throw new Error('an order cannot upgrade its connection')
     },
   }
   return {
@@ -78,7 +78,7 @@ export function createReplyCapture(): ReplyCapture {
   }
 }
 
-/** What the control plane is told. `ok`: the upstream answered, whatever it said short of failing itself. */
+/** Returns the result for the control plane. `ok` is true when the upstream answered without a server error. */
 export function answerOf(
   { outcome }: Exchange,
   capture: ReplyCapture,
@@ -88,13 +88,18 @@ export function answerOf(
   const isOwn = outcome.denyReason !== null || outcome.errorCode !== null
   if (isOwn) return { ok: false, status: status || null, result: null, error: refusalText(outcome, captured) }
   if (outcome.upstreamHeadAt === null) {
-    return { ok: false, status: null, result: null, error: 'the request was stopped before an answer came' }
+    return {
+      ok: false,
+      status: null,
+      result: null,
+      error: 'the request was aborted before the upstream answered',
+    }
   }
   if (status >= 500) return { ok: false, status, result: null, error: `the upstream answered ${status}` }
   return { ok: true, status, result: resultOf(captured), error: null }
 }
 
-/** The gateway's own words, as an agent would have got them. */
+/** Returns the refusal as an agent would have received it. */
 function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: CapturedReply): string {
   const parsed = jsonOf(body)
   const error = typeof parsed === 'object' && parsed !== null && 'error' in parsed ? parsed.error : null
@@ -102,7 +107,7 @@ function refusalText({ errorCode, reason }: Exchange['outcome'], { body }: Captu
   return reason === null || reason === text ? text : `${text}: ${reason}`
 }
 
-/** JSON as JSON, text as text; null for what is neither, was cut, or is longer than is kept. */
+/** Returns parsed JSON or text; null for other content, a truncated body, or a body above the limit. */
 function resultOf({ contentType, body, isWhole }: CapturedReply): unknown {
   if (!isWhole || body.length === 0) return null
   if (/[/+]json\b/i.test(contentType)) return jsonOf(body) ?? null

@@ -15,21 +15,22 @@ export type Order = Extract<DownMessage, { type: 'execute' }>
 
 export type ExecutorDeps = {
   readonly ports: Pick<PipelinePorts, 'snapshot' | 'clock' | 'newId'>
-  /** The pipeline that serves agents. */
+  /** The pipeline. */
   readonly handle: (exchange: Exchange) => Promise<void>
 }
 
-/** Orders whose number is remembered, so that none is carried out twice. */
+/** Order ids kept to detect duplicates. */
 const MAX_REMEMBERED = 10_000
 
 /**
- * Carries out what a decision token was spent for, through the pipeline that every request takes: kill switch, agent,
- * permissions and policies are asked again, and there is a record. Never rejects, and never does an order twice.
+ * Executes the action that a decision token was spent for, through the pipeline of every request: kill switch, agent,
+ * permissions and policies are evaluated again, and a record is written. Never rejects, and never executes an order
+ * twice.
  */
 export function createExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = new Set<string>()
   return async (order) => {
-    if (seen.has(order.order_id)) return failed(order, 'this order was carried out before')
+    if (seen.has(order.order_id)) return failed(order, 'this order was already executed')
     if (seen.size >= MAX_REMEMBERED) seen.clear()
     seen.add(order.order_id)
     await agentIsKnown(order.agent, ports)
@@ -42,7 +43,10 @@ export function createExecutor({ ports, handle }: ExecutorDeps): (order: Order) 
   }
 }
 
-/** An order may be faster than the news of its agent: its token is spent already, so it waits a moment for that. */
+/**
+ * An order may arrive before the snapshot with its agent. Its token is already spent, so the executor waits this long
+ * for that snapshot.
+ */
 const NEWS_MS = 2_000
 const LOOK_MS = 20
 
@@ -57,7 +61,7 @@ export type OrderRequest = {
   readonly actionType: string
 }
 
-/** The request that the spec stands for, or what is in its way. */
+/** Returns the request for the action spec, or the reason why none can be built. */
 function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | string {
   const parsed = ActionSpec.safeParse(order.action_spec)
   if (snapshot === null || !parsed.success) return 'the gateway has no rules yet, or the order is malformed'

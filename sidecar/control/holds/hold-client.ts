@@ -6,16 +6,20 @@ import { type ControlClient, type ControlReply, jsonOf } from '../client/client.
 
 export type HoldClient = {
   /**
-   * Creates, joins, or finds an approval that waits to be used. Rejects with `too_many_holds` when the agent has too
-   * many, with `kill_switch` under a stop, with `not_ready` when the control plane is not there or does not open it.
+   * Creates an approval, joins a pending one, or finds a granted one. Rejects with `too_many_holds` over the limit of
+   * the agent, with `kill_switch` while a kill switch covers the request, and with `not_ready` when the control plane
+   * is unreachable or refuses.
    */
   ask(hold: HoldBody): Promise<HoldReply>
   /**
-   * Uses an approval up, if a person has said yes; in any case says how it stands. `unknown`: the control plane has no
-   * such approval. Null when nobody answers.
+   * Spends an approval that was granted, and returns its state in any case. `unknown`: the control plane has no such
+   * approval. Null without a reply.
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
-  /** Reports that nobody waits as `asker` any more. False when nobody answers; an older control plane has no such call. */
+  /**
+   * Reports that no request waits as `asker` any more. Returns false without a reply. Control planes of earlier
+   * versions lack this call.
+   */
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }
 
@@ -24,15 +28,15 @@ export function createHoldClient(client: ControlClient): HoldClient {
     async ask(hold) {
       const reply = await client.post(SYNC_PATHS.holds, hold).catch(unreachable)
       if (reply.status === 429) throw tooMany(hold.agent, jsonOf(reply))
-      const stop = StopReply.safeParse(jsonOf(reply))
-      if (reply.status === 403 && stop.success) throw stopped(stop.data)
+      const killed = KillSwitchReply.safeParse(jsonOf(reply))
+      if (reply.status === 403 && killed.success) throw killedBy(killed.data)
       const parsed = HoldReply.safeParse(jsonOf(reply))
       if (reply.status >= 200 && reply.status < 300 && parsed.success) return parsed.data
       throw refused(reply)
     },
     async spend(approvalId, binding) {
       const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/spend`
-      // What went wrong does not matter: the hold goes on waiting and asks again.
+      // The hold keeps waiting and asks again, whatever the error.
       const reply = await client.post(path, { binding }).catch((): ControlReply | null => null)
       if (reply === null) return null
       if (reply.status === 404) return 'unknown'
@@ -49,8 +53,7 @@ export function createHoldClient(client: ControlClient): HoldClient {
 
 function unreachable(cause: unknown): never {
   throw new ChaperoneError('not_ready', {
-    detail:
-      'This request needs a person, and the control plane that would ask one cannot be reached. Try again shortly.',
+    detail: 'This request needs an approval, and the control plane cannot be reached. Try again shortly.',
     retryAfterS: 5,
     cause,
   })
@@ -58,22 +61,22 @@ function unreachable(cause: unknown): never {
 
 const MAX_SAID = 500
 
-/** What it refuses today (4xx) it refuses in five seconds, too: then somebody has to change something. */
+/** A 4xx will not change by itself, so no retry is suggested. */
 function refused(reply: ControlReply): ChaperoneError {
   const { status } = reply
   const isForGood = status >= 400 && status < 500
-  const advice = isForGood ? 'Tell whoever runs the gateway.' : 'Try again shortly.'
+  const advice = isForGood ? 'Ask the operator of the gateway.' : 'Try again shortly.'
   return new ChaperoneError('not_ready', {
-    detail: `This request needs a person, and the control plane that would ask one answered ${status}: ${saidIn(reply)}. ${advice}`,
+    detail: `This request needs an approval, and the control plane answered ${status}: ${saidIn(reply)}. ${advice}`,
     ...(isForGood ? {} : { retryAfterS: 5 }),
     cause: new Error(`the control plane answered ${status}`),
   })
 }
 
-/** The control plane has stored a stop that has not arrived here yet. */
-const StopReply = z.object({ error: z.string().max(MAX_SAID), scope: z.string().max(300) })
+/** The control plane has stored a kill switch that has not reached this gateway yet. */
+const KillSwitchReply = z.object({ error: z.string().max(MAX_SAID), scope: z.string().max(300) })
 
-function stopped({ error, scope }: z.infer<typeof StopReply>): ChaperoneError {
+function killedBy({ error, scope }: z.infer<typeof KillSwitchReply>): ChaperoneError {
   return new ChaperoneError('kill_switch', {
     error,
     detail: error,

@@ -8,10 +8,10 @@ import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 import type { HoldClient } from './hold-client.ts'
 
-/** One request that waits. Exactly one of the two is called, once. */
+/** A waiting request. Exactly one of the two methods is called, once. */
 export type Waiter = { settle(outcome: HoldOutcome): void; fail(error: unknown): void }
 
-/** What can wake a waiting group. `look`: something may have been missed, ask how it stands. */
+/** Events that wake a waiting group. `look`: a verdict may have been missed, so the state is read. */
 type Signal =
   | {
       readonly kind: 'verdict'
@@ -24,19 +24,19 @@ type Signal =
 export type HoldGroupDeps = {
   readonly calls: HoldClient
   readonly random: () => number
-  /** A verdict for this approval that came before the answer that names it. */
+  /** Returns a verdict that arrived before the reply that names its approval. */
   readonly earlyVerdict: (approvalId: string) => VerdictMessage | null
   readonly log: Pick<Log, 'warn'>
-  /** Beyond the approval's own life-time, for a verdict that never comes. */
+  /** Time in milliseconds after the approval expires before the group gives up. */
   readonly graceMs: number
 }
 
-/** Once a hold was created, a control plane that goes away is waited for this long before the request fails. */
+/** Limit of the wait for an unreachable control plane after the hold was created. */
 const RETRY_MS = 30_000
 
 /**
- * All requests of this process with one binding: one card for the approver, and one release lets exactly one pass.
- * The others are held anew.
+ * All requests of this process with one binding. They share one approval card, and each release lets one request
+ * pass; the others are held again.
  */
 export class HoldGroup {
   readonly #hold: HoldBody
@@ -47,7 +47,7 @@ export class HoldGroup {
   #wake: () => void = () => undefined
   #deadline: NodeJS.Timeout | null = null
 
-  /** The approval is pending, as far as known here. */
+  /** The approval is pending, according to the last reply. */
   #isOpen = false
 
   constructor(hold: HoldBody, deps: HoldGroupDeps) {
@@ -67,7 +67,10 @@ export class HoldGroup {
     this.#waiters.add(waiter)
   }
 
-  /** The client of one waiter went away, or the kill switch cut it. The approval stays, and says so after the last. */
+  /**
+   * Removes a waiter whose client disconnected or whose exchange was cut. The approval stays pending; the departure
+   * of the last waiter is reported.
+   */
   leave(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter)) return
     waiter.settle({ kind: 'aborted', approvalId: this.approvalId })
@@ -78,12 +81,12 @@ export class HoldGroup {
     this.#signal({ kind: 'verdict', status, by, note })
   }
 
-  /** After a reconnect: a verdict may have been missed. */
+  /** Reads the state after a reconnect: a verdict may have been missed. */
   look(): void {
     this.#signal({ kind: 'look' })
   }
 
-  /** Runs until nobody waits any more. Never rejects. */
+  /** Runs until no waiter is left. Never rejects. */
   async run(): Promise<void> {
     try {
       await this.#askFirst()
@@ -96,7 +99,7 @@ export class HoldGroup {
     }
   }
 
-  /** Fails everyone, for a stop of the process. */
+  /** Fails all waiters when the process stops. */
   fail(error: unknown): void {
     this.#isOpen = false
     this.#each((waiter) => waiter.fail(error))
@@ -107,7 +110,10 @@ export class HoldGroup {
     this.#opened(await this.#deps.calls.ask(this.#hold))
   }
 
-  /** Without it the approval counts against the limit of the agent until it expires. Never rejects. */
+  /**
+   * Reports that no request waits. Otherwise the approval counts against the limit of the agent until it expires.
+   * Never rejects.
+   */
   async #reportLeave(): Promise<void> {
     const { binding, asker = '' } = this.#hold
     const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
@@ -119,7 +125,7 @@ export class HoldGroup {
     }
   }
 
-  /** Waits for one release and lets one pass, or ends the group. */
+  /** Waits for one release and lets one request pass, or ends the group. */
   async #untilPassed(): Promise<void> {
     const signal = await this.#next()
     if (signal.kind === 'empty' || this.isEmpty) return
@@ -137,7 +143,7 @@ export class HoldGroup {
     if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#askAgain()
   }
 
-  /** The yes went to one request; the rest needs one of its own. */
+  /** Requests another approval for the remaining waiters, because a release covers one request. */
   async #askAgain(): Promise<void> {
     const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
     for (let waited = 0; ; ) {
@@ -170,13 +176,10 @@ export class HoldGroup {
 
   #pass(by: string | null): void {
     const approvalId = this.#approval?.id ?? ''
-    // A client that tries again may have left the connection of its earlier try open.
+    // A client that retries may have left the connection of its first attempt open.
     const latest = [...this.#waiters].at(-1)
     if (latest === undefined) {
-      this.#deps.log.warn(
-        { approval: approvalId },
-        'approval was used up, but its request had just gone away',
-      )
+      this.#deps.log.warn({ approval: approvalId }, 'approval was spent, but its client has disconnected')
       return
     }
     this.#isOpen = false

@@ -7,13 +7,13 @@ import { createHoldClient } from './hold-client.ts'
 import { HoldGroup, type HoldGroupDeps, type Waiter } from './hold-group.ts'
 
 export type Holds = HoldPort & {
-  /** From the stream. */
+  /** Receives a verdict from the stream. */
   verdict(verdict: VerdictMessage): void
-  /** The stream is back: what was said meanwhile is looked up. */
+  /** Reads the state of pending approvals after a reconnect. */
   reconnected(): void
-  /** Ends every wait with this error. */
+  /** Fails every waiter with this error. */
   failAll(error: unknown): void
-  /** Approvals that requests of this process wait for. */
+  /** Number of approvals that requests of this process wait for. */
   readonly waiting: number
 }
 
@@ -21,11 +21,11 @@ export type HoldsDeps = {
   readonly client: ControlClient
   readonly random: () => number
   readonly log: Pick<Log, 'warn'>
-  /** How long after its own end an approval is given up without a verdict. Default 5 s. */
+  /** Time in milliseconds after an approval expires before it is given up without a verdict. 5 s unless set. */
   readonly graceMs?: number
 }
 
-/** A verdict may overtake the answer that names its approval: the latest ones are kept. */
+/** Limit of stored verdicts that arrived before the reply that names their approval. */
 const MAX_EARLY = 1_000
 
 export function createHolds(deps: HoldsDeps): Holds {
@@ -41,7 +41,7 @@ export function createHolds(deps: HoldsDeps): Holds {
 
   function join(hold: HoldBody, waiter: Waiter): HoldGroup {
     const known = groups.get(hold.binding)
-    // A group that everybody has left is ending: whoever comes now starts anew.
+    // A group without waiters is ending; a new request starts a new group.
     if (known !== undefined && !known.isEmpty) {
       known.add(waiter)
       return known

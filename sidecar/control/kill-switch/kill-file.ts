@@ -5,27 +5,27 @@ import * as z from 'zod'
 import { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { isErrno } from '../../journal/segments/errno.ts'
 
-/** What survives a restart without a control plane: a stopped gateway stays stopped. */
+/** The kill state on disk. It survives a restart without a control plane, so that a kill switch stays active. */
 const KillFile = z.object({
-  /** `namespace/name`, so that `gateway:X` scopes match before the control plane has said who we are. */
+  /** `namespace/name`, so that `gateway:X` scopes match before the control plane has sent the name. */
   gateway: z.string(),
-  /** The latest stored state that the control plane sent. */
+  /** The latest stored state from the control plane. */
   remote: z.array(KillEntry),
-  /** Where that state stands; null before the first one. An earlier state lifts nothing, after a restart either. */
+  /** Position of that state; null before the first one. An older state lifts nothing, also after a restart. */
   order: StateOrder.nullable().default(null),
-  /** Stops that a replica broadcast and that are not known to be stored. */
+  /** Kill switches that a replica broadcast and that are not known to be stored. */
   announced: z.array(KillAnnouncement).default([]),
-  /** Ids of announcements that are stored or lifted since. */
+  /** Ids of announcements that were stored or lifted. */
   settled: z.array(z.string()).default([]),
-  /** Set here: scope, reason, since. */
+  /** Kill switches activated on this gateway. */
   local: z.array(
     z.object({
-      /** The last part of the id of its announcement. Files of earlier versions have none. */
+      /** The last part of the announcement id. Files of earlier versions lack it. */
       id: z.uuid().default(() => randomUUID()),
       scope: z.string(),
       reason: z.string(),
       since: z.string(),
-      /** The control plane has stored it, in a state later than this one. Left out: it does not know it yet. */
+      /** Position after which the control plane has stored it. Absent until it is forwarded. */
       forwardedAt: StateOrder.nullable().optional(),
     }),
   ),
@@ -36,7 +36,10 @@ export function emptyKillFile(gateway: string, remote: readonly KillEntry[] = []
   return { gateway, remote: [...remote], order: null, announced: [], settled: [], local: [] }
 }
 
-/** `null` when there is none. A file that cannot be understood throws: the caller must then assume a stop. */
+/**
+ * Returns null when the file does not exist. Throws for an invalid file: the caller must then assume an active kill
+ * switch.
+ */
 export function readKillFile(path: string): KillFile | null {
   try {
     return KillFile.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -46,7 +49,10 @@ export function readKillFile(path: string): KillFile | null {
   }
 }
 
-/** Atomic and durable: a crash or a power loss leaves the old or the new state, and after the return the new one. */
+/**
+ * Writes atomically and durably: a crash or a power loss leaves the old or the new state, and after the return the
+ * new one.
+ */
 export function writeKillFile(path: string, state: KillFile): void {
   const folder = dirname(path)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -55,7 +61,7 @@ export function writeKillFile(path: string, state: KillFile): void {
   syncFolder(folder)
 }
 
-/** Without it the rename may be lost with the power. */
+/** Flushes the folder. Without this a power loss may undo the rename. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   try {

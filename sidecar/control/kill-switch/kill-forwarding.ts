@@ -5,13 +5,13 @@ import { createRetryLoop } from '../client/retry-loop.ts'
 import type { Commands } from '../commands.ts'
 import type { KillState, LocalKillSwitch } from './kill-state.ts'
 
-/** Passes the stops that are set on this gateway to the control plane, each until it is stored there. */
+/** Forwards kill switches activated on this gateway to the control plane, each until it is stored there. */
 export type KillForwarding = {
-  /** Forwards the stop that was set for this scope; after a lift of the scope that has no answer yet. */
+  /** Forwards the kill switch of this scope, after a pending lift of the same scope. */
   activate(scope: string): Promise<CommandReply>
-  /** Lifts what this gateway had set for the scope when it was called. */
+  /** Lifts the kill switch that this gateway had activated for the scope at the time of the call. */
   lift(scope: string, reason: string): Promise<CommandReply>
-  /** There is a control plane again. */
+  /** Retries now, after a reconnect. */
   wake(): void
   close(): void
 }
@@ -24,11 +24,11 @@ export type KillForwardingDeps = {
 }
 
 export function createKillForwarding({ kill, commands, random, nowMs }: KillForwardingDeps): KillForwarding {
-  /** Scope -> its lift, as long as that has no answer. */
+  /** Pending lifts by scope. */
   const lifts = new Map<string, Promise<unknown>>()
   const unforwarded = (scope: string) => kill.unforwarded().find((stop) => stop.entry.scope === scope)
 
-  /** `isRetry`: the control plane may have it already, and it may have been lifted there. */
+  /** `isRetry`: the control plane may have stored it already, and may have lifted it since. */
   async function send({ id, entry }: LocalKillSwitch, isRetry: boolean): Promise<CommandReply> {
     const { scope, reason, since } = entry
     const ageMs = Math.max(0, Math.round(nowMs() - Date.parse(since)))
@@ -50,7 +50,7 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
     async activate(scope) {
       await lifts.get(scope)
       const stop = unforwarded(scope)
-      // Another call has lifted it meanwhile.
+      // A concurrent call has lifted it.
       if (stop === undefined) return { status: 200, body: {} }
       const reply = await send(stop, false)
       repeater.wakeLater()
@@ -77,12 +77,14 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
   }
 }
 
-/** False while the control plane has the stop in memory only: it is then forwarded again. */
+/** False while the control plane has it in memory only; it is then forwarded again. */
 function isStored({ body }: CommandReply): boolean {
   return body['stored'] !== false
 }
 
-/** The first state that has the stop, or its lift; undefined from a control plane of an earlier version. */
+/**
+ * Position of the first state with the kill switch or its lift; undefined from control planes of earlier versions.
+ */
 function orderOf({ body }: CommandReply): StateOrder | undefined {
   return z.object({ order: StateOrder }).safeParse(body).data?.order
 }

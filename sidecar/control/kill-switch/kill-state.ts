@@ -21,44 +21,50 @@ import type { LiveExchanges } from '../live-exchanges.ts'
 import { emptyKillFile, type KillFile, readKillFile, writeKillFile } from './kill-file.ts'
 
 /**
- * What is stopped: the union of the latest state that the control plane has stored, of stops that it broadcast before
- * they were stored, and of those that were set on this gateway. A stop set here counts from the moment it is set, also
- * while the control plane is away.
+ * The effective kill switches: the union of the latest stored state of the control plane, of announcements broadcast
+ * before they were stored, and of kill switches activated on this gateway. A local kill switch is effective from its
+ * activation, also without a control plane.
  */
 export type KillState = KillPort & {
   effective(): readonly KillEntry[]
   /**
-   * What a replica sent. Its stored state counts unless it is earlier than the one that is known here; what it
-   * announced counts until it is settled. Returns how many exchanges were cut. Without `state` the replica is older
-   * than these rules, and `effective` counts as it is.
+   * Applies a message of a replica. Its stored state is used unless it is older than the known one; its announcements
+   * are effective until they are settled. Returns the number of exchanges cut. Without `state` the replica has an
+   * earlier version, and `effective` is used as it is.
    */
   applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
-  /** Whether all of these are in force here, so that they can be acknowledged. */
+  /** Returns whether all entries are effective here, so that they can be acknowledged. */
   holds(entries: readonly KillEntry[]): boolean
-  /** What each acknowledgement says, so that a replica reads again what it lacks. Every call reports the next announcements. */
+  /**
+   * Returns the position for an acknowledgement, so that a replica reads newer state that it lacks. Each call reports
+   * the next announcements.
+   */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
-  /** Whether there are announcements that are not known to be settled. */
+  /** Returns whether any announcement is not known to be settled. */
   hasAnnounced(): boolean
-  /** Stops here and now; returns how many exchanges were cut. */
+  /** Activates a kill switch on this gateway. Returns the number of exchanges cut. */
   setLocal(scope: string, reason: string): number
-  /** Undoes a local stop that the control plane has not taken over. */
+  /** Removes a local kill switch that the control plane has not taken over. */
   clearLocal(scope: string): void
-  /** The local stop for this scope. */
+  /** Returns the local kill switch of this scope. */
   localKillSwitch(scope: string): LocalKillSwitch | undefined
-  /** Local stops that the control plane is not known to have. */
+  /** Returns local kill switches that the control plane is not known to have. */
   unforwarded(): readonly LocalKillSwitch[]
   /**
-   * The control plane has stored this local stop: it counts here until a state comes that has the stop or its lift, which
-   * is `from` or later. Without `from` it is the next state after the one that is known.
+   * Marks a local kill switch as stored. It stays effective until a state arrives that contains it or its lift, which
+   * is at position `from` or later. Without `from` that is the next state after the known one.
    */
   setForwarded(id: string, from?: StateOrder): void
-  /** The control plane has cleared our source for that scope, with the local stop of this id. */
+  /**
+   * Removes the entry of this gateway for the scope, which the control plane has lifted, and the local kill switch
+   * with this id.
+   */
   clearLifted(scope: string, id: string | undefined): void
-  /** `namespace/name`, once the control plane has said it. */
+  /** Sets the `namespace/name` that the control plane sent. */
   setGatewayName(name: string): void
 }
 
-/** A stop that was set here. */
+/** A kill switch that was activated on this gateway. */
 export type LocalKillSwitch = { readonly id: string; readonly entry: KillEntry }
 
 export type KillStateDeps = {
@@ -68,14 +74,14 @@ export type KillStateDeps = {
   readonly log: Pick<Log, 'warn' | 'error'>
 }
 
-/** The one gateway of a laptop, until the control plane says otherwise. */
+/** Name of the gateway before the control plane has sent one. */
 const UNNAMED = 'default/local'
 /**
- * Ids of announcements that are stored or lifted. A replica that sends one whose id was evicted stops this gateway again,
- * until the gateway has given it back and the database has said that it is settled.
+ * Limit of ids of announcements that were stored or lifted. An announcement whose id was evicted becomes effective
+ * again, until it is reported and the database confirms that it is settled.
  */
 const MAX_SETTLED = 1_000
-/** Of announcements in one acknowledgement. The control plane refuses more than 1,000, and a body of more than 1 MiB (413). */
+/** Announcements in one acknowledgement. The control plane refuses more than 1,000, and a body above 1 MiB (413). */
 const MAX_REPORTED = 500
 const MAX_REPORTED_BYTES = 256 * 1024
 type Local = KillFile['local'][number]
@@ -83,7 +89,7 @@ type Local = KillFile['local'][number]
 export function createKillState(deps: KillStateDeps): KillState {
   let state = load(deps)
   let effective: readonly KillEntry[] = []
-  /** How many announcements were reported. */
+  /** Number of announcements reported so far. */
   let reported = 0
 
   const ownSource = () => `gateway:${state.gateway}`
@@ -93,7 +99,7 @@ export function createKillState(deps: KillStateDeps): KillState {
   })
   const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
   const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
-  const stopOf = (local: Local): LocalKillSwitch => ({ id: local.id, entry: entryOf(local) })
+  const localKillSwitchOf = (local: Local): LocalKillSwitch => ({ id: local.id, entry: entryOf(local) })
 
   function unite(): void {
     const announced = state.announced.map(({ entry }) => entry)
@@ -103,7 +109,7 @@ export function createKillState(deps: KillStateDeps): KillState {
   function change(changes: Partial<KillFile>): number {
     state = { ...state, ...changes }
     unite()
-    // A stop waits for no disk.
+    // Cuts exchanges before the state is written to disk.
     const cut =
       effective.length === 0 ? 0 : deps.live.cut((exchange) => match(subjectOf(exchange, state.gateway)))
     save(deps, state)
@@ -136,12 +142,14 @@ export function createKillState(deps: KillStateDeps): KillState {
     clearLocal(scope) {
       change({ local: without(scope) })
     },
-    localKillSwitch: (scope) => state.local.filter((entry) => entry.scope === scope).map(stopOf)[0],
-    unforwarded: () => state.local.filter(({ forwardedAt }) => forwardedAt === undefined).map(stopOf),
+    localKillSwitch: (scope) =>
+      state.local.filter((entry) => entry.scope === scope).map(localKillSwitchOf)[0],
+    unforwarded: () =>
+      state.local.filter(({ forwardedAt }) => forwardedAt === undefined).map(localKillSwitchOf),
     setForwarded(id, from) {
       const forwardedAt = from === undefined ? state.order : { ...from, revision: from.revision - 1 }
       const local = state.local.map((entry) => (entry.id === id ? { ...entry, forwardedAt } : entry))
-      // The state in question may have come before the answer.
+      // That state may have arrived before this reply.
       const isCovered = from !== undefined && state.order !== null && !isEarlier(state.order, from)
       change({ local: isCovered ? local.filter((entry) => entry.id !== id) : local })
     },
@@ -179,8 +187,8 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
 }
 
 /**
- * As many announcements as one acknowledgement may have, beginning behind those that were reported before: each is
- * reported again and again, also behind others that are never settled.
+ * Returns as many announcements as fit in one acknowledgement, starting after those reported before. Each is thus
+ * reported repeatedly, also behind others that are never settled.
  */
 function given(announced: readonly KillAnnouncement[], from: number): KillAnnouncement[] {
   const at = announced.length === 0 ? 0 : from % announced.length
@@ -207,14 +215,14 @@ function subjectOf(exchange: Exchange, gateway: string): KillSubject {
   }
 }
 
-/** A state that cannot be read might have been a stop: then everything is stopped until the control plane speaks. */
+/** Assumes a kill switch for everything when the file cannot be read, until the control plane sends its state. */
 function load({ file, clock, log }: KillStateDeps): KillFile {
   try {
     return readKillFile(file) ?? emptyKillFile(UNNAMED)
   } catch (error) {
     log.error(
       { err: error, file },
-      'kill state cannot be read: everything is stopped until the control plane says',
+      'kill state cannot be read; the kill switch covers everything until the control plane sends its state',
     )
     const reason = `the stored kill state ${file} cannot be read`
     return emptyKillFile(UNNAMED, [{ scope: 'all', source: 'kill.json', reason, since: isoNow(clock) }])
@@ -225,6 +233,6 @@ function save({ file, log }: KillStateDeps, state: KillFile): void {
   try {
     writeKillFile(file, state)
   } catch (error) {
-    log.error({ err: error, file }, 'kill state cannot be stored; it holds until this process ends')
+    log.error({ err: error, file }, 'kill state cannot be stored; it is lost when this process ends')
   }
 }

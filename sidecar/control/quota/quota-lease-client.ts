@@ -3,23 +3,24 @@ import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { sleep } from '../../process/sleep.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
-/** Borrows from the budget that several processes share. Rejects when there is no answer within a second. */
-export type AcquireQuotaLease = (asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
+/** Requests a lease of the quota that several processes share. Rejects without a reply within a second. */
+export type AcquireQuotaLease = (request: QuotaLeaseBody) => Promise<QuotaLeaseReply>
 
-/** A request waits for this. */
+/** Adds to the latency of a request, hence short. */
 const TIMEOUT_MS = 1_000
 
 export function createAcquireQuotaLease(client: () => ControlClient): AcquireQuotaLease {
-  return async (asked) => {
-    const asking = client().post(SYNC_PATHS.slots, asked, TIMEOUT_MS)
-    // The wait for a connection has another limit; whatever comes of it later counts at the control plane.
-    asking.catch(() => undefined)
-    const answered = new AbortController()
-    const reply = await Promise.race([asking, sleep(TIMEOUT_MS, answered.signal)]).finally(() =>
-      answered.abort(),
+  return async (request) => {
+    const pending = client().post(SYNC_PATHS.slots, request, TIMEOUT_MS)
+    // The wait for a connection has a longer limit, so this promise may reject later. The control plane counts the
+    // leased slots even if the reply is ignored.
+    pending.catch(() => undefined)
+    const replied = new AbortController()
+    const reply = await Promise.race([pending, sleep(TIMEOUT_MS, replied.signal)]).finally(() =>
+      replied.abort(),
     )
     const parsed = reply === undefined ? undefined : QuotaLeaseReply.safeParse(jsonOf(reply))
-    if (parsed?.success !== true) throw new Error('the control plane lends no slots')
+    if (parsed?.success !== true) throw new Error('the control plane granted no quota lease')
     return parsed.data
   }
 }

@@ -3,20 +3,25 @@ import type { Message } from '../stream/message-dispatcher.ts'
 import { LeasedQuota } from './leased-quota.ts'
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
-/** More agents than this are never active within one window; beyond it the longest idle ones are forgotten. */
+/** Limit of tracked agents; no installation has more within one window. Evicts idle agents first. */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000
-/** A larger limit is not lent in blocks of ten: each process gets its part of it. */
-const MAX_LENT = 6_000
+/** Above this limit per minute, each process uses an equal share instead of leases. */
+const MAX_LEASED = 6_000
 
 export type RateLimits = {
-  /** A promise only where the control plane has to be asked, because others serve this agent too. */
+  /**
+   * Admits or refuses one request. A promise only where a lease is needed, because other processes serve the agent
+   * too.
+   */
   take(agent: string, perMinute: number): Taken | Promise<Taken>
-  /** Which agents (`*`: all) so many processes serve, this one among them. */
+  /** Sets how many processes serve each agent (`*`: every agent), including this one. */
   share(agents: Message<'quota'>['agents']): void
-  /** How many processes serve the agent, this one among them; those that left count for a minute more. */
+  /**
+   * Returns how many processes serve the agent, including this one. Processes that left count for one more minute.
+   */
   processesOf(agent: string): number
-  /** Gives back what is lent. */
+  /** Releases all leases. */
   close(): Promise<void>
 }
 
@@ -30,15 +35,15 @@ type Budget = {
   readonly window: SlidingWindow
   readonly perMinute: number
   lastUsed: number
-  shared: LeasedQuota | null
+  leased: LeasedQuota | null
 }
 
-/** Until when: what processes that have left admitted counts for a minute more. */
+/** Requests admitted by processes that have left count until `untilMs`. */
 type ServingProcesses = { readonly processes: number; readonly untilMs: number }
 
 /**
- * One exact sliding window per agent, counted here as long as no other process serves the agent, and over all of them
- * otherwise. A changed limit starts a new window.
+ * One exact sliding window for each agent: counted in this process while no other process serves the agent, otherwise
+ * over all of them. A changed limit starts a new window.
  */
 export function createRateLimits({
   monotonicMs,
@@ -51,13 +56,13 @@ export function createRateLimits({
   function budgetOf(agent: string, perMinute: number, now: number): Budget {
     const known = budgets.get(agent)
     if (known?.perMinute === perMinute) return known
-    const budget = { window: createSlidingWindow(perMinute), perMinute, lastUsed: now, shared: null }
+    const budget = { window: createSlidingWindow(perMinute), perMinute, lastUsed: now, leased: null }
     budgets.set(agent, budget)
     if (budgets.size > maxAgents) evictIdle(now)
     return budget
   }
 
-  /** An agent whose window is empty loses nothing; if all are busy, the map's oldest goes. */
+  /** Evicting an agent with an empty window is lossless; when all are active, evicts the oldest. */
   function evictIdle(now: number): void {
     for (const [agent, budget] of budgets) {
       if (now - budget.lastUsed >= WINDOW_MS) budgets.delete(agent)
@@ -75,19 +80,19 @@ export function createRateLimits({
     take(agent, perMinute) {
       const now = monotonicMs()
       const processes = servingByAgent.size === 0 ? 1 : processesOf(agent, now)
-      const isLent = processes > 1 && perMinute <= MAX_LENT
-      const own = isLent ? perMinute : Math.max(1, Math.floor(perMinute / processes))
+      const isLeased = processes > 1 && perMinute <= MAX_LEASED
+      const own = isLeased ? perMinute : Math.max(1, Math.floor(perMinute / processes))
       const budget = budgetOf(agent, own, now)
       budget.lastUsed = now
-      if (!isLent) return budget.window.take(now)
-      budget.shared ??= new LeasedQuota({
+      if (!isLeased) return budget.window.take(now)
+      budget.leased ??= new LeasedQuota({
         agent,
         perMinute,
         window: budget.window,
         acquireLease,
         monotonicMs,
       })
-      return budget.shared.take(now)
+      return budget.leased.take(now)
     },
     processesOf: (agent) => (servingByAgent.size === 0 ? 1 : processesOf(agent, monotonicMs())),
     share(agents) {
@@ -101,7 +106,7 @@ export function createRateLimits({
       }
     },
     async close() {
-      await Promise.all([...budgets.values()].map(({ shared }) => shared?.release()))
+      await Promise.all([...budgets.values()].map(({ leased }) => leased?.release()))
     },
   }
 }

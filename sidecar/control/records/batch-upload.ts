@@ -12,9 +12,9 @@ export type Batch = { readonly records: Results; readonly lost: readonly LostRan
 
 export type RecordSink = {
   readonly processId: string
-  /** The control plane has stored these. */
+  /** Marks records as stored by the control plane. */
   acknowledge(ids: Iterable<string>, lost: readonly LostRange[]): void
-  /** The control plane never takes these: they are acknowledged and count as lost. */
+  /** Marks records that the control plane never accepts; they count as lost. */
   abandon(ids: readonly string[], lost: readonly LostRange[]): void
 }
 
@@ -24,7 +24,10 @@ export type BatchUploadDeps = {
   readonly log: Pick<Log, 'error'>
 }
 
-/** Uploads a batch and acknowledges what was stored. Rejects when nothing was, with `Deferred` over the ingest quota. */
+/**
+ * Uploads a batch and acknowledges what was stored. Rejects when nothing was stored, with `Deferred` over the ingest
+ * quota.
+ */
 export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Promise<void> {
   const { client, journal, log } = deps
   const write = createBatchWriter()
@@ -40,7 +43,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     journal.acknowledge(parsed.data.accepted, batch.lost)
   }
 
-  /** One record that the control plane cannot read must not hold up all others: halves until it stands alone. */
+  /** Halves a batch until an invalid record stands alone, so that it does not block the others. */
   async function narrow(batch: Batch, reply: ControlReply): Promise<void> {
     const [first, second] = halves(batch)
     if (second === undefined) return leaveUnreadable(batch, reply)
@@ -48,7 +51,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     await upload(second)
   }
 
-  /** A single record or range. */
+  /** Handles a batch of one record or range. */
   async function leaveUnreadable({ records, lost }: Batch, reply: ControlReply): Promise<void> {
     const shown = [...records.values()].map((json) => json.toString())
     log.error(
@@ -59,10 +62,10 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     journal.abandon([...records.keys()], lost)
   }
 
-  /** Records of another owner stay refused for ever: the rest is uploaded, and these are reported as lost. */
+  /** Uploads the batch without the records of another owner, which stay refused, and reports those as lost. */
   async function withoutRefused(batch: Batch, reply: ControlReply): Promise<void> {
     const { kept, refused } = splitRefused(batch, reply, journal.processId)
-    // Another 403 is about this gateway, and passes: a pod that is not reported yet.
+    // Other 403 replies concern this gateway and are temporary, for example a pod that is not registered yet.
     if (refused.records.size === 0 && refused.lost.length === 0)
       throw new Error('records: the control plane answered 403')
     log.error(
@@ -79,7 +82,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     journal.abandon([...refused.records.keys()], refused.lost)
   }
 
-  /** Resolves once the control plane has stored the ranges: only then may their records leave the journal. */
+  /** Resolves once the control plane has stored the ranges; only then may the records leave the journal. */
   async function report(ranges: readonly LostRange[]): Promise<void> {
     const merged = mergeRanges(ranges)
     for (let from = 0; from < merged.length; from += LIMITS.lostRangesMax) {
@@ -90,7 +93,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
   return upload
 }
 
-/** The second is absent when there is one record or range, or none. */
+/** The second half is absent when the batch has at most one record or range. */
 function halves({ records, lost }: Batch): readonly [Batch, Batch?] {
   const nothing: Results = new Map()
   if (records.size > 0 && lost.length > 0)
@@ -114,7 +117,7 @@ function splitRefused(
 ): { kept: Batch; refused: Batch } {
   const { data } = RecordsRefusal.safeParse(jsonOf(reply))
   const processes = new Set(data?.refused.process_ids)
-  // The whole process is refused then, and so is its stream: its records wait.
+  // Then the control plane refuses the process itself and its stream; its records stay in the journal.
   processes.delete(ownProcessId)
   const agents = new Set(data?.refused.agents)
   const ids = new Set(data?.refused.record_ids)
@@ -135,7 +138,7 @@ function splitRefused(
 const Source = z.object({ process_id: z.string(), agent: z.string().nullish() })
 const Numbered = z.object({ process_id: z.string().max(128), seq: z.int().nonnegative() })
 
-/** Null for a record that the disk has damaged. */
+/** Returns null for a record that is damaged on disk. */
 function rangeOf(json: Buffer, reason: 'refused' | 'unreadable'): LostRange | null {
   const { data } = Numbered.safeParse(parse(json))
   return data === undefined ? null : { process_id: data.process_id, from: data.seq, to: data.seq, reason }
@@ -150,7 +153,7 @@ function parse(json: Buffer): unknown {
   }
 }
 
-/** The control plane answered 429. */
+/** The control plane answered 429 (ingest quota). */
 export class Deferred extends Error {
   readonly retryAfterMs: number
   constructor(retryAfterMs: number) {

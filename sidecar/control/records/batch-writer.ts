@@ -1,8 +1,8 @@
 import type { Batch } from './batch-upload.ts'
 
 /**
- * Batches as JSON, put together by hand in one space that is used again: only one is on its way at a time. As text each
- * would be half a megabyte, made twice, which goes straight among the old objects.
+ * Returns a writer that serializes batches into one reused buffer, since only one batch is in flight. As strings,
+ * batches of half a megabyte would be allocated twice, directly in the old generation.
  */
 export function createBatchWriter(): (batch: Batch) => Buffer {
   let space = Buffer.alloc(0)

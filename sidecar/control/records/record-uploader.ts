@@ -5,17 +5,17 @@ import { createControlBackOff } from '../back-off.ts'
 import type { ControlClient } from '../client/client.ts'
 import { type Batch, createBatchUpload, Deferred, type RecordSink } from './batch-upload.ts'
 
-/** The journal as the uploader sees it. */
+/** The part of the journal that the uploader uses. */
 export type RecordSource = RecordSink & { nextBatch(max: number): Promise<Batch> }
 
-/** Carries the journal to the control plane: every 100 ms, or as soon as 500 records wait. */
+/** Uploads the journal to the control plane every 100 ms, or as soon as 500 records are pending. */
 export type Uploader = {
   start(): void
-  /** Batches that the ingest quota refused since the start. They are sent again. */
+  /** Batches that the ingest quota refused since the start. They are retried. */
   readonly deferrals: number
-  /** A batch is full. */
+  /** Uploads now, because a batch is full. */
   wake(): void
-  /** One last round, for at most `ms`; then stops. */
+  /** Uploads once more for at most `ms`, then stops. */
   close(ms: number): Promise<void>
 }
 
@@ -38,7 +38,9 @@ export function createUploader(deps: UploaderDeps): Uploader {
   let deferrals = 0
   let running: Promise<void> = Promise.resolve()
 
-  /** True when there may be more. Rejects when the control plane is away. */
+  /**
+   * Uploads one batch. Resolves with true when more may be pending. Rejects when the control plane is unreachable.
+   */
   async function round(): Promise<boolean> {
     const batch = await journal.nextBatch(LIMITS.recordBatchMax)
     if (batch.records.size === 0 && batch.lost.length === 0) return false
@@ -46,10 +48,9 @@ export function createUploader(deps: UploaderDeps): Uploader {
     return batch.records.size === LIMITS.recordBatchMax || batch.lost.length === LIMITS.lostRangesMax
   }
 
-  /** The control plane takes no more for now: the batch stays in the journal. */
+  /** The ingest quota is used up: the batch stays in the journal. */
   function wait({ retryAfterMs }: Deferred): false {
-    if (deferredMs === null)
-      log.warn({ retryAfterMs }, 'records are uploaded later: the ingest quota is used up')
+    if (deferredMs === null) log.warn({ retryAfterMs }, 'record upload deferred: the ingest quota is used up')
     deferredMs = retryAfterMs
     deferrals++
     return false
@@ -88,7 +89,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
       running = run()
     },
     wake() {
-      // Asked for with every write while a batch waits: aborting twice would make an error for nobody each time.
+      // Called with every write while a batch waits. A second abort would create an error each time.
       if (!isAway && deferredMs === null && !nap.signal.aborted) nap.abort()
     },
     async close(ms) {

@@ -1,8 +1,8 @@
-/** Lets a caller wait for a condition that a new snapshot, or another step of the start, may fulfil. */
+/** Lets callers wait for a condition that a new snapshot, or another step of the start, may satisfy. */
 export type ConditionWaits = {
-  /** A snapshot was applied, or something else that conditions look at. */
+  /** Evaluates the conditions again, after a snapshot was applied or other inputs changed. */
   changed(): void
-  /** Resolves once `isMet`, looked at with every change, or after `ms`. Never rejects. */
+  /** Resolves once `isMet` returns true, evaluated at each change, or after `ms`. Never rejects. */
   until(isMet: () => boolean, ms: number): Promise<void>
 }
 

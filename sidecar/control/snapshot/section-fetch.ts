@@ -2,12 +2,12 @@ import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { sha256Hex } from '../../process/sha256.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
-/** Something arrived but is wrong. Asking again would not help: the manifest is refused. */
+/** A section arrived but is invalid. A retry would not help, so the section index is refused. */
 export class SectionIndexRefused extends Error {
   override readonly name = 'SectionIndexRefused'
 }
 
-/** The control plane knows no section by that hash: as a rule because a newer version has replaced it meanwhile. */
+/** The control plane no longer has a section with that hash, usually because a newer version replaced it. */
 export class SectionReplaced extends Error {
   override readonly name = 'SectionReplaced'
 }
@@ -15,9 +15,9 @@ export class SectionReplaced extends Error {
 type Hashes = Readonly<Record<string, string>>
 
 /**
- * The sections whose hash differs from `known`, each checked byte for byte against its hash. What is in them is
- * validated when the snapshot is built. Rejects with SectionIndexRefused for a section that is not what was announced,
- * SectionReplaced when it is no longer kept, another error when the control plane cannot deliver.
+ * Fetches the sections whose hash differs from `known` and verifies each against its hash. Their content is validated
+ * when the snapshot is built. Rejects with SectionIndexRefused when a section does not match its hash, with
+ * SectionReplaced when the control plane no longer has it, and with another error when the fetch fails.
  */
 export async function fetchChanged(
   client: ControlClient,

@@ -13,15 +13,17 @@ import { fetchChanged, SectionIndexRefused, SectionReplaced } from './section-fe
 
 export type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 
-/** The one snapshot in force. A wrong manifest is refused and reported; the last good one stays. */
+/**
+ * The snapshot in force. An invalid section index is refused and reported; the last valid snapshot stays in force.
+ */
 export type Snapshots = {
   current(): Snapshot | null
   /**
-   * Applies the newest manifest offered; those before it that are not applied yet are skipped. One that is earlier than
-   * what was offered before comes from a replica that lags, and is ignored. Returns at once.
+   * Applies the newest section index offered and skips older pending ones. An index older than an earlier offer comes
+   * from a replica that lags, and is ignored. Returns at once.
    */
   offer(manifest: SectionIndex): void
-  /** What a replica is told with each acknowledgement, so that it reads again what it lacks. */
+  /** Returns the position for acknowledgements, so that a replica reads newer configuration that it lacks. */
   report(): Pick<AckBody, 'config_order'>
   close(): void
 }
@@ -51,7 +53,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     deps.log.info({ version }, 'snapshot applied')
   }
 
-  /** Until it is applied, refused, or a newer one is wanted. */
+  /** Retries until the index is applied, refused or superseded. */
   async function settle(manifest: SectionIndex, signal: AbortSignal): Promise<void> {
     const backoff = createControlBackOff(deps.random)
     for (let failures = 1; !signal.aborted; failures++) {
@@ -59,21 +61,24 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
         return await apply(manifest)
       } catch (error) {
         if (error instanceof SectionIndexRefused) return refuse(manifest.version, error)
-        tellFailed(error, manifest.version, failures)
+        logFailure(error, manifest.version, failures)
       }
       await sleep(backoff.next(), signal)
     }
   }
 
-  /** A version that was replaced while it was fetched is ordinary: news of the next one end the pause. */
-  function tellFailed(err: unknown, version: number, failures: number): void {
+  /** A version that was replaced during the fetch is expected; the announcement of the next one ends the pause. */
+  function logFailure(err: unknown, version: number, failures: number): void {
     const isOrdinary = failures === 1 && err instanceof SectionReplaced
-    deps.log[isOrdinary ? 'debug' : 'warn']({ err, version }, 'sections cannot be fetched; trying again')
+    deps.log[isOrdinary ? 'debug' : 'warn']({ err, version }, 'sections cannot be fetched; retrying')
   }
 
   function refuse(version: number, error: SectionIndexRefused): void {
     const kept = current?.version ?? null
-    deps.log.warn({ err: error, version, kept }, 'manifest refused; the last good snapshot stays')
+    deps.log.warn(
+      { err: error, version, kept },
+      'section index refused; the last valid snapshot stays in force',
+    )
     deps.ack({ rejected: { version, error: error.message }, applied_at: isoNow(deps.clock) })
   }
 
@@ -88,7 +93,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   }
 
   function ignore({ version }: SectionIndex): void {
-    deps.log.debug({ version, order }, 'earlier manifest ignored')
+    deps.log.debug({ version, order }, 'older section index ignored')
     if (current !== null && !isRunning) deps.ack({ version: current.version, applied_at: isoNow(deps.clock) })
   }
 
@@ -113,13 +118,13 @@ function isLate({ order }: SectionIndex, known: StateOrder | null): boolean {
   return order !== undefined && known !== null && isEarlier(order, known)
 }
 
-/** A slice that took less leaves the event loop for one turn; rules of a usual number are in force at once. */
+/** A shorter slice yields the event loop for one turn only, so that a usual number of rules is in force at once. */
 const SHORT_MS = 2
 const MAX_REST_MS = 10
 
 /**
- * Slice by slice, so that traffic goes on while a hundred thousand rules are indexed: behind each of them it has the
- * loop for as long as it had to wait. A single turn would do no more than the answers that came in meanwhile.
+ * Builds the snapshot in slices, so that traffic continues while 100,000 rules are indexed: after each slice, traffic
+ * gets the event loop for as long as the slice took. A single turn would serve only what arrived during the slice.
  */
 async function build(
   input: Parameters<typeof buildSnapshotInSteps>[0],

@@ -1,17 +1,17 @@
 import type { Message, StreamHandlers } from './message-dispatcher.ts'
 
-/** What the gateway does with the messages of its streams; see `StreamHandlers`. */
+/** Handlers of the gateway for the messages of its streams; see `StreamHandlers`. */
 export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> & {
-  /** `isCurrent`: the stream is the one whose replica counts the acknowledgement. */
+  /** `isCurrent`: the message arrived on the stream in use, whose replica counts the acknowledgement. */
   kill(message: Message<'kill'>, isCurrent: boolean): void
 }
 
 /**
- * Handlers for a stream that is not in use yet. Stops, verdicts and orders take effect at once; what only the replica
- * in use may say, or has to be answered to it, waits for `promote`.
+ * Handlers for a stream that is not in use yet. Kill switches, verdicts and orders take effect at once. Messages that
+ * only the replica in use may send, or that must be acknowledged to it, are deferred until `promote`.
  */
 export type DeferredHandlers = Omit<StreamHandlers, 'beat' | 'goaway'> & {
-  /** From now on the stream is in use. */
+  /** Takes the stream in use and delivers the deferred messages. */
   promote(): void
 }
 

@@ -1,17 +1,17 @@
 import type { Clock } from '../../../core/state/clock.ts'
 import { LATE_MS } from './heartbeats.ts'
 
-/** Tells the beats of one stream that prove that the control plane is there now from those that do not. */
+/** Distinguishes heartbeats that prove a live control plane from those that do not. */
 export type HeartbeatCheck = {
-  /** `until`: the wall time up to which the beat speaks (ISO 8601, the control plane's clock). */
+  /** `until`: time up to which the heartbeat is valid (ISO 8601, clock of the control plane). */
   counts(until: string): boolean
 }
 
 /**
- * A beat counts when it speaks up to a later time than all beats of the stream before, and was not held back on its way.
- * The age of a beat is measured from the greeting of the stream, because the two wall clocks may differ, by both clocks of
- * this machine: the wall clock may be set back, and the monotonic one stands still while the machine is suspended.
- * `at`: the control plane's wall time at the greeting.
+ * A heartbeat counts when its `until` is later than all before on the stream, and it was not delayed in transit. Its
+ * age is measured from the `hello` of the stream, because the wall clocks of both machines may differ, and by both
+ * local clocks: the wall clock may be set back, and the monotonic clock stops while the machine is suspended. `at`:
+ * wall time of the control plane in the `hello`.
  */
 export function createHeartbeatCheck({ nowMs, monotonicMs }: Clock, at: string): HeartbeatCheck {
   const theirs = Date.parse(at)

@@ -1,26 +1,26 @@
 import type { Clock } from '../../../core/state/clock.ts'
 
-/** A stream that stays silent, or whose beats are older than this, counts as lost although it is open. */
+/** A stream counts as lost, although open, when it is silent for this long or its heartbeats are older. */
 export const LATE_MS = 15_000
 
 /**
- * Since when the control plane's word is missing. Only signed beats count as its word: a replica that cannot read the
- * database sends manifests, and no beats.
+ * Time since the last sign of life of the control plane. Only signed heartbeats count: a replica that cannot read the
+ * database sends configuration, but no heartbeats.
  */
 export type Heartbeats = {
   connected(): void
   disconnected(): void
-  /** A beat came that counts; see `HeartbeatCheck`. */
+  /** Records a heartbeat that counts; see `HeartbeatCheck`. */
   received(): void
   readonly isConnected: boolean
-  /** Milliseconds since the control plane was lost; 0 while it is there. */
+  /** Milliseconds since the control plane was lost; 0 while connected. */
   lostForMs(): number
 }
 
 export function createHeartbeats(clock: Pick<Clock, 'monotonicMs'>): Heartbeats {
   let isConnected = false
-  let lastHeard = clock.monotonicMs()
-  let lostAt: number | null = lastHeard
+  let lastReceived = clock.monotonicMs()
+  let lostAt: number | null = lastReceived
   return {
     connected() {
       isConnected = true
@@ -28,11 +28,11 @@ export function createHeartbeats(clock: Pick<Clock, 'monotonicMs'>): Heartbeats 
     disconnected() {
       isConnected = false
       const now = clock.monotonicMs()
-      // A stream that was silent is lost since its last beat, not since it ended.
-      lostAt ??= now - lastHeard > LATE_MS ? lastHeard : now
+      // A silent stream is lost since its last heartbeat, not since it ended.
+      lostAt ??= now - lastReceived > LATE_MS ? lastReceived : now
     },
     received() {
-      lastHeard = clock.monotonicMs()
+      lastReceived = clock.monotonicMs()
       lostAt = null
     },
     get isConnected() {
@@ -41,7 +41,7 @@ export function createHeartbeats(clock: Pick<Clock, 'monotonicMs'>): Heartbeats 
     lostForMs() {
       const now = clock.monotonicMs()
       if (lostAt !== null) return now - lostAt
-      return now - lastHeard > LATE_MS ? now - lastHeard : 0
+      return now - lastReceived > LATE_MS ? now - lastReceived : 0
     },
   }
 }

@@ -1,9 +1,9 @@
-/** Splits a byte stream into lines. A character that is cut by a chunk border stays whole. */
+/** Splits a byte stream into lines. Handles UTF-8 characters that span two chunks. */
 export type LineSplitter = { push(chunk: Buffer): string[] }
 
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
-/** Throws when a line grows beyond 4 MiB: whoever sends that is no control plane. */
+/** Throws when a line exceeds 4 MiB. */
 export function createLineSplitter(): LineSplitter {
   const decoder = new TextDecoder('utf-8')
   let rest = ''

@@ -5,17 +5,17 @@ import type { MacCheck } from './message-mac.ts'
 export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>
 export type SignedMessage = Message<'sections' | 'beat'>
 
-/** What the stream tells the rest of the gateway, in the order of arrival; kills of one chunk first. */
+/** Handlers of the messages of a stream, called in order of arrival; kill switches of one chunk first. */
 export type StreamHandlers = {
   hello(message: Message<'hello'>): void
-  /** Signed, as heartbeats are. */
+  /** Called only for signed messages, as are heartbeats. */
   sections(message: Message<'sections'>): void
   beat(message: Message<'beat'>): void
   kill(message: Message<'kill'>): void
   verdict(message: Message<'verdict'>): void
   execute(message: Message<'execute'>): void
   quota(message: Message<'quota'>): void
-  /** The control plane is about to leave and asks to come back within so many ms. */
+  /** The control plane shuts down and asks the gateway to reconnect within `ms`. */
   goaway(message: Message<'goaway'>): void
 }
 
@@ -25,7 +25,10 @@ export type MessageDispatcherDeps = {
   readonly log: Pick<Log, 'warn' | 'error'>
 }
 
-/** Lines of the stream -> handlers. What is not understood is said and skipped; what is not signed by our enroller is ignored. */
+/**
+ * Parses lines of the stream and calls the handlers. Logs and skips invalid messages, and ignores messages without
+ * the signature of the control plane that enrolled this gateway.
+ */
 export function createMessageDispatcher({
   handlers,
   checkMac,
@@ -35,7 +38,7 @@ export function createMessageDispatcher({
     const parsed = DownMessage.safeParse(jsonOrNull(text))
     if (parsed.success) return parsed.data
     const issue = parsed.error.issues[0]?.message
-    log.warn({ issue }, 'message of the control plane is not understood and skipped')
+    log.warn({ issue }, 'invalid message of the control plane skipped')
     return null
   }
 
@@ -44,14 +47,15 @@ export function createMessageDispatcher({
     const { type, version } = message
     log.error(
       { type, version },
-      'message of the control plane has a wrong signature and is ignored: check that CONTROL_PLANE_URL is the control plane that enrolled this gateway token',
+      'message of the control plane with an invalid signature ignored: check that CONTROL_PLANE_URL is the control plane that enrolled this gateway token',
     )
     return false
   }
 
   function hello(message: Message<'hello'>): void {
     const { protocol } = message
-    if (protocol !== PROTOCOL) log.warn({ protocol, ours: PROTOCOL }, 'control plane speaks another protocol')
+    if (protocol !== PROTOCOL)
+      log.warn({ protocol, ours: PROTOCOL }, 'control plane uses another protocol version')
     handlers.hello(message)
   }
 
@@ -72,7 +76,7 @@ export function createMessageDispatcher({
 
   return (lines) => {
     const messages = lines.map(parse).filter((message) => message !== null)
-    // The greeting comes before everything, a stop before everything else.
+    // `hello` comes before everything, kill switches before everything else.
     const rank = (message: DownMessage) => (message.type === 'hello' ? 0 : message.type === 'kill' ? 1 : 2)
     for (const message of messages.toSorted((a, b) => rank(a) - rank(b))) on[message.type](message as never)
   }

@@ -8,13 +8,13 @@ import {
 } from './message-dispatcher.ts'
 import { createMacCheck } from './message-mac.ts'
 
-/** One stream from one replica of the control plane. */
+/** A stream from one replica of the control plane. */
 export type Session = {
-  /** Resolves with the reason when the stream could not be opened, ended or was closed. Never rejects. */
+  /** Resolves with the reason when the stream could not be opened, ended, or was closed. Never rejects. */
   readonly ended: Promise<unknown>
-  /** True from the greeting to the end. */
+  /** True from the `hello` to the end. */
   readonly isOpen: boolean
-  /** True from the moment at which `ended` resolves. */
+  /** True once `ended` has resolved. */
   readonly isEnded: boolean
   close(reason?: unknown): void
 }
@@ -24,7 +24,10 @@ export type SessionDeps = {
   readonly log: MessageDispatcherDeps['log']
 }
 
-/** Opens a stream at once. Heartbeats and manifests count only with the signature that belongs to the token of this stream. */
+/**
+ * Opens a stream at once. Heartbeats and section indexes count only with the signature that belongs to the token of
+ * this stream.
+ */
 export function openSession({ client, log }: SessionDeps, handlers: StreamHandlers): Session {
   const closed = new AbortController()
   let isOpen = false

@@ -22,39 +22,41 @@ export type StreamDeps = {
 }
 
 export type StreamTimes = {
-  /** Milliseconds without a beat after which another replica is looked for. */
+  /** Milliseconds without a heartbeat before the search for another replica. */
   readonly silenceMs: number
-  /** Milliseconds that a replica has for its first beat when the one in use sends none. A replica sends one with its greeting. */
+  /**
+   * Milliseconds for the first heartbeat of a replica while the one in use sends none. A replica sends one with its
+   * `hello`.
+   */
   readonly firstBeatMs: number
-  /** The first and the longest pause before an attempt to find another replica. */
+  /** First and longest pause before an attempt to find another replica. */
   readonly firstSearchMs: number
   readonly searchMs: number
 }
 
 const TIMES: StreamTimes = { silenceMs: LATE_MS, firstBeatMs: 6_000, firstSearchMs: 5_000, searchMs: 30_000 }
-/** Asked to leave, a gateway comes back almost at once: the next replica is there already. */
+/** Delay before the reconnect when a replica shuts down: the next replica is already available. */
 const LEAVE_MS = 20
 
 type Stream = Session & {
   readonly hello: () => Message<'hello'> | null
-  /** Takes it in use: its messages count in full from now on. */
+  /** Takes the stream in use; its messages count in full. */
   promote(): void
-  /** It was asked to leave. */
+  /** True when the replica sent `goaway`. */
   readonly isLeaving: () => boolean
 }
 
 /**
- * Keeps one stream of the control plane in use and comes back with jitter when it ends.
- *
- * A replica that cannot read the database sends no beats, but a stop can still come through it. Its stream is therefore
- * kept while a second one is opened, which may lead to another replica, and is left only for one that beats.
+ * Keeps one stream of the control plane in use and reconnects with jitter. A replica that cannot read the database
+ * sends no heartbeats, but it can still deliver a kill switch. Its stream is therefore kept while a second one is
+ * opened, possibly to another replica, and is replaced only by a stream with heartbeats.
  */
 export class ControlStream {
   readonly #deps: StreamDeps
   readonly #times: StreamTimes
-  readonly #stopped = new AbortController()
+  readonly #closed = new AbortController()
   readonly #backoff: BackOff
-  /** Of all gateways at once, when the whole database is away: each looks less and less often. */
+  /** Back-off of the search: when the whole database is down, all gateways search. */
   readonly #searches: BackOff
   #search = new AbortController()
   #current: Stream | null = null
@@ -74,16 +76,16 @@ export class ControlStream {
   }
 
   close(): void {
-    this.#stopped.abort()
+    this.#closed.abort()
     clearTimeout(this.#silence)
     for (const stream of [this.#current, this.#candidate]) stream?.close()
   }
 
   async #run(): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
+    while (!this.#closed.signal.aborted) {
       const stream = this.#current ?? this.#openCurrent()
       const reason = await stream.ended
-      // Otherwise it was left for another one.
+      // Otherwise another stream has replaced it.
       if (this.#current === stream) await this.#lost(stream, reason)
     }
   }
@@ -97,14 +99,15 @@ export class ControlStream {
   }
 
   async #lost(stream: Stream, reason: unknown): Promise<void> {
-    this.#complain(reason, stream)
-    // A replica ends the earlier stream of a process that opens another: the candidate leads to the same replica.
+    this.#logProblem(reason, stream)
+    // A replica ends the older stream of a process that opens another. If the candidate leads to the same replica, it
+    // takes over.
     const next = this.#candidate?.isEnded === false ? this.#candidate : null
     if (next?.isOpen !== true) this.#deps.beats.disconnected()
     if (next !== null) return this.#take(next)
     this.#current = null
     this.#search.abort()
-    await sleep(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#stopped.signal)
+    await sleep(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#closed.signal)
   }
 
   #open(): Stream {
@@ -125,7 +128,7 @@ export class ControlStream {
         if (check?.counts(until) === true) this.#beat(stream)
       },
       kill: (message) => {
-        // Numbers of other replicas come from other clocks: only those of one stream are compared.
+        // Sequence numbers are compared within one stream only: replicas number independently.
         if (message.seq < killSeq) return
         killSeq = message.seq
         handlers.kill(message)
@@ -164,13 +167,13 @@ export class ControlStream {
     const { client, beats, log, controlPlaneUrl } = this.#deps
     this.#backoff.reset()
     this.#lastProblem = ''
-    // Connections for calls may still lead to the replica before.
+    // Connections for calls may still lead to the previous replica.
     client.renew()
     beats.connected()
     log.info({ gateway: gateway.name, controlPlane: controlPlaneUrl }, 'control plane connected')
   }
 
-  /** The candidate becomes the stream in use. */
+  /** Promotes the candidate to the stream in use. */
   #take(stream: Stream): void {
     const before = this.#current
     this.#current = stream
@@ -183,17 +186,18 @@ export class ControlStream {
 
   #restartSilence(): void {
     clearTimeout(this.#silence)
-    this.#silence = setTimeout(() => void this.#lookElsewhere(), this.#times.silenceMs).unref()
+    this.#silence = setTimeout(() => void this.#searchReplica(), this.#times.silenceMs).unref()
   }
 
-  /** Opens second streams, one at a time, until one of them or the stream in use beats. */
-  async #lookElsewhere(): Promise<void> {
+  /** Opens second streams, one at a time, until one of them or the stream in use sends heartbeats. */
+  async #searchReplica(): Promise<void> {
     if (this.#current === null) return
-    if (!this.#current.isOpen) return this.#current.close(new Error('the control plane went silent'))
+    if (!this.#current.isOpen)
+      return this.#current.close(new Error('the control plane sent no heartbeat in time'))
     const { log, controlPlaneUrl } = this.#deps
-    log.warn({ controlPlane: controlPlaneUrl }, 'control plane sends no beats; trying another replica')
+    log.warn({ controlPlane: controlPlaneUrl }, 'control plane sends no heartbeats; trying another replica')
     this.#search = new AbortController()
-    const signal = AbortSignal.any([this.#search.signal, this.#stopped.signal])
+    const signal = AbortSignal.any([this.#search.signal, this.#closed.signal])
     while (!signal.aborted) {
       await sleep(this.#searches.next(), signal)
       if (!signal.aborted) await this.#tryAnother(signal)
@@ -208,12 +212,13 @@ export class ControlStream {
     if (this.#candidate === stream) this.#candidate = null
   }
 
-  /** The same trouble is said once, not at every attempt; leaving is none. */
-  #complain(err: unknown, stream: Stream): void {
-    if (this.#stopped.signal.aborted || stream.isLeaving()) return
+  /** Logs a repeated problem once; `goaway` is not a problem. */
+  #logProblem(err: unknown, stream: Stream): void {
+    if (this.#closed.signal.aborted || stream.isLeaving()) return
     const { log, controlPlaneUrl } = this.#deps
     const problem = err instanceof Error ? err.message : String(err)
-    if (problem !== this.#lastProblem) log.warn({ err, controlPlane: controlPlaneUrl }, 'no control plane')
+    if (problem !== this.#lastProblem)
+      log.warn({ err, controlPlane: controlPlaneUrl }, 'control plane not connected')
     this.#lastProblem = problem
   }
 }

@@ -133,7 +133,7 @@ const CUTS: ReadonlyArray<readonly [string, () => Promise<void> | void]> = [
 ]
 
 describe.each(CUTS)('a replica whose database %s', (_, cut) => {
-  test('keeps its stream, sends no beats, and loses its gateway to one that beats; the stop of the other arrives', async () => {
+  test('keeps its stream, sends no heartbeats, and loses its gateway to one that does; the kill switch of the other arrives', async () => {
     const one = await connectToA()
     await cut()
     clockOfA.advance(60_000)

@@ -23,7 +23,7 @@ test('a shot that a swamped listener lets fall has not escaped: its next packet 
     listener.stdout.on('data', (chunk: Buffer) => {
       for (const line of String(chunk).trim().split('\n')) {
         if (port === 0) port = Number(line)
-        else shots.isShot('tls', { remotePort: Number(line) })
+        else shots.isProbe('tls', { remotePort: Number(line) })
       }
     })
     await once(listener.stdout, 'data')
@@ -31,7 +31,7 @@ test('a shot that a swamped listener lets fall has not escaped: its next packet 
     // More than its queue takes.
     for (let n = 0; n < 6; n++) others.push(connect({ host: '127.0.0.1', port }).on('error', () => undefined))
     await new Promise((resolve) => setTimeout(resolve, 200))
-    const shot = shots.fire({ address: '127.0.0.1', port, kind: 'tls' })
+    const shot = shots.connect({ address: '127.0.0.1', port, kind: 'tls' })
     // Behind the second packet, which falls as the first did.
     setTimeout(() => listener.kill('SIGCONT'), 2_300)
     expect(await shot).toBe('landed')

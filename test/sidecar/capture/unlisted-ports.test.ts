@@ -26,7 +26,7 @@ const exchangeOf = (snapshot: Snapshot, host: string, port: number) => ({
 describe('a port that an entry of allowedHosts does not cover', () => {
   test('is named once, with the entry and what to add', () => {
     expect(warningsOf(listing(['example.com']), Array(3).fill(['example.com', 8443]))).toEqual([
-      'Agents asked for example.com:8443. egress.allowedHosts lists example.com, which covers port 443 only: add example.com:8443 if they need it.',
+      'Agents requested example.com:8443. egress.allowedHosts lists example.com, which covers port 443 only: add example.com:8443 if they need it.',
     ])
   })
 

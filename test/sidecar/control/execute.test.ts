@@ -28,6 +28,6 @@ test('an order that is faster than the news of its agent waits for it, and is ha
   })
   expect(await result).toMatchObject({ order_id: 'ord_1' })
   expect(known).toEqual([true])
-  expect(await execute(ORDER)).toMatchObject({ ok: false, error: 'this order was carried out before' })
+  expect(await execute(ORDER)).toMatchObject({ ok: false, error: 'this order was already executed' })
   expect(known).toHaveLength(1)
 })

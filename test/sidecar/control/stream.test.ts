@@ -85,7 +85,7 @@ describe('the stream from the control plane', () => {
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const { version } = world.control.snapshots.current() ?? { version: -1 }
     world.fake.send({ ...world.fake.manifest(), version: 999 })
-    await until('complaint', () => world.log.text().includes('wrong signature'))
+    await until('complaint', () => world.log.text().includes('invalid signature'))
     expect(world.control.snapshots.current()?.version).toBe(version)
   })
 
