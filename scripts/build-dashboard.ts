@@ -15,21 +15,21 @@ import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { directImports } from './dashboard/direct-imports.ts'
 
-/** What the control plane serves, as `manifest.json` beside the folder says it. */
+/** Content of `manifest.json`, which lists the files of a dashboard bundle. */
 export type DashboardManifest = {
-  /** Content hash of everything that went in; also the name of the folder with the files. */
+  /** Hash of all inputs; also the name of the folder with the files. */
   readonly version: string
   readonly files: readonly string[]
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = join(root, 'controlplane/dashboard')
-/** Where a checkout keeps it; a release ships `dist/dashboard`. */
+/** Bundles of a checkout. A release ships `dist/dashboard`. */
 export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
 const KEPT_MS = 3_600_000
 
-/** Bundles the dashboard into `out`, unless the same sources were bundled there before. Answers its version. */
+/** Bundles the dashboard into `out` unless `out` has a bundle of the same sources. Returns its version. */
 export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
   const version = versionOf()
   const manifest = join(out, 'manifest.json')
@@ -47,7 +47,7 @@ export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
   return version
 }
 
-/** Name -> content, with a brotli and a gzip form beside each; `index.html` still has its `{{nonce}}`. */
+/** File name -> content, also compressed as brotli and gzip. `index.html` contains the placeholder `{{nonce}}`. */
 async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
   const { build } = await import('esbuild')
   const { outputFiles, metafile } = await build({
@@ -117,7 +117,7 @@ function pageOf(names: {
     .replace('{{preloads}}', preloads)
 }
 
-/** Of every source file, of the lockfile that fixes the packages, and of this script. */
+/** Hashes every source file, the lockfile and this script. */
 function versionOf(): string {
   const hash = createHash('sha256')
   const sources = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
@@ -141,7 +141,7 @@ function isComplete(folder: string, names: readonly string[]): boolean {
   return names.every((name) => existsSync(join(folder, name)))
 }
 
-/** Two builds at once write the same files: the first folder that is complete counts. */
+/** Concurrent builds write the same files: the first complete folder is kept. */
 function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
   const draft = `${folder}.${process.pid}`
   mkdirSync(draft, { recursive: true })
@@ -153,7 +153,7 @@ function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void
   }
 }
 
-/** Young ones stay: somebody may be writing them, or starting with them. */
+/** Keeps recent folders, which another process may write or serve. */
 function removeOld(out: string, version: string): void {
   const isOld = (path: string) => Date.now() - statSync(path).mtimeMs > KEPT_MS
   readdirSync(out, { withFileTypes: true })

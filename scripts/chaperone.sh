@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command line tool from a checkout: finds the bundled Node 24, whatever Node the machine has.
+# The CLI of a checkout. Uses the bundled Node 24, whatever Node version the machine has.
 set -eu
 self=$(readlink -f "$0")
 root=$(dirname "$(dirname "$self")")

@@ -3,7 +3,7 @@ import { codeViolations } from './structure/code-rules.ts'
 import { importViolations } from './structure/import-rules.ts'
 import { readSources } from './structure/source-files.ts'
 
-/** One line per violation of the import directions and of the rules that no linter knows. Exit code 1 when there are any. */
+/** Prints a line for every violation of the import directions and code rules. Exit code 1 with violations. */
 const files = readSources(fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, ''))
 const violations = files.flatMap((file) => [...importViolations(file), ...codeViolations(file)])
 for (const { path, line, message } of violations) console.error(`${path}:${line} ${message}`)

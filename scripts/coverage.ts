@@ -3,8 +3,8 @@ import { CONNECTOR_TYPES, connectorOfType } from '../core/connectors/registry.ts
 import { coverageOf, readOperations } from './catalogue/coverage.ts'
 
 /**
- * How much of what the providers publish has a name: one line for each connector type with a list in `test/golden/published`. Exit code 1 when an operation has none, or
- * when a name is not one deed.
+ * Prints how many published operations of the providers have an action name: one line for each connector type with a list in
+ * `test/golden/published`. Exit code 1 when an operation has no name, or a name stands for several operations.
  */
 const publishedList = (type: string) => new URL(`../test/golden/published/${type}.tsv`, import.meta.url)
 const PROVIDERS = CONNECTOR_TYPES.filter((type) => existsSync(publishedList(type)))
@@ -19,7 +19,7 @@ for (const type of PROVIDERS) {
   const { operations, named, reads, computes, writes, unmapped, doubled, inconsistent } = coverage
   console.log(cells([type, operations, named, reads, computes, writes, unmapped.length, doubled.length]))
   for (const operation of unmapped) console.error(`  unmapped: ${operation}`)
-  for (const name of doubled) console.error(`  two deeds under one name: ${name}`)
-  for (const name of inconsistent) console.error(`  no row of its own, or two effects: ${name}`)
+  for (const name of doubled) console.error(`  several operations under one name: ${name}`)
+  for (const name of inconsistent) console.error(`  without a row of its own, or with two effects: ${name}`)
   if (unmapped.length + doubled.length + inconsistent.length > 0) process.exitCode = 1
 }

@@ -15,22 +15,22 @@ import { readmeText } from './readme/generated-block.ts'
 import { rightsPage } from './rights/rights-page.ts'
 
 /**
- * Writes what follows from the sources: `crds/*.yaml` and the editor's schema from the schemas of the resources,
- * `docs/actions/*.md` and the connector types of the dashboard from the registry of connectors, `docs/limits.md` from the bounds, `docs/rights.md` from
- * the rights, the README's table of settings from what reads them. With `--check` it only
- * says which files differ, and exits 1 when any does. `--out FOLDER`: the resources alone, for looking at them.
+ * Writes the generated files: `crds/*.yaml` and the editor's schema from the resource schemas, `docs/actions/*.md` and the
+ * connector types of the dashboard from the registry of connectors, `docs/limits.md` from the bounds, `docs/rights.md` from the
+ * rights, and the README's table of settings from the configuration. `--check`: writes nothing, lists the files that differ
+ * and exits with 1 if there are any. `--out FOLDER`: writes the CRDs only, for inspection.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? undefined : process.argv[outArgument + 1]
 
-/** Once for people, once where the chart finds them. */
+/** In the repository's root, and in the chart. */
 const folders = out === undefined ? [join(root, 'crds'), join(root, 'helm/files/crds')] : [out]
 const crds = folders.flatMap((folder) =>
   KINDS.map((kind) => [join(folder, `chaperone.dev_${kind.plural}.yaml`), crdText(kind)] as const),
 )
-/** Folders that also hold pages written by hand. */
+/** Folders with generated and hand-written files. */
 const MIXED: ReadonlySet<string> = new Set([root.replace(/\/$/, ''), join(root, 'docs')])
 const wanted = new Map(out === undefined ? [...crds, ...documents(), readme()] : crds)
 const stale = [...new Set([...wanted.keys()].map(dirname))]
@@ -41,8 +41,8 @@ const differing = [...wanted].filter(
 )
 
 if (isCheck) {
-  for (const [file] of differing) console.error(`${basename(file)} is out of date: npm run generate`)
-  for (const file of stale) console.error(`${basename(file)} is generated no more: npm run generate`)
+  for (const [file] of differing) console.error(`${basename(file)} is out of date. Run npm run generate.`)
+  for (const file of stale) console.error(`${basename(file)} is no longer generated. Run npm run generate.`)
   process.exitCode = differing.length + stale.length === 0 ? 0 : 1
 } else {
   for (const [file, text] of differing) {
@@ -80,7 +80,7 @@ function readme(): readonly [string, string] {
   return [file, readmeText(readFileSync(file, 'utf8'))]
 }
 
-/** Files of a generated folder that nothing generates any more. */
+/** Files of a generated folder that are no longer generated. */
 function leftOver(folder: string): readonly string[] {
   const present = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
   return present.filter((file) => /\.(yaml|md|json)$/.test(file) && !wanted.has(file))

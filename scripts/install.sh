@@ -1,7 +1,6 @@
 #!/bin/sh
-# Installs what the lockfile names and bundles the dashboard, each only when something changed: `npm start` and
-# `npm test` call this first, so that a fresh clone needs no other step. Everything it prints goes to standard error,
-# because `--json` owns standard output.
+# Installs the packages of the lockfile and bundles the dashboard, both only after changes. `npm start` and `npm test` call
+# it first, so that a fresh clone needs no other step. Prints to standard error, because `--json` uses standard output.
 set -eu
 cd "$(dirname "$0")/.."
 stamp=node_modules/.chaperone-installed

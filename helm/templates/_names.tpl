@@ -11,7 +11,7 @@
 {{- .Values.postgres.image | default (printf "%s-postgres:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion)) -}}
 {{- end -}}
 
-{{/* A Service's name is what sidecars call and what the certificate says. */}}
+{{/* Sidecars call the Services by these names, which the certificates contain. */}}
 {{- define "chaperone.controlPlaneHost" -}}
 chaperone-control-plane.{{ .Release.Namespace }}.svc
 {{- end -}}
@@ -37,7 +37,7 @@ app.kubernetes.io/instance: {{ (first .).Release.Name }}
 app.kubernetes.io/component: {{ last . }}
 {{- end -}}
 
-{{/* Nothing of ours needs more than this: PodSecurity `restricted`. */}}
+{{/* Conforms to PodSecurity `restricted`. */}}
 {{- define "chaperone.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -58,7 +58,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext: {{- include "chaperone.containerSecurity" . | nindent 2 }}
 {{- end -}}
 
-{{/* A pod that ends is called for some seconds more, until every node has heard that it left its Service. */}}
+{{/* A terminating pod receives requests for some seconds, until all nodes have updated the endpoints of its Service. */}}
 {{- define "chaperone.lastCalls" -}}
 lifecycle:
   preStop: { sleep: { seconds: 10 } }
@@ -70,7 +70,7 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* Two replicas on one node are one. Called with (list . "component"). */}}
+{{/* Spreads replicas over nodes. Called with (list . "component"). */}}
 {{- define "chaperone.spread" -}}
 topologySpreadConstraints:
 {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
@@ -82,16 +82,16 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* Entries of an env list: the database's address, out of a Secret. */}}
+{{/* Entries of an env list: the URL of the database, from a Secret. */}}
 {{- define "chaperone.databaseUrl" -}}
 {{- if .Values.postgres.bundled }}
 {{- if .Values.database.urlSecret.name }}
-{{- fail "postgres.bundled and database.urlSecret.name exclude each other: take one database" }}
+{{- fail "postgres.bundled and database.urlSecret.name exclude each other. Set only one of them." }}
 {{- end }}
 valueFrom: { secretKeyRef: { name: chaperone-postgres, key: url } }
 {{- else }}
 {{- if not .Values.database.urlSecret.name }}
-{{- fail "no database: set database.urlSecret.name to a Secret with the address of your PostgreSQL, or postgres.bundled=true to try Chaperone out" }}
+{{- fail "No database is configured. Set database.urlSecret.name to a Secret with the URL of your PostgreSQL, or postgres.bundled=true for an evaluation." }}
 {{- end }}
 valueFrom: { secretKeyRef: { name: {{ .Values.database.urlSecret.name }}, key: {{ .Values.database.urlSecret.key }} } }
 {{- end }}

@@ -6,21 +6,21 @@ import { isRefusal } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
-/** One published operation: `GET`, `/repos/{owner}/{repo}`, and what its provider calls it. */
+/** A published operation: `GET`, `/repos/{owner}/{repo}`, and the provider's name of it. */
 export type Operation = { readonly method: string; readonly template: string; readonly id: string }
 
 export type Coverage = {
   readonly operations: number
   readonly named: number
   readonly reads: number
-  /** Model calls and the like: they cost, but change nothing there. */
+  /** Model calls: they cost money and change nothing at the provider. */
   readonly computes: number
   readonly writes: number
-  /** `METHOD template` of operations that no row names. */
+  /** `METHOD template` of operations without a row. */
   readonly unmapped: readonly string[]
-  /** Names that several rows of a write share without saying that they are the same deed. */
+  /** Names of several write rows that are not marked as one operation. */
   readonly doubled: readonly string[]
-  /** Rows that say they are another address of a deed that no row has, and names with two effects. */
+  /** Rows marked as an alias of a missing operation, and names with two effects. */
   readonly inconsistent: readonly string[]
 }
 
@@ -35,7 +35,7 @@ export function readOperations(text: string): readonly Operation[] {
     })
 }
 
-/** Sends every operation through the real naming and looks at the names of the catalogue itself. */
+/** Classifies every operation as the gateway does, and checks the names of the catalogue. */
 export function coverageOf(
   type: ConnectorEntry['type'],
   operations: readonly Operation[],
@@ -69,13 +69,13 @@ function judgeNames(rows: readonly CatalogueRow[]): Pick<Coverage, 'doubled' | '
     const main = own.filter((row) => row.isAlternative !== true)
     const isWrite = own.some((row) => row.effect !== 'read')
     if (main.length === 0 || new Set(own.map((row) => row.effect)).size > 1) inconsistent.push(name)
-    // Reads of one kind of thing over narrower and wider scopes share a name: the target tells which.
+    // Reads of one resource type with different scopes share a name; the target distinguishes them.
     if (isWrite && main.length > 1) doubled.push(name)
   }
   return { doubled, inconsistent }
 }
 
-/** What a request of that operation is called; without its body, so that all possible names come back. */
+/** The possible names of a request of the operation, without its body. */
 export function nameOperation(
   type: ConnectorEntry['type'],
   operation: Pick<Operation, 'method' | 'template'>,
@@ -96,7 +96,7 @@ export function nameOperation(
   return found.kind === 'actions' ? found.actions : found.candidates
 }
 
-/** Values that stand for a word of a fixed set; everything else takes any text. */
+/** Values for parameters with a fixed set of values; all others accept any text. */
 const FIXED: Readonly<Record<string, string>> = { enablement: 'enable_all' }
 
 function fill(template: string): string {

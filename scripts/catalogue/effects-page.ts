@@ -4,7 +4,7 @@ import { effectEntries } from '../../core/connectors/effects/effects.ts'
 import type { FieldRule } from '../../core/connectors/effects/fields/field-rule.ts'
 import { fieldRules } from '../../core/connectors/effects/fields/of-fields.ts'
 
-/** `docs/actions/effects.md`: the classes, how rules use them, and the class of every operation with the reason. */
+/** Generates `docs/actions/effects.md`: the effect classes, their use in rules, and the class of every operation. */
 export function effectsPage(connectors: ReadonlyArray<{ readonly name: string }>): string {
   const sections = connectors.flatMap(({ name }) => sectionOf(name, effectEntries(name)))
   return [INTRODUCTION, classTable(), USE, UNKNOWN, ...sections, ''].join('\n\n')

@@ -10,7 +10,7 @@ import type { Connector } from '../../core/connectors/connector.ts'
 import { MAX_MASKED } from '../../core/connectors/fields/json-members.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 
-/** `docs/actions/held-requests.md`: what an approval is bound to, what its card shows, and which bodies nobody reads. */
+/** Generates `docs/actions/held-requests.md`: the binding of an approval, the content of its card, and bodies that are not read. */
 export function heldRequestsPage(connectors: readonly Connector[]): string {
   return [
     '# Held requests',

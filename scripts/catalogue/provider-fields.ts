@@ -1,23 +1,23 @@
 import { snakeCase } from '../../core/connectors/llm/resource-bodies.ts'
 import type { CompiledTable } from '../../core/connectors/provider-side/table.ts'
 
-/** What the types of a provider's SDK say about its requests. */
+/** Requests of a provider, from the types of its SDK. */
 export type PublishedFields = {
-  /** Names of fields that could hold a host, a URL or the id of something at another service. */
+  /** Names of fields that can contain a host, a URL or an id of another service. */
   readonly fields: readonly string[]
   /** Types of tools. */
   readonly tools: readonly string[]
 }
 
-/** Ends of such names, in the spellings of all providers. */
+/** Suffixes of such names, in the spellings of all providers. */
 const REACHING_NAME =
   /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|connector_id|tunnel_id|webhook_config)$/
 
-/** Unions of tools in the SDKs' types. */
+/** Union types of tools in the SDKs. */
 const TOOL_UNION =
   /^(?:Beta)?(?:Tool|ToolUnion|AssistantTool|AgentTool|AgentToolParam|ChatCompletionTool|RealtimeToolsConfigUnion)$/
 
-/** Reads TypeScript declarations of an SDK. */
+/** Parses the TypeScript declarations of an SDK. */
 export function readPublished(declarations: readonly string[]): PublishedFields {
   const names = declarations.flatMap((text) =>
     [...text.matchAll(/^\s+([A-Za-z_]\w*)\??:/gm)].map(([, name = '']) => name),
@@ -36,7 +36,7 @@ function toolTypes(text: string): readonly string[] {
     .flatMap((member) => typesOf(text, member.trim().split('.').at(-1) ?? ''))
 }
 
-/** The literals of `type` in an interface of this name. */
+/** The literals of `type` in the interface of this name. */
 function typesOf(text: string, name: string): readonly string[] {
   if (!/^\w+$/.test(name)) return []
   const found = text.matchAll(new RegExp(`interface ${name} (?:extends [^{]+)?\\{(.*?)\\n\\s*\\}`, 'gs'))
@@ -46,7 +46,7 @@ function typesOf(text: string, name: string): readonly string[] {
   })
 }
 
-/** What no row of the table describes, and no reason explains. */
+/** Fields and tools without a row in the table and without an exemption. */
 export function undescribed(
   table: CompiledTable,
   published: PublishedFields,
@@ -63,7 +63,7 @@ export function undescribed(
   ]
 }
 
-/** Fields of the types that make the provider reach nothing, with the reason, by connector. */
+/** Exempt fields by connector: they make the provider reach nothing, for the given reason. */
 export const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {
     blocked_domains: 'narrows a search',

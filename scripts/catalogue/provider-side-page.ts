@@ -6,7 +6,7 @@ import { LLM_B_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-b
 import { LLM_C_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-c.ts'
 import { handlesSection } from './handles-section.ts'
 
-/** `docs/actions/provider-side.md`: what a model request can make its provider reach or do. */
+/** Generates `docs/actions/provider-side.md`: side effects of model requests at the provider. */
 export function providerSidePage(): string {
   const tables = [LLM_A_PROVIDER_SIDE, LLM_B_PROVIDER_SIDE, LLM_C_PROVIDER_SIDE].map(compileTable)
   return [INTRODUCTION, kindsTable(), USE, handlesSection(), ...tables.map(sectionOf), ''].join('\n\n')

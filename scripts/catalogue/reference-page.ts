@@ -1,6 +1,6 @@
 import type { CatalogueRow, Connector } from '../../core/connectors/connector.ts'
 
-/** `docs/actions/<connector>.md`: what every operation is called, so that permissions are written without reading code. */
+/** Generates `docs/actions/<connector>.md`: the action name of every operation, for authors of permissions. */
 export function referencePage({ name, catalogue = [] }: Connector): string {
   const groups = Map.groupBy(catalogue, resourceOf)
   const names = new Set(catalogue.map((row) => row.type)).size
@@ -16,7 +16,7 @@ export function referencePage({ name, catalogue = [] }: Connector): string {
   ].join('\n\n')
 }
 
-/** The overview over all connectors. */
+/** Generates the overview of all connectors. */
 export function referenceIndex(connectors: readonly Connector[]): string {
   const lines = connectors.map(({ name, catalogue = [] }) => {
     const names = new Set(catalogue.map((row) => row.type)).size
@@ -57,7 +57,7 @@ function section(connector: string, resource: string, rows: readonly CatalogueRo
 const OVERRIDING =
   'A body that would have the server take another method (`_method` in a form, in a part of a multipart form or at the top of JSON) is refused. JSON is read for it only where another method has another verdict; then it may have at most 8 MiB.'
 
-/** What a line of the table cannot say. */
+/** Notes that do not fit into a table row. */
 const NOTES: Readonly<Record<string, string>> = {
   'codehost.git': [
     'A push is read: each reference that it moves is an action of its own, and the strictest decides. One that is created is `codehost.branch.create`, one that is deleted `codehost.branch.delete`, as over REST; tags too.',

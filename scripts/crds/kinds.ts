@@ -18,10 +18,10 @@ function column(name: string, jsonPath: string, type = 'string'): PrinterColumn 
   return { name, type, jsonPath }
 }
 
-/** Only with `kubectl get -o wide`. */
+/** Shown by `kubectl get -o wide` only. */
 const PROGRAMMED: PrinterColumn = { ...column('Programmed', '.status.programmed'), priority: 1 }
 
-/** How a rule is applied does not depend on the shape that its function reads. */
+/** Drops the type of the spec that a rule checks. */
 const textOf = (rules: SpecRules<never>) => ({
   cross: rules.cross.map(({ cel, path, message }) => ({ cel, path, message })),
   lists: rules.lists,
@@ -32,7 +32,7 @@ export const KINDS: readonly CrdSource[] = [
     kind: 'Gateway',
     plural: 'gateways',
     shortName: 'cgw',
-    description: 'What governs a set of agents: level, defaults, limits, kill switch.',
+    description: 'Governs a set of agents: enforcement level, defaults, limits, kill switch.',
     spec: GatewaySpec,
     status: GatewayStatus,
     rules: textOf(GATEWAY_RULES),
@@ -80,7 +80,7 @@ export const KINDS: readonly CrdSource[] = [
     kind: 'Policy',
     plural: 'policies',
     shortName: 'cpol',
-    description: 'Conditions on actions, with tests: allow, deny, or ask a person.',
+    description: 'Conditions on actions, with tests: allow, deny, or require approval.',
     spec: PolicySpec,
     status: PolicyStatus,
     rules: textOf(POLICY_RULES),

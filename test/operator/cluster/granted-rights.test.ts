@@ -12,7 +12,7 @@ import { type Cluster, openCluster } from '../kube/cluster.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const GROUP = 'rbac.authorization.k8s.io'
-const NAMES = ['view', 'edit', 'approver', 'stop', 'admin']
+const NAMES = ['view', 'edit', 'approver', 'kill-switch', 'admin']
 const ALL = Object.keys(RIGHTS) as Right[]
 const upTo = (role: Role) => ALL.filter((right) => hasRole(role, RIGHTS[right].role))
 const KINDS = ['gateways', 'connectors', 'permissions', 'policies']
@@ -22,7 +22,7 @@ const WANTED: ReadonlyArray<readonly [name: string, rights: readonly Right[]]> =
   ['view', [...upTo('viewer'), ...onKinds('get')]],
   ['edit', onKinds('update')],
   ['approver', ['approvals/get', 'approvals/answer', 'records/get', 'explanations/get']],
-  ['stop', ['killswitches/get', 'killswitches/activate']],
+  ['kill-switch', ['killswitches/get', 'killswitches/activate']],
   ['admin', upTo('admin')],
 ]
 

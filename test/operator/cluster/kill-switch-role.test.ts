@@ -12,7 +12,7 @@ import { type Cluster, openCluster } from '../kube/cluster.ts'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const NAME = 'chaperone-emergency'
 const role = (await resources(...LEAST)).find(
-  ({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'chaperone-stop',
+  ({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'chaperone-kill-switch',
 )
 
 type Asked = { group?: string; resource?: string; name?: string; namespace?: string; verb: string }
@@ -29,7 +29,7 @@ describe.skipIf(kubeAssets() === null || helmProgram === null)(
       await cluster.createRaw({ base: RBAC, plural: 'clusterroles' }, undefined, role ?? {})
       await cluster.createRaw({ base: RBAC, plural: 'rolebindings' }, 'team', {
         metadata: { name: 'on-call' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'chaperone-stop' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'chaperone-kill-switch' },
         subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'on-call' }],
       })
       // The authorizer reads its own cache of roles and bindings.

@@ -20,7 +20,7 @@ function rightsUpTo(role: Role): string[] {
   return (Object.keys(RIGHTS) as Right[]).filter((right) => hasRole(role, RIGHTS[right].role))
 }
 
-describe.skipIf(helmProgram === null)('the roles for people (helm)', async () => {
+describe.skipIf(helmProgram === null)('the roles for users (helm)', async () => {
   const all = await resources(...LEAST)
   const role = (name: string) =>
     all.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === `chaperone-${name}`)!
@@ -30,13 +30,13 @@ describe.skipIf(helmProgram === null)('the roles for people (helm)', async () =>
     ['view', [...crds(['get', 'list', 'watch']), ...rightsUpTo('viewer')]],
     ['edit', crds(WRITING)],
     ['approver', ['approvals/get', 'approvals/answer', 'records/get', 'explanations/get']],
-    ['stop', ['killswitches/get', 'killswitches/activate']],
+    ['kill-switch', ['killswitches/get', 'killswitches/activate']],
     ['admin', [...crds(['get', 'list', 'watch', ...WRITING]), ...rightsUpTo('admin')]],
   ])('chaperone-%s grants these rights of the table and no other', (name, wanted) => {
     expect(granted(role(name))).toEqual([...new Set(wanted)].sort())
   })
 
-  test('those of the table exist as verbs and resources that RBAC can grant', () => {
+  test('the rights of the table exist as verbs and resources that RBAC can grant', () => {
     for (const right of Object.keys(RIGHTS) as Right[]) {
       const { resource, verb } = partsOfRight(right)
       expect(`${resource} ${verb}`).toMatch(/^[a-z]+ [a-z]+$/)
@@ -48,7 +48,7 @@ describe.skipIf(helmProgram === null)('the roles for people (helm)', async () =>
     ['view', []],
     ['edit', ['edit', 'admin']],
     ['approver', []],
-    ['stop', []],
+    ['kill-switch', []],
     ['admin', []],
   ])('chaperone-%s is part of the roles %j of every cluster', (name, wanted) => {
     const labels = (role(name).metadata as unknown as { labels: Record<string, string> }).labels
