@@ -16,10 +16,10 @@ import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { createElection, type LeaseTiming } from '../kube/lease.ts'
 import type { Namespaces } from '../kube/namespaces.ts'
 import type { Reflector, ReflectorTiming } from '../kube/reflector.ts'
-import { createOperatorMetrics } from '../metrics.ts'
+import { createOperatorMetrics, type OperatorMetrics } from '../metrics.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
 import type { GovernedPod } from './governed-pods.ts'
-import { startInformers } from './informer-caches.ts'
+import { type Informers, startInformers } from './informer-caches.ts'
 import { createLeader, type LeaderTiming } from './leader.ts'
 import { readinessChecks } from './readiness-checks.ts'
 
@@ -76,21 +76,12 @@ const MAX_STALENESS_MS = 180_000
 export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<ClusterOperator> {
   const { config, log, timing = {}, openAdmission = null } = deps
   const client = createKubeClient(await accessOf(config))
-  const http = createControlPlaneHttp(config)
-  const controlPlane = createControlPlaneClient(http)
   const metrics = createOperatorMetrics()
   const instance = `${config.podName}-${randomBytes(3).toString('hex')}`
-  const replicas = createReplicas({ ...config, urls: config.peers, host: config.peersHost, log })
   const informers = startInformers({ client, log, metrics, timing: timing.watch })
-  const { caches, namespaces, pods, podMetadata } = informers
-  const relay = createKillRelay({ client: controlPlane, replicas, log })
-  const killWatch = createKillWatch({
-    ...{ client, relay, log, metrics, gateways: caches.Gateway, namespace: config.namespace },
-    governedPods: () => podMetadata.list(),
-    ...(timing.killPollMs === undefined ? {} : { pollMs: timing.killPollMs }),
-  })
-  const compareMs = timing.podCompareMs
-  const podReports = createPodReports({ client, controlPlane, log, pods: podMetadata, compareMs })
+  const { caches, namespaces, pods } = informers
+  const control = startControl({ client, config, log, timing, metrics, informers })
+  const { controlPlane, replicas, relay, killWatch } = control
   let admission: AdmissionComponent | null = null
   const leader = createLeader({
     ...{ client, controlPlane, replicas, caches, pods, namespaces, metrics, log, instance },
@@ -105,7 +96,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
       leader.changed(queueKey(kind, key))
     },
     podsChanged: leader.podsChanged,
-    podMetadataChanged: podReports.changed,
+    podMetadataChanged: control.podReports.changed,
   })
   const election = createElection({
     ...{ client, log, identity: instance, namespace: config.namespace, name: config.leaseName },
@@ -132,10 +123,11 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     async [Symbol.asyncDispose]() {
       // The writer stops first, so that a successor can start; admission of pods stops last.
       await election.stop()
-      for (const each of [killWatch, relay, podReports]) await each[Symbol.asyncDispose]()
+      await control[Symbol.asyncDispose]()
       await informers.stop()
-      for (const each of [admission, health]) await each?.[Symbol.asyncDispose]()
-      for (const each of [http, client]) each[Symbol.dispose]()
+      await admission?.[Symbol.asyncDispose]()
+      await health[Symbol.asyncDispose]()
+      client[Symbol.dispose]()
     },
   }
 }
