@@ -8,7 +8,7 @@ import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** `generic` and `webhook`: the class is the method alone, on domains that must be configured. */
+/** `generic` and `webhook`: the HTTP method alone determines the class. Their domains must be configured. */
 function createMethodConnector<Name extends string>(name: Name, title: string): Connector<Name> {
   return {
     name,
@@ -22,13 +22,13 @@ function createMethodConnector<Name extends string>(name: Name, title: string): 
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers: { headers: [], query: ['token'], bodyFields: [] },
     defaultAuth: { type: 'bearer' },
-    // Whatever framework the server is made with.
+    // Covers every framework of the server.
     overridable: ['form', 'multipart', 'json'],
     catalogue: [...METHODS].map((method) => methodRow(name, method)),
     toRequest(spec, config) {
       const method = spec.type.slice(name.length + 1).toUpperCase()
       if (METHODS.has(method)) return methodRequest(method, spec, config)
-      // A declared row of the connector.
+      // A row declared by the connector.
       return executeByRows([], spec, { ...executeAddress(config, ''), format: 'json' })
     },
   }

@@ -56,20 +56,20 @@ type Provider<Name extends string = string> = {
   readonly style: (rows: () => readonly Row[]) => ApiStyle
   readonly auth: AuthScheme
   readonly carriers: CredentialCarriers
-  /** The action whose path also takes a WebSocket with one request in each message, and how those are read. */
+  /** The action whose path also accepts a WebSocket with one request per message, and the reader of its messages. */
   readonly messages?: Omit<MessageProtocol, 'actions'> & { readonly type: string }
   /** See `Connector`. */
   readonly unreadSocketApi?: string
   readonly eventFormat: ProviderEvents
-  /** What its requests can make the provider reach or do. */
+  /** Actions that the provider performs on behalf of requests. */
   readonly side: CompiledTable
-  /** Ids that its answers give and its requests name. */
+  /** Ids in responses and requests. */
   readonly handles: CompiledHandles
-  /** What the API demands of every request and an action spec does not say. */
+  /** Headers that the API requires on every request and that an action spec does not contain. */
   readonly demanded: RawHeaders
 }
 
-/** Language-model providers: JSON, streamed or not by a key of the body or by the path. */
+/** Language-model providers: JSON, streaming by a key of the body or by the path. */
 function createModelConnector<Name extends string>(provider: Provider<Name>): Connector<Name> {
   const { name, title, domain, tables, carriers } = provider
   const rows = once(() => readRows(name, tables))
@@ -100,7 +100,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
       if (isRefusal(read)) return read
-      // The fields of a form that was read for its acts are not told: a rule that asks for them has it refused.
+      // The fields of a form that was read for its actions are unknown: a rule that uses them refuses the request.
       const isUpload = read.body?.kind === 'opaque' && read.body.acts !== undefined
       const named = parseByRows(classifier, read.request, isUpload ? undefined : read.body, config)
       if (isRefusal(named)) return named

@@ -15,13 +15,14 @@ import { mcpRequest } from './mcp/to-request.ts'
 import { UNBOUND, undescribedMembers } from './mcp/unbound.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 
-/** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
+/** Keys that name the call. They count only at these paths: a tool's own arguments may have any name. */
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
 export const MAX_MCP_BATCH = 64
 
 /**
- * MCP over HTTP: POST is JSON-RPC, GET opens the server's stream, DELETE ends the session (both protocol revisions), on
- * the endpoint. Other paths are unmapped; without a declared endpoint JSON by POST is read as JSON-RPC there as well.
+ * MCP over HTTP: on the endpoint, POST carries JSON-RPC, GET opens the server's stream and DELETE ends the session
+ * (both protocol revisions). Other paths are unmapped; without a declared endpoint, JSON by POST is read as JSON-RPC
+ * there as well.
  */
 export const mcp: Connector<'mcp'> = {
   name: 'mcp',
@@ -64,15 +65,15 @@ function isPost(request: CanonicalRequest, config: ConnectorConfig): boolean {
 const READ: ReadonlySet<PathKind> = new Set(['endpoint', 'open'])
 
 /**
- * Servers that ignore the method read a message here in the body of any other, some whatever its type says, and some on
- * paths near to the endpoint.
+ * True if the body of a request other than POST may contain a message for a server that ignores the method; for some
+ * servers with any media type, and for some on paths near the endpoint.
  */
 function mayHoldMessage(request: CanonicalRequest, config: ConnectorConfig): boolean {
   const kind = pathKind(request, config)
   return kind === 'near' || (kind !== 'other' && request.method !== 'POST')
 }
 
-/** The request by its method and path alone. */
+/** Classifies the request by its method and path alone. */
 function nameLine(request: CanonicalRequest, config: ConnectorConfig): Action {
   const kind = pathKind(request, config)
   const target = request.host + request.rawPath
@@ -102,14 +103,14 @@ type Post = {
   readonly request: CanonicalRequest
   readonly config: ConnectorConfig
   readonly kind: PathKind
-  /** Of another method than POST. */
+  /** The action of the request line for methods other than POST. */
   readonly line?: Action
 }
 
 function namePost({ body, ...post }: Post & { readonly body: BodyView | undefined }): Classification {
   const { request, config } = post
   const isJson = request.body.mediaType === 'application/json'
-  // On the endpoint every body is meant as a message; elsewhere its type has to say so.
+  // On the endpoint every body counts as a message; elsewhere only with the JSON media type.
   const isMessage = post.kind === 'endpoint' || isJson
   switch (body?.kind) {
     case undefined:
@@ -136,7 +137,9 @@ function noMessage({ request, config, line }: Post, isMessage: boolean): Action 
   return isMessage ? unknownMessage(config) : unmappedAction('mcp', request, config)
 }
 
-/** No message by its type. A server that does not look at types reads one in it all the same. */
+/**
+ * A body whose media type is not that of a message. A server that ignores media types may still read a message in it.
+ */
 function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
   const text = LENIENT_UTF8.decode(bytes)
   const isJsonLike = JSON_LIKE.test(text)
@@ -148,10 +151,10 @@ function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
 }
 
 const LENIENT_UTF8 = new TextDecoder('utf-8')
-/** How an object or a list begins, also behind blanks and comments. */
+/** Beginning of an object or a list, also after blanks and comments. */
 const JSON_LIKE = /^\s*(?:[[{#]|\/[/*])/
 
-/** The request by its path alone, and beside it the calls that its body may hold. */
+/** Classifies the request by its path, plus the calls that its body may contain. */
 function nameBeside(post: Post, value: unknown): Classification {
   const { request, config } = post
   const hidden = nameHidden(value, config)
@@ -161,7 +164,7 @@ function nameBeside(post: Post, value: unknown): Classification {
   return judgeHeaders(request.rawHeaders, messages) ?? { kind: 'actions', actions: [first, ...hidden] }
 }
 
-/** A server that reads it calls the tool that it names, whatever the rules say of `mcp.rpc.unknown`. */
+/** A server that reads such a body executes the named tool, independent of the rules for `mcp.rpc.unknown`. */
 function refuseLoose(detail: string): Classification {
   return refusal('ambiguous_request', `${detail}, and some servers read it all the same: send plain JSON`)
 }

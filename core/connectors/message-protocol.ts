@@ -3,25 +3,25 @@ import type { CanonicalRequest, Refusal } from '../request/canonical.ts'
 import type { Sliced } from '../sliced.ts'
 import type { ConnectorConfig } from './connector.ts'
 
-/** A WebSocket of a provider on which each message of the client is a request of its own. */
+/** A WebSocket of a provider on which each client message is a separate request. */
 export type MessageProtocol = {
-  /** The actions that messages on a WebSocket at this address may be; null at every other address. */
+  /** Returns the possible actions of messages on a WebSocket at this address; null at other addresses. */
   actions(request: CanonicalRequest, config: ConnectorConfig): readonly Action[] | null
-  /** Reads one message of the client, in slices. */
+  /** Reads one client message, in slices. */
   read(bytes: Uint8Array): Sliced<Message | Refusal>
-  /** Reads the beginning of one message of the server. Names the record and its end, never decides. */
+  /** Reads the beginning of one server message. Used for the name and the end of the record, never for a decision. */
   event(head: string): MessageEvent
 }
 
 export type Message =
-  /** `body`: the body of the same request over HTTP. `lane`: events of its answer carry that name. */
+  /** `body`: the body of the equivalent HTTP request. `lane`: the name that events of its response carry. */
   | { readonly kind: 'request'; readonly body: Uint8Array; readonly lane: string | null }
-  /** Acknowledges an answer and asks for nothing. */
+  /** Acknowledges a response and requests nothing. */
   | { readonly kind: 'acknowledgement' }
 
 export type MessageEvent = {
   readonly lane: string | null
-  /** The answer to a request ends with it. */
+  /** True for the last event of a response. */
   readonly isEnd: boolean
   /** The HTTP status of an error; null for every other event. */
   readonly errorStatus: number | null

@@ -24,7 +24,7 @@ export type ActionParts = {
   readonly effects?: readonly EffectClass[] | undefined
 }
 
-/** An action with the resource and the environment of its connector filled in. */
+/** Builds an action with the resource and the environment of its connector. */
 export function namedAction(parts: ActionParts, config: ConnectorConfig): Action {
   const resource: Resource = {
     provider: parts.connector,
@@ -49,14 +49,14 @@ export function oneAction(action: Action): Classification {
   return { kind: 'actions', actions: [action] }
 }
 
-/** One action when there is no other; else candidates of which only the server knows which one happens. */
+/** Returns a single action as such; several become candidates that only the server can settle. */
 export function settledByServer(candidates: readonly Action[]): Named {
   return candidates.length === 1
     ? { kind: 'actions', actions: candidates }
     : { kind: 'candidates', candidates, settledBy: 'server' }
 }
 
-/** Every action that the request may be. */
+/** Returns every possible action of the request. */
 export function actionsOf(named: Named): readonly Action[] {
   return named.kind === 'actions' ? named.actions : named.candidates
 }
@@ -65,7 +65,7 @@ export function effectOfMethod(method: string): Effect {
   return READ_METHODS.has(method) ? 'read' : 'write'
 }
 
-/** `<connector>.unmapped.<method>`: medium for reads, high for everything else. HEAD has the name of GET. */
+/** `<connector>.unmapped.<method>`: medium for reads, high for everything else. HEAD counts as GET. */
 export function unmappedAction(
   connector: string,
   request: CanonicalRequest,

@@ -1,14 +1,14 @@
 import type { Parameters, Resource } from '../action/action.ts'
 
 /**
- * How a provider compares a name: `name` without case, `repository` also without a trailing `.git`, `branch` without
- * case in the owner before the last colon (`owner:branch`, `owner:base...owner:head`), and as sent behind it.
+ * A provider's comparison of a name: `name` without case; `repository` also without a trailing `.git`; `branch` without
+ * case in the owner before the last colon (`owner:branch`, `owner:base...owner:head`), and exact after it.
  */
 export type NameKind = 'name' | 'repository' | 'branch'
 
 /**
- * A provider's rules of equality: the facts that are names which the provider compares without case. Every other fact is
- * compared as sent. `parameters` are keys at any depth.
+ * A provider's equality rules: the names that it compares without case. All other facts are compared exactly.
+ * `parameters` are keys at any depth.
  */
 export type NameRules = {
   readonly target: NameKind
@@ -16,7 +16,7 @@ export type NameRules = {
   readonly parameters: ReadonlyMap<string, NameKind>
 }
 
-/** The one spelling of all that the provider takes for the same name. Idempotent. */
+/** Returns the canonical spelling of all names that the provider considers equal. Idempotent. */
 export function canonicalName(kind: NameKind, text: string): string {
   if (kind === 'branch') return text.split('...').map(withoutCaseOfOwner).join('...')
   const folded = text.toLowerCase()
@@ -45,7 +45,7 @@ export function canonicalParameters(rules: NameRules | null, parameters: Paramet
   )
 }
 
-/** Conditions cannot see anything below this depth. */
+/** Conditions cannot access deeper values. */
 const MAX_NESTING = 16
 
 function canonicalUnder(rules: NameRules, key: string, value: unknown, depth: number): unknown {

@@ -1,4 +1,4 @@
-/** Made when it is first asked for, and then kept: whoever needs one connector does not pay for the tables of all. */
+/** Memoizes a value on first use, so that a process does not load the tables of connectors that it does not use. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | null = null
   return () => {

@@ -35,7 +35,7 @@ const CLASSIFIER: RowClassifier = {
   resource: paidObject,
 }
 
-/** Raises the risk where fields move money to another account, or ask for secrets in the answer. */
+/** Raises the risk of fields that move money to another account, or request secrets in the response. */
 function withFields(named: Classification): Classification {
   if (isRefusal(named)) return named
   return named.kind === 'actions'
@@ -61,7 +61,7 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
   }
 }
 
-/** The payment provider: form bodies with bracket keys; the same deed under an older address has the same name. */
+/** The payment provider: form bodies with bracket keys; an operation keeps its name at an older address. */
 export const payments: Connector<'payments'> = {
   name: 'payments',
   label: { title: 'Payments', credential: 'Secret key' },
@@ -71,7 +71,7 @@ export const payments: Connector<'payments'> = {
   decidingKeys: (request, config) => rowKeys(CLASSIFIER, request, config),
   hasOpaqueBody: (request, config) => rowsAreOpaque(CLASSIFIER, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
-  // `key` is how the provider's browser library sends its key, in the query and in forms.
+  // The provider's browser library sends its key as `key`, in the query and in forms.
   carriers: {
     headers: [],
     query: ['key', '_stripe_key'],
@@ -91,7 +91,7 @@ export const payments: Connector<'payments'> = {
     }),
 }
 
-/** The second generation of the API reads JSON; deeds that both have go by the first. */
+/** The second generation of the API reads JSON; operations in both generations use the rows of the first. */
 const jsonOnly = once(
   () =>
     new Set(

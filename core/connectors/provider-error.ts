@@ -5,9 +5,12 @@ export type RefusalFacts = { readonly text: string; readonly status: number; rea
 
 /** A refusal in the error format of a provider. */
 export type ProviderError = {
-  /** True where the provider's SDKs show the reason only in this format: connectors made on a page get it by default. */
+  /**
+   * True if the provider's SDKs show the reason only in this format: connectors created in the dashboard use it by
+   * default.
+   */
   readonly isNeededBySdks: boolean
-  /** `status`: given where the provider reports errors with another one. */
+  /** `status`: set if the provider reports errors with another one. */
   format(refusal: RefusalFacts): { readonly status?: number; readonly value: ErrorObject }
 }
 
@@ -51,8 +54,8 @@ export const PAYMENTS_ERROR: ProviderError = {
 }
 
 /**
- * Slack reports errors with status 200 and `ok: false`; its SDKs hide the text of an error with another status. Errors
- * that a client should retry keep their status, because the Retry-After header goes with it.
+ * Slack reports errors with status 200 and `ok: false`; its SDKs hide the text of an error with another status.
+ * Retryable errors keep their status, because the Retry-After header requires it.
  */
 export const CHAT_ERROR: ProviderError = {
   isNeededBySdks: true,

@@ -14,8 +14,8 @@ import type { RowTrie } from './rows/row-trie.ts'
 import { compileUserRows } from './rows/user-rows.ts'
 
 /**
- * Every connector that is compiled in, custom ones included: the one place where a connector is registered. What other
- * modules need of a connector type is a member of its `Connector`, or follows from it.
+ * Every compiled-in connector, including custom ones: the single place of registration. All other properties of a
+ * connector type are members of its `Connector`, or derived from it.
  */
 export const BUILT_IN = [
   codehost,
@@ -48,35 +48,38 @@ const BY_NAME: ReadonlyMap<string, Connector> = new Map(
   BUILT_IN.map((connector: Connector) => [connector.name, connector]),
 )
 
-/** The connector of a type. Throws for a type that is not compiled in: entries are validated before. */
+/** Returns the connector of a type. Throws for a type that is not compiled in; entries are validated before. */
 export function connectorOfType(type: string): Connector {
   const connector = BY_NAME.get(type)
   if (connector === undefined) throw new Error(`no connector of type ${type} is compiled in`)
   return connector
 }
 
-/** The connector types that have rules of equality. */
+/** The connector types that have equality rules. */
 export const NAME_RULES: ReadonlyMap<string, NameRules> = new Map(
   BUILT_IN.flatMap(({ name, names }: Connector) => (names === undefined ? [] : [[name, names] as const])),
 )
 
-/** The rules of equality of a connector type, in any case, as in deny patterns; null: every fact is compared as sent. */
+/**
+ * Returns the equality rules of a connector type, in any letter case as in deny patterns; null if every fact is
+ * compared exactly.
+ */
 export function nameRulesOf(connectorType: string): NameRules | null {
   return NAME_RULES.get(connectorType) ?? NAME_RULES.get(fold(connectorType)) ?? null
 }
 
-/** One connector record together with the code that reads its requests. */
+/** One connector record together with the connector that reads its requests. */
 export type BoundConnector = {
   readonly entry: ConnectorEntry
   readonly connector: Connector
   readonly config: ConnectorConfig
-  /** Ports on which it owns its domains; 80 is accepted wherever 443 is listed. */
+  /** Ports of its domains; 80 is accepted with 443. */
   readonly ports: readonly number[]
-  /** Rows declared in `Connector.spec.actions[]`, compiled; null when there are none. */
+  /** Rows declared in `Connector.spec.actions[]`, compiled; null if there are none. */
   readonly userRows: RowTrie | null
 }
 
-/** Who owns which host. */
+/** Host -> owning connectors. */
 export type HostIndex = {
   readonly exact: ReadonlyMap<string, readonly HostOwner[]>
   /** By the name after `*.`. */
@@ -84,7 +87,7 @@ export type HostIndex = {
 }
 type HostOwner = { readonly bound: BoundConnector; readonly ports: readonly number[] }
 
-/** Binds a record to its connector; for tests and for building the index. */
+/** Binds a record to its connector; exported for tests. */
 export function bindConnector(
   entry: ConnectorEntry,
   connector = connectorOfType(entry.type),
@@ -93,7 +96,7 @@ export function bindConnector(
   return { ...bindNames(entry, connector), userRows: compileUserRows(entry.type, entry.actions) }
 }
 
-/** The same without rows: enough to tell which hosts it owns. */
+/** The same without rows, which is sufficient to determine the hosts. */
 function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type)): BoundConnector {
   const config: ConnectorConfig = {
     name: entry.name,
@@ -106,12 +109,12 @@ function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type
   return { entry, connector, config, ports: entry.ports, userRows: null }
 }
 
-/** Builds the look-up once per snapshot. Where two records claim one host and port, the first listed has it. */
+/** Builds the index once per snapshot. If two records claim one host and port, the first one owns it. */
 export function buildHostIndex(entries: readonly ConnectorEntry[]): HostIndex {
   return indexConnectors(entries.map((entry) => bindConnector(entry)))
 }
 
-/** The hosts whose TLS is terminated, wildcards as the name after `*.`; nothing is compiled for it. */
+/** Returns the hosts whose TLS is terminated, wildcards as the name after `*.`. Compiles no rows. */
 export function terminatedHostsOf(entries: readonly ConnectorEntry[]): readonly string[] {
   return terminatedHosts(indexConnectors(entries.map((entry) => bindNames(entry))))
 }
@@ -143,8 +146,8 @@ function addBase(exact: Map<string, HostOwner[]>, bound: BoundConnector): void {
 }
 
 /**
- * Connectors that own the host of their base URL beside their domains: where several share it, a request to it could be
- * for each of them and belongs to none.
+ * Connectors that own the host of their base URL besides their domains. If several connectors share it, a request to it
+ * is ambiguous and belongs to none.
  */
 function unsharedBases(connectors: readonly BoundConnector[]): readonly BoundConnector[] {
   const withBoth = connectors.filter(({ config }) => config.domains.length > 0 && baseOf(config) !== null)
@@ -158,7 +161,7 @@ function baseKey(config: ConnectorConfig): string {
 }
 
 function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwner): void {
-  // A bare IPv6 address is written with or without brackets in configurations.
+  // Configurations contain IPv6 addresses with or without brackets.
   const host = normaliseHost(domain) ?? normaliseHost(`[${domain}]`)
   if (host === null) return
   const owners = map.get(host)
@@ -166,7 +169,7 @@ function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwne
   else owners.push(owner)
 }
 
-/** The connector that owns a host and port: an exact name beats a wildcard, a longer wildcard a shorter one. */
+/** Returns the connector that owns a host and port: an exact name beats a wildcard, a longer wildcard a shorter one. */
 export function findConnector(index: HostIndex, host: string, port: number): BoundConnector | null {
   const exact = ownerAt(index.exact.get(host), port)
   if (exact !== null || index.wildcards.size === 0) return exact
@@ -177,7 +180,7 @@ export function findConnector(index: HostIndex, host: string, port: number): Bou
   return null
 }
 
-/** True where a connector of the host, on any port, has clients that fail over HTTP/2. */
+/** True if a connector of the host, on any port, has clients that fail over HTTP/2. */
 export function prefersHttp1({ exact, wildcards }: HostIndex, host: string): boolean {
   const owners = [...(exact.get(host) ?? [])]
   for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {

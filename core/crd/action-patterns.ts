@@ -13,7 +13,7 @@ export const PatternSchema = text.refine(
   'is a pattern over action names; for an effect class compare action.effects in a condition',
 )
 
-/** The same of a permission, or `effect:CLASS`. */
+/** The pattern of a permission: the same, or `effect:CLASS`. */
 export const PermissionPatternSchema = text.refine(isPermissionPattern, {
   error: `after ${EFFECT_PREFIX} stands one of ${EFFECT_CLASSES.join(', ')}`,
 })

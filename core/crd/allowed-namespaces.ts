@@ -1,6 +1,6 @@
 import type { AdmittedNamespaces, LabelSelector } from './fields.ts'
 
-/** Where a Gateway is, and whom it admits for one kind. */
+/** A Gateway's namespace, and the namespaces that it admits for one kind. */
 export type AdmittingGateway = {
   readonly namespace: string
   readonly allowed: AdmittedNamespaces | undefined
@@ -8,10 +8,10 @@ export type AdmittingGateway = {
 
 export type Labels = Readonly<Record<string, string>>
 
-/** `labels` undefined: they are not known, and no selector selects the namespace. */
+/** `labels` undefined: unknown, so no selector matches the namespace. */
 export type RequestingNamespace = { readonly name: string; readonly labels: Labels | undefined }
 
-/** Whether objects of a namespace may name the Gateway. Its own namespace always may. */
+/** Reports whether objects of a namespace may reference the Gateway. Its own namespace always may. */
 export function admits({ namespace: own, allowed }: AdmittingGateway, asking: RequestingNamespace): boolean {
   if (own === asking.name) return true
   switch (allowed?.from) {
@@ -25,13 +25,13 @@ export function admits({ namespace: own, allowed }: AdmittingGateway, asking: Re
   }
 }
 
-/** As Kubernetes selects namespaces: every label and every expression has to match. An empty selector selects nothing. */
+/** Matches like Kubernetes: every label and every expression must match. An empty selector matches nothing. */
 export function selects(
   selector: LabelSelector | undefined,
   { name, labels: known }: RequestingNamespace,
 ): boolean {
   if (selector === undefined || known === undefined) return false
-  // The API server gives every namespace this label, and nobody can give it another value.
+  // The API server sets this label on every namespace and protects its value.
   const labels = { ...known, 'kubernetes.io/metadata.name': name }
   const { matchLabels, matchExpressions } = selector
   const pairs = Object.entries(matchLabels)
@@ -58,7 +58,7 @@ function holds(
   }
 }
 
-/** Keys come from tenants: `constructor` is a label like any other. */
+/** Keys come from tenants: `constructor` is an ordinary label. */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined
 }

@@ -1,9 +1,9 @@
 /**
- * What the status of a custom resource can say: the closed list of condition types and, for each, of its reasons.
- * Types of the first group are always present; those of the second only while they are true.
+ * The closed list of condition types in the status of custom resources, with their reasons. Types of the first group
+ * are always present; those of the second only while they are true.
  */
 export const CONDITIONS = {
-  /** The object makes sense by itself and is what the control plane now holds. */
+  /** The object is valid by itself, and the control plane stores it. */
   Accepted: {
     Accepted: 'it is in force as written',
     Invalid: 'something in it cannot be used; the message says what, what to change and what holds instead',
@@ -12,7 +12,7 @@ export const CONDITIONS = {
     RefsNotResolved: 'see ResolvedRefs: it has no effect',
     Pending: 'the control plane was not told yet; the last state that it knows stays in force',
   },
-  /** Everything that it names exists and admits it. */
+  /** All referenced objects exist and admit it. */
   ResolvedRefs: {
     ResolvedRefs: 'all references are resolved',
     GatewayNotFound: 'a Gateway that it names, or any of its namespace, does not exist; it has no effect',
@@ -24,7 +24,7 @@ export const CONDITIONS = {
     SecretUnreadable: 'the Secret could not be read just now; the credential that is known stays in use',
     Pending: 'not looked at yet',
   },
-  /** Gateways acknowledged a state that contains it; the message says `n of m`. */
+  /** Gateways acknowledged a state that contains it; the message is `n of m`. */
   Programmed: {
     Programmed: 'every connected gateway process acknowledged it',
     Pending: 'some gateway processes have not acknowledged it yet',
@@ -40,36 +40,36 @@ export const CONDITIONS = {
     NotProgrammed: 'see Programmed',
     Pending: 'not looked at yet',
   },
-  /** Works, but not as well as it should. */
+  /** Works with a limitation. */
   Degraded: {
     Warnings: 'it is in force, and something about it is probably not meant',
     GatewayRejected: 'a gateway process keeps an older state because it refused this one',
     AgentShared: 'pods of another Gateway are the same agent by name; the message names it and them',
     PodsNotReady: 'governed pods exist whose sidecar is not ready',
   },
-  /** Requests are refused by a stop. */
+  /** A kill switch denies requests. */
   KillSwitchActive: {
     Gateway: 'spec.killSwitch of this Gateway',
     Emergency: 'a ConfigMap `chaperone-emergency`',
     Elsewhere: 'a stop by the API, the dashboard, the command line or a gateway',
   },
-  /** There is a way around the sidecar that only goodwill closes. */
+  /** A container could bypass the sidecar, and no rule prevents it. */
   BypassPossible: {
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
     PodsChangeUser: 'some governed pods run programs that change their user and want the capabilities for it',
   },
-  /** A probe, or a pod without its sidecar, shows that traffic can leave ungoverned. */
+  /** A probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {
     CaptureBroken: 'a sidecar found that its own capture does not hold',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
   },
-  /** The platform team's floors of the chart replace fields of the spec. */
+  /** The platform team's floors in the chart override fields of the spec. */
   FloorApplied: {
     BelowFloor:
       'fields of the spec are below `floors` of the chart; the message names each and what is in force',
   },
-  /** The status may be old. */
+  /** The status may be outdated. */
   Stale: {
     ControlPlaneUnreachable: 'the control plane does not answer; gateways go on with what they have',
   },
@@ -93,5 +93,5 @@ export type Condition = {
   readonly lastTransitionTime: string
 }
 
-/** Kubernetes refuses longer messages. */
+/** Kubernetes rejects longer messages. */
 export const MAX_MESSAGE = 32_768

@@ -8,8 +8,8 @@ import {
 } from './schemas.ts'
 
 /**
- * JSON Schema of a manifest, for editors: completion and red lines while writing. Editors that speak the YAML language
- * server's protocol read `# yaml-language-server: $schema=PATH` at the top of a file.
+ * JSON Schema of a manifest, for completion and validation in editors. Editors with a YAML language server read `#
+ * yaml-language-server: $schema=PATH` at the top of a file.
  */
 export function editorSchema(): string {
   const kinds = {
@@ -32,7 +32,7 @@ export function editorSchema(): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** What a person writes: a field with a default may be left out. */
+/** The input type: fields with a default are optional. */
 function definition(schema: z.ZodType): unknown {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return rest

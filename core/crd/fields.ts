@@ -16,7 +16,7 @@ export const host = z
     'a host name such as api.example.com',
   )
 
-/** A host with an optional port. An IPv6 address with a port stands in brackets. */
+/** A host with an optional port. An IPv6 address with a port is in brackets. */
 export const hostAndPort = z
   .string()
   .min(1)
@@ -26,7 +26,7 @@ export const hostAndPort = z
     'a host name such as api.example.com, with a port such as :8443 for any but 443',
   )
 
-/** `spec.killSwitch.scopes`: everything of the Gateway, a kind with a name, or a bare name. */
+/** `spec.killSwitch.scopes`: the whole Gateway, a kind with a name, or a bare name. */
 export const killScope = z
   .string()
   .min(1)
@@ -67,10 +67,10 @@ const amounts = z.strictObject({
   'ephemeral-storage': quantity.optional(),
 })
 
-/** As of a container; what is left out has the operator's defaults. */
+/** Resources of a container; missing values have the operator's defaults. */
 export const Resources = z.strictObject({ requests: amounts.optional(), limits: amounts.optional() })
 
-/** A map with free content but a bound on the number of its members. */
+/** A map with arbitrary content but a bound on the number of its members. */
 export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number) {
   return z
     .record(z.string().max(256), value)
@@ -78,7 +78,7 @@ export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number)
     .meta({ maxProperties })
 }
 
-/** A Gateway by its name; without `namespace` one of the object's own namespace. */
+/** References a Gateway by name; without `namespace`, one of the object's own namespace. */
 export const GatewayRef = z.strictObject({ name: dns1123, namespace: dns1123.optional() })
 export const GatewayRefs = z.array(GatewayRef).min(1).max(256)
 
@@ -89,7 +89,7 @@ const labelKey = z
   .regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/, 'a label such as example.com/team')
 const labelValue = z.string().max(63)
 
-/** As in Kubernetes: all of it has to match. */
+/** As in Kubernetes: all requirements must match. */
 export const LabelSelector = z.strictObject({
   matchLabels: boundedMap(labelValue, 64).default({}),
   matchExpressions: z
@@ -104,15 +104,15 @@ export const LabelSelector = z.strictObject({
     .default([]),
 })
 
-/** Namespaces besides the Gateway's own: none (`Same`), every one (`All`), or those selected. */
+/** Namespaces besides the Gateway's own: none (`Same`), all (`All`), or those selected. */
 export const AdmittedNamespaces = z.strictObject({
   from: z.enum(['Same', 'All', 'Selector']).default('Same'),
-  /** By the labels of the namespace, or by its name: one of the two is enough. */
+  /** By the labels of the namespace, or by its name; one match is sufficient. */
   selector: LabelSelector.optional(),
   names: z.array(dns1123).max(4_096).default([]),
 })
 
-/** Namespaces whose objects of each kind may name this Gateway. */
+/** Namespaces whose objects of each kind may reference this Gateway. */
 export const AllowedNamespaces = z.strictObject({
   permissions: AdmittedNamespaces.prefault({}),
   policies: AdmittedNamespaces.prefault({}),

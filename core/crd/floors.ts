@@ -33,12 +33,12 @@ export type FieldBelowFloor = {
   readonly held: string
 }
 
-/** No Gateway has a floor. */
+/** Rules without any floor. */
 export const NO_FLOORS: FloorRules = { floors: Floors.parse({}), platformNamespaces: new Set() }
 
 export type Floored = { readonly spec: GatewaySpec; readonly below: readonly FieldBelowFloor[] }
 
-/** From the least to the most strict value; numbers of seconds are the stricter the smaller they are. */
+/** From the least to the most strict value; for numbers of seconds, smaller is stricter. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
   enforcementLevel: EnforcementLevelSchema.options,
   defaultDecision: ['allow', 'require_approval', 'deny'],
@@ -46,7 +46,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
   hardening: ['standard', 'strict'],
 }
 
-/** In the order in which they stop requests: none may be longer than a later one, so neither may its floor. */
+/** In the order in which they deny requests: no stage may be longer than a later one, and neither may its floor. */
 const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
 
 /** Returns the spec with every field raised to its floor, and the fields that were below it. */
@@ -106,7 +106,7 @@ export function floorText({ field, written, floor, held }: FieldBelowFloor): str
   return `${field} is ${written}, below ${floor} of this installation (${held})`
 }
 
-/** Parses `GATEWAY_FLOORS` (JSON). Throws `validation` naming the variable and the field. */
+/** Parses `GATEWAY_FLOORS` (JSON). Throws `validation` with the variable and the field. */
 export function readFloors(text: string | null): Floors {
   const parsed = Floors.safeParse(jsonOf(text ?? '{}'))
   if (parsed.success) return parsed.data

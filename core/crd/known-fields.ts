@@ -2,7 +2,7 @@ import type * as z from 'zod'
 
 type Step = string | number
 
-/** The names that the schema knows at `path`; empty where it takes any. */
+/** Returns the field names of the schema at `path`; empty if it accepts any name. */
 export function knownFields(schema: z.core.$ZodType, path: readonly Step[]): readonly string[] {
   const [step, ...rest] = path
   const inner = innermost(schema)
@@ -24,7 +24,7 @@ function definition(schema: z.core.$ZodType): Definition {
   return schema._zod.def as unknown as Definition
 }
 
-/** Without defaults, optionality and conversions around it. */
+/** Unwraps defaults, optionality and conversions. */
 function innermost(schema: z.core.$ZodType): z.core.$ZodType {
   const { innerType, in: input } = definition(schema)
   const next = innerType ?? input

@@ -1,6 +1,6 @@
 import type { SpecRule } from './rules.ts'
 
-/** The fields of a Connector that are for model providers, and for MCP servers, alone. */
+/** Connector fields that apply only to model providers, or only to MCP servers. */
 export type ModelShape = {
   readonly type: string
   readonly webSocketMessages: boolean

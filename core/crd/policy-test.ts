@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { boundedMap } from './fields.ts'
 
-/** One test in a policy: an action, its agent and request, and what the policy says of it. */
+/** One test in a policy: an action with its agent and request, and the expected result. */
 export const PolicyTest = z.strictObject({
   name: z.string().min(1).max(200),
   action: z.strictObject({
@@ -16,7 +16,7 @@ export const PolicyTest = z.strictObject({
     risk_hints: boundedMap(z.boolean(), 64).default({}),
     context: boundedMap(z.unknown(), 128).default({}),
   }),
-  /** Of a proxied action: the facts `request.*`. Left out: an action that was submitted. */
+  /** The facts `request.*` of a proxied action; absent for a submitted action. */
   request: z
     .strictObject({
       method: z.string().max(32).default('GET'),

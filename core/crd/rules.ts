@@ -5,19 +5,19 @@ import { isPermissionPattern } from './action-patterns.ts'
 import { MODEL_RULES, type ModelShape } from './model-rules.ts'
 
 /**
- * What no single field of a custom resource can say. Each rule stands here twice, side by side: as CEL for the API
- * server and as a function for everything that reads the resource elsewhere; a test holds them together.
+ * Rules of a custom resource over several fields. Each rule is defined as CEL for the API server and as a function for
+ * all other readers; a test compares the two.
  */
 export type SpecRule<S> = {
-  /** Of the spec (`self`), after defaults were filled in. */
+  /** CEL over the spec (`self`) with defaults applied. */
   readonly cel: string
-  /** The field that is at fault, as the message names it. */
+  /** The invalid field, as in the message. */
   readonly path: readonly string[]
   readonly message: string
   readonly holds: (spec: S) => boolean
 }
 
-/** A list without repetitions: of scalars (`keys` null), or of objects that differ in these fields. */
+/** A list without duplicates: of scalars (`keys` null), or of objects with unique values of these fields. */
 export type ListRule = { readonly path: readonly string[]; readonly keys: readonly string[] | null }
 
 export type SpecRules<S> = { readonly cross: ReadonlyArray<SpecRule<S>>; readonly lists: readonly ListRule[] }
@@ -55,7 +55,7 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
   }
   return [
     {
-      // Names beside `Same` or `All` would look like a limit and be none.
+      // Names together with `Same` or `All` would look like a restriction without being one.
       cel: `${isAbsent} || (${field}.from == 'Selector') == (has(${field}.selector) || ${field}.names.size() > 0)`,
       path,
       message:
@@ -73,7 +73,7 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
   ]
 })
 
-/** `isAbsent`: the CEL expression that holds where there is no selector. */
+/** `isAbsent`: a CEL expression that is true if there is no selector. */
 function selectorRules<S>(given: {
   readonly isAbsent: string
   readonly path: readonly string[]
@@ -171,7 +171,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       holds: ({ upstream }) => !upstream.url?.startsWith('http:') || upstream.allowPrivateAddresses,
     },
     {
-      // Whatever is not https is refused: API servers read odd spellings of a scheme as text, clients as http.
+      // Anything other than https is refused: API servers read unusual spellings of a scheme as text, clients as http.
       cel: "!has(self.credential) || !has(self.upstream.url) || self.upstream.url.lowerAscii().startsWith('https:') || self.upstream.allowPlaintextCredential || (has(self.auth) && self.auth.type == 'none')",
       path: ['upstream', 'url'],
       message:
@@ -253,7 +253,7 @@ export const POLICY_RULES: SpecRules<PolicyShape> = {
   lists: [],
 }
 
-/** The schema with its rules: each that does not hold is an issue that names its field. */
+/** Adds the rules to the schema: each violation is an issue that names its field. */
 export function withRules<S extends z.ZodType<object>>(schema: S, rules: SpecRules<z.infer<S>>): S {
   return schema.superRefine((spec, context) => {
     for (const { path, message, holds } of rules.cross) {

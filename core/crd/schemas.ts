@@ -20,8 +20,8 @@ import { PolicyTest } from './policy-test.ts'
 import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES, withRules } from './rules.ts'
 
 /**
- * The four custom resources of `chaperone.dev/v1alpha1`, once: the manifests folder, the operator, the control
- * plane and the generated `crds/` all read these schemas. Unknown fields are errors that name the field.
+ * The four custom resources of `chaperone.dev/v1alpha1`. The manifests folder, the operator, the control plane and the
+ * generated `crds/` use these schemas. Unknown fields are errors that name the field.
  */
 export const ConnectorType = z.enum(CONNECTOR_TYPES)
 export const RuleDecisionSchema = z.enum(['allow', 'deny', 'require_approval'])
@@ -35,14 +35,14 @@ export const GatewaySpec = z.strictObject({
   egress: z
     .strictObject({
       unmatchedHosts: z.enum(['deny', 'tunnel']).default('deny'),
-      /** For port 443, or the port that the entry names (`api.example.com:8443`). */
+      /** For port 443, or the port in the entry (`api.example.com:8443`). */
       allowedHosts: z.array(hostAndPort).max(256).default([]),
       tcp: z
         .array(
           z.strictObject({
             host,
             port: z.int().min(1).max(65535),
-            /** Also when the name leads to an address inside the network, such as a database beside the agent. */
+            /** Also allow names with private addresses, such as a database beside the agent. */
             allowPrivateAddresses: z.boolean().default(false),
           }),
         )
@@ -51,7 +51,10 @@ export const GatewaySpec = z.strictObject({
     })
     .prefault({}),
   rateLimit: z.strictObject({ requestsPerMinute: z.int().min(1).max(1_000_000).default(120) }).prefault({}),
-  /** Actions of one request, such as the calls of an MCP batch; a request with more is refused with 413. */
+  /**
+   * Maximum number of actions in one request, such as the calls of an MCP batch; the gateway refuses a larger request
+   * with 413.
+   */
   maxActionsPerRequest: z.int().min(1).max(1_024).default(LIMITS.actionsPerRequest),
   approvals: z
     .strictObject({
@@ -67,8 +70,8 @@ export const GatewaySpec = z.strictObject({
     })
     .prefault({}),
   /**
-   * When a request is forwarded: `async`, once its intent is in the page cache (survives the gateway process);
-   * `sync`, once its intent is on the disk (survives a power loss).
+   * Durability of the intent before a request is forwarded: `async` requires the page cache (survives a crash of the
+   * gateway process); `sync` requires the disk (survives a power loss).
    */
   audit: z.enum(['async', 'sync']).default('async'),
   killSwitch: z
@@ -80,7 +83,7 @@ export const GatewaySpec = z.strictObject({
     .optional(),
   allowedNamespaces: AllowedNamespaces.optional(),
   hardening: z.enum(['standard', 'strict']).default('standard'),
-  /** Further authorities (PEM) that governed pods trust, from a Secret of the pod's namespace. */
+  /** Further certificate authorities (PEM) that governed pods trust, from a Secret of the pod's namespace. */
   trust: z
     .strictObject({
       extraSecretRef: z
@@ -115,7 +118,7 @@ export const UserRowSpec = z.strictObject({
   risk: z.enum(['low', 'medium', 'high']),
   /** Effect classes, for conditions on `action.effects` and permissions such as `effect:merge`. */
   effects: z.array(z.enum(EFFECT_CLASSES)).max(EFFECT_CLASSES.length).optional(),
-  /** Bodies are files: requests are held although nobody can read them. */
+  /** Bodies are files: requests can be held although their bodies are not readable. */
   bodies: z.enum(['opaque']).optional(),
 })
 
@@ -127,7 +130,7 @@ export const ProviderToolsSpec = z.strictObject({
 
 export const ConnectorSpec = z.strictObject({
   type: ConnectorType,
-  /** Left out: all Gateways of its namespace. Naming a Gateway of another namespace lends it the credential. */
+  /** Default: all Gateways of its namespace. A Gateway of another namespace may use the credential. */
   gatewayRefs: GatewayRefs.optional(),
   domains: z.array(host).max(64).optional(),
   baseUrl: httpUrl.optional(),
@@ -143,34 +146,46 @@ export const ConnectorSpec = z.strictObject({
       url: httpUrl.optional(),
       caBundle: z.string().max(200_000).optional(),
       allowPrivateAddresses: z.boolean().default(false),
-      /** The credential may be sent to a `url` that is plain http. */
+      /** Allow sending the credential to a plain http `url`. */
       allowPlaintextCredential: z.boolean().default(false),
     })
     .prefault({}),
   tls: z.strictObject({ mode: z.enum(['intercept', 'passthrough']).default('intercept') }).prefault({}),
   errorShape: z.enum(['service', 'provider']).default('service'),
-  /** For type mcp: the only paths on which JSON-RPC is read; other paths are unmapped. */
+  /** For type mcp: the only paths that accept JSON-RPC; other paths are unmapped. */
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
-  /** For type mcp: `filterTools` takes what the agent may not call out of the answers to `tools/list`. */
+  /** For type mcp: `filterTools` removes tools that the agent may not call from responses to `tools/list`. */
   mcp: z.strictObject({ filterTools: z.boolean().default(false) }).optional(),
-  /** Masks the credential in text that the upstream answers, too; in headers it always is. */
+  /** Also mask the credential in response bodies of text; headers are always masked. */
   scrubResponses: z.boolean().default(false),
-  /** Bodies are files or another format of their own: requests are held although nobody can read them, and the card says so. */
+  /**
+   * Bodies are files or in another format: requests can be held although their bodies are not readable, and the card
+   * shows that.
+   */
   bodies: z.enum(['opaque']).optional(),
-  /** For type llm_a: `/v1/responses` takes a WebSocket, on which every message is decided as a request. Otherwise 426. */
+  /**
+   * For type llm_a: `/v1/responses` accepts a WebSocket, on which every message is decided as a request. Otherwise 426.
+   */
   webSocketMessages: z.boolean().default(false),
-  /** For types llm_a, llm_b and llm_c: what the provider may reach on behalf of a request. Left out or empty: nothing. */
+  /**
+   * For types llm_a, llm_b and llm_c: hosts and tools that the provider may reach on behalf of a request. Default:
+   * none.
+   */
   providerTools: ProviderToolsSpec.optional(),
   /**
-   * For types llm_a, llm_b, llm_c and mcp: whether an agent may name sessions, responses, files, threads and batches that
-   * the provider gave to another agent. `own` (default): no. `strict`: nor those that are not known. `shared`: yes.
+   * For types llm_a, llm_b, llm_c and mcp: whether an agent may use sessions, responses, files, threads and batches
+   * that the provider gave to another agent. `own` (default): no. `strict`: neither those nor unknown ones. `shared`:
+   * yes.
    */
   handles: HandleRuleSpec.optional(),
-  /** Headers such as `Impersonate-User`, with which a request acts as another user; without an entry they are refused. */
+  /**
+   * Headers such as `Impersonate-User`, with which a request acts as another user. Headers without an entry are
+   * refused.
+   */
   impersonationHeaders: z.array(headerName).max(32).default([]),
-  /** Query parameters with the name of a credential (`token`) that select what a request acts upon: they are sent. */
+  /** Query parameters with the name of a credential (`token`) that select a resource: they are forwarded. */
   keepQuery: z.array(z.string().min(1).max(64)).max(32).default([]),
-  /** `send` completes an approved request with the state that was approved, where the API takes it (`sha` of a merge). */
+  /** `send` adds the approved state to an approved request, if the API accepts it (`sha` of a merge). */
   pins: z.enum(['compare', 'send']).default('compare'),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
@@ -183,7 +198,7 @@ export const PermissionSpec = z.strictObject({
     .array(
       z.strictObject({
         connectorType: ConnectorType,
-        /** A name, the beginning of names and `*`, or `effect:` and a class of effects. */
+        /** A name, a name prefix and `*`, or `effect:` and an effect class. */
         actionPattern: PermissionPatternSchema,
         decision: RuleDecisionSchema,
         reason: z.string().max(500).optional(),
@@ -206,11 +221,11 @@ export const PolicyRule = z.strictObject({
   decision: RuleDecisionSchema,
   reason: z.string().max(500).optional(),
   approver_groups: z.array(z.string().min(1).max(128)).max(16).default([]),
-  /** True: whoever answers for this rule counts for no other policy that holds the same request. */
+  /** True: an approver for this rule counts for no other policy that holds the same request. */
   distinct: z.boolean().optional(),
 })
 
-/** `{description?, scope, rules, tests?}`: the text of `policyYaml`, and the heart of a Policy resource. */
+/** `{description?, scope, rules, tests?}`: the content of `policyYaml` and of a Policy resource. */
 export const PolicyDocument = z.strictObject({
   description: z.string().max(2_000).optional(),
   scope: PolicyScope.prefault({}),
@@ -224,9 +239,9 @@ export const PolicySpec = z.strictObject({
   priority: z.int().min(-1_000_000).max(1_000_000).default(100),
   tags: z.array(z.string().min(1).max(64)).max(32).default([]),
   mode: z.enum(['enforce', 'monitor']).default('enforce'),
-  /** Left out: all Gateways of its namespace; from a manifests folder all of the installation. */
+  /** Default: all Gateways of its namespace; from a manifests folder, all of the installation. */
   gatewayRefs: GatewayRefs.optional(),
-  /** Of the platform team alone, instead of `gatewayRefs`: the Gateways of these namespaces. */
+  /** For the platform team only, instead of `gatewayRefs`: the Gateways of these namespaces. */
   namespaceSelector: LabelSelector.optional(),
 })
 
@@ -247,12 +262,12 @@ const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
     status: z.unknown().optional(),
   })
 
-/** With what no single field can say; the generated resources say the same in CEL. */
+/** With the rules over several fields; the generated resources contain them as CEL. */
 export const GatewayResource = resource('Gateway', withRules(GatewaySpec, GATEWAY_RULES))
 export const ConnectorResource = resource('Connector', withRules(ConnectorSpec, CONNECTOR_RULES))
 export const PermissionResource = resource('Permission', withRules(PermissionSpec, PERMISSION_RULES))
 export const PolicyResource = resource('Policy', withRules(PolicySpec, POLICY_RULES))
-/** Only `stringData` is read from a manifest folder; a cluster's operator reads `data` by name. */
+/** A manifests folder uses only `stringData`; the operator of a cluster reads `data` by name. */
 export const SecretResource = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),
@@ -260,7 +275,7 @@ export const SecretResource = z.looseObject({
   stringData: z.record(z.string(), z.string()).default({}),
 })
 
-/** On the way to the control plane: an object that a later rule would refuse is still judged there by its own words. */
+/** For the transport to the control plane, which applies further rules with their own messages. */
 export const ManifestResource = z.discriminatedUnion('kind', [
   resource('Gateway', GatewaySpec),
   resource('Connector', ConnectorSpec),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { CONDITIONS, type ConditionReason, type ConditionType, MAX_MESSAGE } from './conditions.ts'
 
 const types = Object.keys(CONDITIONS) as [ConditionType, ...ConditionType[]]
-/** Of all types together; which of them a type can have is said in `CONDITIONS`. */
+/** Reasons of all types; `CONDITIONS` defines the ones of each type. */
 const reasons = [...new Set(Object.values(CONDITIONS).flatMap((each) => Object.keys(each)))] as [
   ConditionReason,
   ...ConditionReason[],
@@ -18,14 +18,14 @@ const ConditionSchema = z.object({
 })
 
 const base = {
-  /** The newest generation that was looked at. */
+  /** The latest observed generation. */
   observedGeneration: z.int().min(0).optional(),
   conditions: z.array(ConditionSchema).max(16).optional(),
   /** `n of m`: gateway processes that acknowledged a state with this object in it. */
   programmed: z.string().max(64).optional(),
 }
 
-/** What the operator writes back; everything is for people and for `kubectl wait`, nothing is read as input. */
+/** Status that the operator writes, for users and `kubectl wait`. It is never read as input. */
 export const GatewayStatus = z.object({
   ...base,
   /** Governed pods: `injected/ready`. */
@@ -34,14 +34,14 @@ export const GatewayStatus = z.object({
   readyPods: z.int().min(0).optional(),
   /** Connected gateway processes. */
   processes: z.int().min(0).optional(),
-  /** `n of m` processes stopped, while a stop covers this Gateway. */
+  /** `n of m` processes deny requests, while a kill switch covers this Gateway. */
   killed: z.string().max(64).optional(),
-  /** What holds traffic in the pods: `Cooperative` or `Captured`. */
+  /** Enforcement in the pods: `Cooperative` or `Captured`. */
   layer: z.string().max(64).optional(),
 })
 export const ConnectorStatus = z.object({
   ...base,
-  /** The hosts that it governs, those of its type included. */
+  /** The hosts that it governs, including those of its type. */
   domains: z.string().max(4_096).optional(),
 })
 export const PermissionStatus = z.object({ ...base, rules: z.int().min(0).optional() })

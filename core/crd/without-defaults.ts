@@ -1,4 +1,4 @@
-/** The members that differ from `defaults`, at every depth; the schema that gave the defaults gives the rest again. */
+/** Returns the members that differ from `defaults`, at every depth; the schema restores the rest. */
 export function withoutDefaults(value: unknown, defaults: unknown): unknown {
   if (!isObject(value) || !isObject(defaults)) return value
   const stated = Object.entries(value).flatMap(([name, inner]): Array<[string, unknown]> => {

@@ -13,7 +13,7 @@ export type RequestedDetails = {
     readonly environment: string | null
   }
   readonly risk_score: number
-  /** `parameters` and `risk_hints`; `<name>_bytes` and `<name>_sha256` beside what was cut. */
+  /** `parameters` and `risk_hints`; truncated ones have `<name>_bytes` and `<name>_sha256`. */
   readonly [stated: string]: unknown
 }
 
@@ -23,7 +23,7 @@ export type MatchedDetails = { readonly matched_policy: string | null; readonly 
 /** SHA-256 of a text as hex; core has no crypto. */
 export type Sha256 = (text: string) => string
 
-/** One action as the audit log describes it, the same for proxied requests and for v1. */
+/** Returns the audit details of one action, equal for proxied requests and v1. */
 export function requestedDetails(
   action: Action,
   facts: { readonly environment: string | undefined; readonly riskScore: number; readonly sha256: Sha256 },
@@ -40,8 +40,8 @@ export function requestedDetails(
 }
 
 /**
- * The rule that decided: the pattern of the permission, or the policy and its rule where the policy was stricter. Where
- * both allow, the policy is named. Nulls where no rule decided: kill switch, inactive agent, missing credential, default.
+ * Returns the deciding rule: the pattern of the permission, or the policy and its rule if the policy was stricter. If
+ * both allow, the policy is named. Nulls if no rule decided: kill switch, inactive agent, missing credential, default.
  */
 export function matchedDetails(decision: Decision): MatchedDetails {
   const { source, verdict, decisive, permissionPattern } = decision
@@ -60,20 +60,20 @@ const BY_RULE: ReadonlySet<Decision['source']> = new Set<Decision['source']>([
 
 const NO_RULE: MatchedDetails = { matched_policy: null, matched_rule: null }
 
-/** A score between 0 and 1 as the integer that audit details carry. */
+/** Converts a score between 0 and 1 to the integer in audit details. */
 export function percent(score: number): number {
   return Math.round(score * 100)
 }
 
-/** Characters of JSON. Pages of the audit log have up to 500 events, those of an export a thousand. */
+/** In characters of JSON. Pages of the audit log have up to 500 events, those of an export a thousand. */
 const MAX_WHOLE = 32 * 1024
 const MAX_FIELDS = 40
 const MAX_NAME = 100
 const MAX_VALUE = 500
 
 /**
- * Fields as the agent stated them: whole up to 32 KiB of JSON. Beyond that the short fields, the beginnings of the
- * others, and `<name>_bytes` and `<name>_sha256` of the canonical JSON (RFC 8785) of everything.
+ * Returns fields as stated by the agent: complete up to 32 KiB of JSON. Beyond that, short fields, the beginnings of
+ * the others, and `<name>_bytes` and `<name>_sha256` of the complete canonical JSON (RFC 8785).
  */
 export function statedDetails(
   name: 'parameters' | 'risk_hints',

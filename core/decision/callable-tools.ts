@@ -11,8 +11,9 @@ import { buildPolicyIndex, type PolicyIndex } from './policies/policy-index.ts'
 import { type ProxiedCase, proxiedInputs } from './proxied.ts'
 
 /**
- * Which tools the agent may call on this MCP server, now or after a person agreed, with some arguments at least. It is
- * THE decision about the call, under policies that grant it the arguments it needs. At the level `monitor` everything.
+ * Returns the tools that the agent may call on this MCP server, with or without an approval, with at least some
+ * arguments. Uses the decision function for the call, under policies that assume favourable arguments. At the level
+ * `monitor`: all tools.
  */
 export function callableTools(given: ProxiedCase): MayCall {
   const { snapshot, bound } = given
@@ -28,13 +29,12 @@ export function callableTools(given: ProxiedCase): MayCall {
   }
 }
 
-/** Names that no rule was written for, one of each risk. */
+/** Tool names without a rule, one of each risk. */
 const PROBES = ['q7zx_read_w9', 'q7zx_w9', 'q7zx_delete_w9']
 const TOOLS = 'mcp.tools.'
 
 /**
- * False when the agent may call every tool, whatever its name, so that `callableTools` would hide none. True also where
- * that depends on a condition.
+ * False if the agent may call every tool, so that `callableTools` would hide none. True if that depends on a condition.
  */
 export function hidesTools(given: ProxiedCase): boolean {
   const { snapshot, agent } = given
@@ -67,8 +67,8 @@ function lenientPolicies({ policies }: Snapshot): PolicyIndex {
 }
 
 /**
- * The policy at its most lenient, whatever the arguments: what they could deny they do not, and what they could let
- * pass, or let a person decide, they do. A deny that is left is one for every call.
+ * Returns the most lenient version of the policy over all arguments: conditional denies never match; conditional allows
+ * and holds always match. A remaining deny applies to every call.
  */
 function withAnyArguments(policy: CompiledPolicy): CompiledPolicy {
   if (!policy.rules.some(looksAtArguments)) return policy
@@ -84,7 +84,7 @@ function looksAtArguments({ conditions }: CompiledRule): boolean {
   return conditions.some(asksForArguments)
 }
 
-/** Of a call's parameters only the tool's name is known before it is made. */
+/** Before a call, only the tool's name is known of its parameters. */
 function asksForArguments({ text }: Condition): boolean {
   return /\bparameters\b(?!\.name\b)/.test(text)
 }

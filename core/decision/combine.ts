@@ -2,7 +2,7 @@ import type { Decision, MatchedRule } from './decision.ts'
 import { type RequiredGroups, uniqueRequired } from './policies/required-groups.ts'
 import { strictest, strictness } from './vocabulary.ts'
 
-/** `split`: only the body can tell what happens, or who may approve it. */
+/** `split`: only the body determines the action, or its approvers. */
 export function combineCandidates(decisions: readonly Decision[]): Decision | 'split' {
   const [first] = decisions
   if (first === undefined) return NOTHING
@@ -10,7 +10,7 @@ export function combineCandidates(decisions: readonly Decision[]): Decision | 's
   return isSame ? decisions.reduce(stricter) : 'split'
 }
 
-/** The strictest decision about several actions of which only the server knows which one happens. */
+/** The strictest decision about several actions, one of which happens; only the server determines which one. */
 export function combineUnknown(decisions: readonly Decision[]): Decision {
   const [first] = decisions
   if (first === undefined || decisions.length === 1) return first ?? NOTHING
@@ -20,7 +20,10 @@ export function combineUnknown(decisions: readonly Decision[]): Decision {
   return { ...together(decisive, decisions), reason }
 }
 
-/** What may follow: denied when each of them is, else allowed, because what follows is decided by itself. */
+/**
+ * Decision about announced actions: denied if each of them is denied, else allowed, because each is decided later by
+ * itself.
+ */
 export function combineAnnounced(decisions: readonly Decision[]): Decision {
   const [first] = decisions
   if (first === undefined) return NOTHING
@@ -46,7 +49,7 @@ const NOTHING: Decision = {
   requiredGroups: [],
 }
 
-/** The strictest of several decisions, which says whose it is; `types[i]` is the action of `decisions[i]`. */
+/** The strictest of several decisions, naming its action; `types[i]` is the action of `decisions[i]`. */
 export function combineAll(types: readonly string[], decisions: readonly Decision[]): Decision {
   const [first] = decisions
   if (first === undefined) return NOTHING
@@ -92,7 +95,7 @@ export function combineQueries(first: Decision, other: Decision): Decision {
 
 /**
  * The strictest decision about one action that may go to several connectors; `names[i]` is that of `decisions[i]`. The
- * reason names the one that decides.
+ * reason names the deciding one.
  */
 export function combineConnectors(names: readonly string[], decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -104,7 +107,7 @@ export function combineConnectors(names: readonly string[], decisions: readonly 
   return { ...together(decisive, agreeing), reason }
 }
 
-/** A decision about an action of the provider, and whether the gateway lets the provider reach what the action is for. */
+/** Combines a decision about an action of the provider with the decision about the host that the provider reaches. */
 export function withReach(decision: Decision, reach: Decision | undefined): Decision {
   if (reach === undefined) return decision
   const isStricter = strictness(reach.verdict) > strictness(decision.verdict)
@@ -125,7 +128,7 @@ function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 
   return { riskScore, riskFactors }
 }
 
-/** The decisive one with what all of them say. */
+/** The deciding decision with the details of all. */
 function together(decisive: Decision, decisions: readonly Decision[]): Decision {
   const inOrder = [decisive, ...decisions]
   return {
@@ -144,7 +147,7 @@ function audience(decisive: Decision, decisions: readonly Decision[]): readonly 
   return uniqueRequired(holding.flatMap(({ requiredGroups }) => requiredGroups))
 }
 
-/** By what happens, then by what would, then by risk; the first of equals. */
+/** Compares by the verdict, then by the would-be verdict, then by risk; the first of equals wins. */
 function stricter(a: Decision, b: Decision): Decision {
   const difference =
     strictness(b.verdict) - strictness(a.verdict) ||

@@ -116,7 +116,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   ref: ['branch'],
 }
 
-/** Fills the template and takes what it used out of `left`. */
+/** Fills the template and removes the used parameters from `left`. */
 function fillTemplate(template: string, left: Map<string, unknown>): string | Refusal {
   const parts = compileTemplate(template).map((part) => textOf(part, left))
   const failed = parts.filter(isRefusal)

@@ -15,8 +15,8 @@ export type UndeclaredParameter = {
 }
 
 /**
- * Looks the parameter up in the rows of the actions that the patterns match. Null where one of them declares it, and
- * where none of the actions has a row.
+ * Looks the parameter up in the rows of the actions that the patterns match. Null if one of them declares it, or if
+ * none of the actions has a row.
  */
 export function undeclaredParameter(
   patterns: readonly Pattern[],
@@ -53,7 +53,7 @@ function scopeOf(patterns: readonly Pattern[]): Scope {
   }
 }
 
-/** Actions of every connector type that no row describes. */
+/** Actions without a row, for every connector type. */
 const WITHOUT_ROW = ['unmapped.post', 'tunnel.open', 'websocket.open']
 
 function coversOthers(pattern: Pattern): boolean {
@@ -66,7 +66,7 @@ function coversOthers(pattern: Pattern): boolean {
 
 const connectorTypes = once(() => [...createCatalogue().connectors])
 
-/** The names that rows declare by action type; null for a type that has an entry without a template. */
+/** Parameter names of the rows by action type; null for a type that has an entry without a template. */
 const declared = once(() => {
   const { connectors, rows } = createCatalogue()
   const found = new Map<string, Set<string> | null>()
@@ -79,7 +79,7 @@ const declared = once(() => {
   return found
 })
 
-/** References of a push have these names and parameters. */
+/** Parameters of a push's references. */
 const PUSHES = ['git.push', 'branch.create', 'branch.delete'].map((name) => `codehost.${name}`)
 
 type Declared = Map<string, Set<string> | null>

@@ -3,13 +3,13 @@ import { type Refusal, refusal } from '../../request/canonical.ts'
 import { looseName, type Pairs, plainName, repeatedName } from '../../request/repeated-names.ts'
 import type { BodyView, Row } from '../connector.ts'
 
-/** Fields that are whole numbers even where a form or query can only spell them. */
+/** Fields that are integers although a form or query can only send text. */
 const NUMBERS = new Set(['amount', 'unit_amount', 'amount_to_capture', 'application_fee_amount', 'quantity'])
 
 /**
- * The declared body and query fields of a row as parameters. A form field of the declared name or with brackets after
- * it (`items[0][price]`) counts. A list that is given twice, be it once in the query and once in the body, is the list of
- * all its values; other fields are there once (see judgeRepeated).
+ * Returns the declared body and query fields of a row as parameters. A form field of the declared name, also with
+ * brackets (`items[0][price]`), counts. A list that occurs twice, for example in the query and in the body, contains
+ * all its values; other fields occur once (see judgeRepeated).
  */
 export function pickFields(
   names: readonly string[] | undefined,
@@ -28,14 +28,14 @@ export function pickFields(
   return withMembers(fromBody)
 }
 
-/** Refuses a field of the row that is there more than once, in query and body together, unless the row says that it is a list. */
+/** Refuses a field of the row that occurs more than once in query and body together, unless the row declares a list. */
 export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined): Refusal | null {
   const lists = row.lists ?? []
   const names = row.parameters?.filter((name) => !lists.includes(name)) ?? []
   if (names.length === 0) return null
   const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
   const fromBody: Pairs = body?.kind === 'form' ? body.fields : members.map((name) => [name, ''])
-  // Spellings of JSON members are judged by the strict parser.
+  // The strict parser checks the spellings of JSON members.
   const pairs =
     query.some(([name]) => isOneOf(names, name)) || body?.kind === 'form' ? [...query, ...fromBody] : []
   const repeated = repeatedName(names, pairs)
@@ -47,9 +47,9 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
 }
 
 /**
- * Refuses a field of a query or form under a name that only some servers take for one of these: with blanks in front or
- * behind, in other letters, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. Under its own name it is read.
- * Members of JSON are judged by the names `inJson` only.
+ * Refuses a query or form field whose name only some servers treat as one of these: with surrounding blanks, in other
+ * letter case, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. The exact name is accepted. JSON members are
+ * compared with the names in `inJson` only.
  */
 export function judgeSpelling(
   names: readonly string[],
@@ -86,7 +86,7 @@ function judgeNames(
   return null
 }
 
-/** What servers make of a name: brackets around it are dropped; blanks and dots in it, and a lone bracket, are `_`. */
+/** Normalizations of names in servers: surrounding brackets are dropped; blanks, dots and a lone bracket become `_`. */
 function carelessNames(name: string): readonly string[] {
   const loose = looseName(name)
   const bare = looseName(loose.replace(/^[[\]]+/, '').replace(/[[\]].*$/s, ''))
@@ -99,7 +99,7 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return names.some((one) => loose.startsWith(looseName(one)))
 }
 
-/** A field that is given plainly and with brackets too is a list of both: servers take one or the other. */
+/** A field that occurs both plain and with brackets becomes a list of both values: servers use one or the other. */
 function withMembers(fields: Record<string, unknown>): Parameters {
   for (const [name, value] of Object.entries(fields)) {
     const bracket = name.indexOf('[')

@@ -5,13 +5,13 @@ import { isRecord } from './fields.ts'
 
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Where one top-level member stands in the text: from its key's quote to after its value. */
+/** Position of a top-level member in the text: from its key's quote to the end of its value. */
 type Member = { readonly key: string; readonly start: number; readonly end: number }
 
 /**
- * Takes top-level members out of a JSON object and leaves every other character as it was. `names` are lower case.
- * Refused is what two parsers could read differently, and what is no JSON: a lenient parser would still find the
- * members in it. JSON that is no object is returned unchanged.
+ * Removes top-level members from a JSON object and keeps every other character. `names` are lower case. Refuses text
+ * that two parsers could read differently, and text that is not JSON: a lenient parser would still find the members.
+ * JSON other than an object is returned unchanged.
  */
 export function removeMembers(
   bytes: Uint8Array,
@@ -29,14 +29,14 @@ export function removeMembers(
   return { bytes: new TextEncoder().encode(`{${body}}`), removed: true }
 }
 
-/** Stands for a value that was masked: no JSON holds it outside a string. */
+/** Replaces a masked value. JSON contains this character only inside strings. */
 const MASK = '*'
-/** Longer strings and numbers are not masked. In characters of JSON; a `tracestate` may have 512. */
+/** Maximum length of a masked string or number, in characters of JSON; a `tracestate` may have 512. */
 export const MAX_MASKED = 520
 
 /**
- * Replaces strings and numbers of at most `MAX_MASKED` characters at these paths by a mark and leaves every other
- * character as it was. Keys match exactly. `text` is JSON without duplicate keys; text whose root is no object is returned
+ * Replaces strings and numbers of at most `MAX_MASKED` characters at these paths with a mark and keeps every other
+ * character. Keys match exactly. `text` is JSON without duplicate keys; text whose root is not an object is returned
  * unchanged.
  */
 export function maskMembers(text: string, paths: readonly MemberPath[]): string {
@@ -52,12 +52,12 @@ export function maskMembers(text: string, paths: readonly MemberPath[]): string 
   return masked + text.slice(done)
 }
 
-/** What is left of the paths behind this key; an empty path is the member itself. */
+/** Returns the remainders of the paths after this key; an empty path is the member itself. */
 function below(paths: readonly MemberPath[], key: string): readonly MemberPath[] {
   return paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []))
 }
 
-/** `text`: from behind the key to the end of the member. */
+/** `text`: from the end of the key to the end of the member. */
 function maskValue(text: string, paths: readonly MemberPath[]): string {
   if (paths.length === 0) return text
   const at = text.indexOf(':') + 1
@@ -93,7 +93,7 @@ function readMembers(text: string): Member[] {
 
 const DEPTH: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 }
 
-/** Index of the comma or brace that ends the member whose key ended at `from`. */
+/** Returns the index of the comma or brace that ends the member whose key ended at `from`. */
 function endOfMember(text: string, from: number): number {
   let depth = 0
   for (let at = from; at < text.length; ) {

@@ -3,22 +3,22 @@ import { excerpt } from '../../excerpt.ts'
 import type { BodyView } from '../connector.ts'
 import { isSecretField } from '../credentials/secret-names.ts'
 
-/** Of all other fields together, in characters of JSON: what a person can be asked to look through. */
+/** Maximum size of all other fields together, in characters of JSON: a reasonable amount for an approver to review. */
 const MOST = 16_384
-/** Of a long value, in characters; its length is said behind it. */
+/** Length in characters of the shown beginning of a long value; its total length follows. */
 const BEGINNING = 500
 
 export type Shown = {
-  /** What is shown already. A field of the same name and another value is another field. */
+  /** Fields that are already shown. A field of the same name with another value is a further field. */
   readonly parameters: Parameters
-  /** Names that carry the agent's credential, or what `parameters` tells in its own words. */
+  /** Names of fields that carry the agent's credential, or that `parameters` already covers. */
   readonly leftOut: readonly string[]
 }
 
 /**
- * What a body holds besides, for the person who answers for all of it: the top-level fields of an object or a form, or the
- * whole of any other JSON as `body`. Long values are shown by their beginnings once they would not all fit, and what has
- * no room left is counted in `further_fields`. Null when there is nothing more, or nothing that has fields.
+ * Returns the further content of a body for the approver: the top-level fields of an object or a form, or any other
+ * JSON value as `body`. Long values are shortened if they would not fit; fields without space are counted in
+ * `further_fields`. Null if there is nothing further, or the body has no fields.
  */
 export function otherFields(
   view: BodyView,
@@ -32,7 +32,7 @@ export function otherFields(
   return JSON.stringify(whole).length <= MOST ? whole : beginnings(hidden)
 }
 
-/** No text below a name like `client_secret` is anybody's to read here. Numbers (`max_tokens`) are no secrets. */
+/** Hides text below names such as `client_secret`. Numbers (`max_tokens`) are not secrets. */
 function withoutSecrets(name: string, value: unknown, isWithin = false): unknown {
   const isSecret = isWithin || isSecretField(name)
   if (typeof value === 'string') return isSecret ? `(not shown: ${value.length} characters)` : value
@@ -54,14 +54,14 @@ function fieldsOf(view: BodyView): readonly Field[] {
     : [['body', value]]
 }
 
-/** What is given twice is a list. */
+/** A repeated field becomes a list. */
 function formFields(pairs: ReadonlyArray<readonly [string, string]>): readonly Field[] {
   const values = new Map<string, string[]>()
   for (const [name, value] of pairs) values.set(name, [...(values.get(name) ?? []), value])
   return [...values].map(([name, list]) => [name, list.length === 1 ? list[0] : list])
 }
 
-/** A form spells numbers as text. */
+/** Forms carry numbers as text. */
 function isShown(parameters: Parameters, name: string, value: unknown): boolean {
   if (!Object.hasOwn(parameters, name)) return false
   const known = parameters[name]

@@ -3,14 +3,14 @@ import type { RootMember, ScannedJson } from '../../request/json/json-scan.ts'
 import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { BodyView } from '../connector.ts'
 
-/** Values up to this size are parsed, and all of them together. */
+/** Size limits of parsed values: for each one, and for all together. */
 const PARSED_BYTES = { one: 64 * 1024, all: 1024 * 1024 } as const
-/** Of a text that is longer; more than is shown of it. */
+/** Bytes to keep of a longer text; more than the card shows. */
 const BEGINNING_BYTES = 2 * 1024
 
 /**
- * The members of a scanned body for the card of a hold. Of a long text there is the beginning, of a long object or list the
- * number of its bytes.
+ * Returns the members of a scanned body for the approval card: the beginning of a long text, and the byte count of a
+ * long object or list.
  */
 export function scannedFields(bytes: Uint8Array, { members, memberCount }: ScannedJson): BodyView {
   let left: number = PARSED_BYTES.all
@@ -36,7 +36,7 @@ function beginningOf(bytes: Uint8Array, { start, end }: RootMember): string {
   return `${text.slice(0, SHOWN).toWellFormed()}… (${length} bytes)`
 }
 
-/** Short enough to be shown as it is. */
+/** Maximum length of a value that the card shows completely. */
 const SHOWN = 450
 
 function notShown(length: number): string {

@@ -1,13 +1,13 @@
 import { createMemberReader, type MemberReader } from './member-reader.ts'
 
-/** Beyond so many bytes of an answer nothing is looked for. */
+/** Maximum size of a response that is searched for handles. */
 export const MAX_ANSWER_BYTES = 1024 * 1024
 const [LF, CR] = [0x0a, 0x0d]
 const DATA = [...new TextEncoder().encode('data:')]
 
 type Paths = readonly (readonly string[])[]
 
-/** Looks for members in the JSON of an answer, or in the JSON of the events of one. */
+/** Finds members in the JSON of a response, or in the JSON of its events. */
 export function createAnswerReader(paths: Paths, isEvents: boolean): MemberReader {
   return bounded(isEvents ? new EventReader(paths) : createMemberReader(paths))
 }
@@ -27,11 +27,11 @@ function bounded(reader: MemberReader): MemberReader {
   }
 }
 
-/** Each event is a JSON text of its own; the first one that has all members counts. */
+/** Each event is a separate JSON text; the first one that has all members counts. */
 class EventReader implements MemberReader {
   found: ReadonlyMap<number, string> = new Map()
   readonly #paths: Paths
-  /** Bytes of `data:` that the line began with; -1 on other lines. */
+  /** Number of bytes of `data:` that the line matched so far; -1 on other lines. */
   #matched = 0
   #event: MemberReader | null = null
 
@@ -49,7 +49,7 @@ class EventReader implements MemberReader {
     return true
   }
 
-  /** A part of one line. */
+  /** Reads a part of one line. */
   #part(part: Uint8Array): boolean {
     let from = 0
     for (; from < part.length && this.#matched >= 0 && this.#matched < DATA.length; from++)

@@ -1,8 +1,8 @@
-/** Members of a JSON text that arrives in chunks, read without keeping it. */
+/** Reads members of a JSON text that arrives in chunks, without buffering it. */
 export type MemberReader = {
-  /** False once nothing more is looked for. */
+  /** Returns false once the search is complete. */
   push(bytes: Uint8Array): boolean
-  /** By the index of its path: the text found there. */
+  /** Index of the path -> the text found there. */
   readonly found: ReadonlyMap<number, string>
 }
 
@@ -11,8 +11,8 @@ const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Looks for texts at these paths of members, the first of each. It reads what JSON means of well-formed texts, in one
- * pass; of others it finds something or nothing.
+ * Finds the first text at each of these member paths. Reads well-formed JSON correctly, in one pass; the result for
+ * other texts is undefined.
  */
 export function createMemberReader(paths: readonly (readonly string[])[]): MemberReader {
   return new Reader(paths)
@@ -22,11 +22,11 @@ class Reader implements MemberReader {
   readonly found = new Map<number, string>()
   readonly #paths: readonly (readonly string[])[]
   readonly #depth: number
-  /** For every open container whether it is an object. */
+  /** For every open container: true for an object. */
   readonly #isObject: boolean[] = []
-  /** Keys of the members that are read, by depth. */
+  /** Keys of the current members, by depth. */
   readonly #keys: string[] = []
-  /** The bytes of the string that is read; null outside of strings. */
+  /** The bytes of the current string; null outside of strings. */
   #text: number[] | null = null
   #isEscaped = false
   #isKey = false
@@ -67,7 +67,7 @@ class Reader implements MemberReader {
     }
   }
 
-  /** True at the end of the string. */
+  /** Returns true at the end of the string. */
   #inString(byte: number, text: number[]): boolean {
     const isEnd = byte === QUOTE && !this.#isEscaped
     if (!isEnd) {
@@ -99,7 +99,7 @@ class Reader implements MemberReader {
   }
 }
 
-/** Null for a text that is too long or no JSON. */
+/** Null for a text that is too long or not JSON. */
 function textOf(bytes: readonly number[]): string | null {
   if (bytes.length > MAX_TEXT) return null
   try {

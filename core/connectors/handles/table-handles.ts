@@ -4,7 +4,7 @@ import type { FoundMembers } from '../../request/json/member-finder.ts'
 import { type GivenAt, type Handle, type HandleReader, MAX_HANDLES } from './handle.ts'
 import type { CompiledHandles } from './table.ts'
 
-/** Reads the handles that a table declares. */
+/** Returns a reader for the handles of a table. */
 export function tableHandles(table: CompiledHandles): HandleReader {
   return {
     named: (request, found) => namedHandles(table, request, found),
@@ -24,7 +24,7 @@ function namedHandles(
   ])
 }
 
-/** Each handle once; a refusal where there are more than `MAX_HANDLES`. */
+/** Returns each handle once; a refusal if there are more than `MAX_HANDLES`. */
 export function distinctHandles(all: readonly Handle[]): readonly Handle[] | Refusal {
   const distinct = new Map(all.map((handle) => [`${handle.kind} ${handle.id}`, handle]))
   if (distinct.size <= MAX_HANDLES) return [...distinct.values()]
@@ -62,7 +62,7 @@ function handleOf(table: CompiledHandles, kind: string, text: string): readonly 
   return id === null ? [] : [{ kind, id }]
 }
 
-/** Of a resource name the last segment, without a verb (`files/abc:download`). */
+/** Returns the last segment of a resource name, without a verb (`files/abc:download`). */
 function idOf({ hasResourceNames, paths }: CompiledHandles, text: string): string | null {
   if (!hasResourceNames) return text === '' ? null : text
   const segments = text.split('/')

@@ -1,14 +1,14 @@
-/** Ids at one provider, as text that people can scan. */
+/** Ids at one provider, as a readable text table. */
 export type HandleTable = {
   readonly connector: string
   /**
-   * One a line: path segment, kind of the id in the segment behind it, and the words that stand there in other
-   * operations (`!compact`).
+   * One per line: path segment, kind of the id in the next segment, and words that occur there in other operations
+   * (`!compact`).
    */
   readonly paths: string
-  /** One a line: end of a path in a JSON body (see `FindRules`), kind of the id. */
+  /** One per line: end of a path in a JSON body (see `FindRules`), kind of the id. */
   readonly fields: string
-  /** One a line: name of an operation without its connector, kind, path of the member in the answer. */
+  /** One per line: name of an operation without the connector prefix, kind, path of the member in the response. */
   readonly gives: string
   /** Ids are resource names (`files/abc`), alone, in a path or at the end of a URL. */
   readonly hasResourceNames?: boolean

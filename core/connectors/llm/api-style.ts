@@ -21,26 +21,26 @@ import {
   withVerbSegments,
 } from './resource-paths.ts'
 
-/** How an API spells what its rows describe. */
+/** Conventions of an API for paths and fields of its rows. */
 export type ApiStyle = {
-  /** First segment of the templates, with which a base URL may end. */
+  /** First segment of the templates; a base URL may end with it. */
   readonly root: string
   readonly aliases: readonly RowAlias[]
-  /** The rows with the templates of the tree. */
+  /** Returns the rows with the templates of the trie. */
   rows(): readonly Row[]
-  /** A path of a request in the segments of the tree. */
+  /** Converts a request path to the segments of the trie. */
   path(path: PathSegments): PathSegments
-  /** Request and body with the names of the rows; a refusal where servers could read them in two ways. */
+  /** Returns request and body with the field names of the rows; a refusal if servers could read them in two ways. */
   read(request: CanonicalRequest, body: BodyView | undefined): Reading | Refusal
-  /** What is read of a body beside the fields of the rows, and the spellings of these. */
+  /** Body members to read in addition to the fields of the rows, and the spellings of these. */
   readonly body: MemberPathsOf
-  /** The target of a request that was made from one of `rows`. */
+  /** Converts a target built from one of `rows` to the target of a request. */
   target(target: string): string
 }
 
 type Reading = { readonly request: CanonicalRequest; readonly body: BodyView | undefined }
 
-/** Paths part at slashes, fields have one name. */
+/** Slash-separated paths, and one name for each field. */
 export function plainStyle(rows: () => readonly Row[]): ApiStyle {
   return {
     ...{ root: 'v1', aliases: [], rows },

@@ -1,5 +1,5 @@
 /**
- * llm_b: requests that Claude Code and its SDK make for themselves (read from version 2.1.197). Reports of events change
+ * llm_b: requests that Claude Code and its SDK send on their own (read from version 2.1.197). Event reports change
  * nothing there: `compute`.
  */
 export const LLM_B_CLIENT = `

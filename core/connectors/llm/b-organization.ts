@@ -1,4 +1,4 @@
-/** llm_b: who may do what in the organisation, its keys, limits, plugins, analytics. */
+/** llm_b: roles and permissions of the organization, its API keys, limits, plugins, analytics. */
 export const LLM_B_ORGANIZATION = `
   GET    /v1/organizations/analytics/apps/chat/projects                             analytics.list_chat_projects           read  low
   GET    /v1/organizations/analytics/artifacts                                      analytics.list_artifacts               read  low

@@ -1,6 +1,6 @@
 /**
- * llm_c over gRPC, which older clients speak: the same operations, with messages that the gateway does not read. Calls that
- * have no address over REST (`BidiGenerateContent`) have no row.
+ * llm_c over gRPC for older clients: the same operations, with messages that the gateway does not read. Calls without a
+ * REST address (`BidiGenerateContent`) have no row.
  */
 export const LLM_C_GRPC = `
   POST   /google.ai.generativelanguage.v1beta.CacheService/CreateCachedContent         cached_content.create    write   low    @opaque @same

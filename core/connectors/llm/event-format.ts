@@ -2,7 +2,7 @@ import { headerValues } from '../../request/headers.ts'
 import { type ErrorObject, type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
 import { isRecord } from '../fields/fields.ts'
 
-/** The format of a provider's streams, for requests that asked for one: those whose action says so. */
+/** The stream format of a provider, for requests whose action is streaming. */
 export type ProviderEvents = (held: HeldRequest) => EventFormat | null
 
 const COMMENT = ': the request is in progress\n\n'
@@ -19,8 +19,8 @@ export const eventsB: ProviderEvents = (held) =>
     : null
 
 /**
- * Without `alt=sse` the stream is a JSON list. The google-genai SDKs skip blank lines, and some versions of them no other
- * line without data; older SDKs (`genai-js`) fail on both, so that other clients wait for the head of the answer.
+ * Without `alt=sse` the stream is a JSON list. The google-genai SDKs skip blank lines, and some of their versions no
+ * other line without data; older SDKs (`genai-js`) fail on both, so other clients wait for the response head.
  */
 export const eventsC: ProviderEvents = (held) => {
   const { query, rawHeaders } = held.request
@@ -43,8 +43,8 @@ function plainFormat(idle: string, failure: EventFormat['failure']): EventFormat
 }
 
 /**
- * SDKs raise what an event has as `error`; Codex ignores that event and ends its turn for good only on a failed response
- * with the final code: with any other it sends the request again, and an approver would be asked again.
+ * SDKs raise the `error` member of an event. Codex ignores that event and ends its turn only on a failed response with
+ * the final code: with any other code it repeats the request, which creates another approval.
  */
 function failedResponse(body: ErrorObject, isFinal: boolean): string {
   const error = isRecord(body['error']) ? body['error'] : body

@@ -3,7 +3,7 @@ import type { BodyView, Row } from '../connector.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { PathSegments } from '../rows/rows.ts'
 
-/** Names of fields in both spellings of protobuf JSON: `email_address` by `emailAddress`. */
+/** Field names in both spellings of protobuf JSON: `email_address` by `emailAddress`. */
 export type FieldNames = ReadonlyMap<string, string>
 
 export function fieldNamesOf(rows: readonly Row[]): FieldNames {
@@ -15,7 +15,7 @@ export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** The body with the fields of the rows under the names that rows and policies have; protobuf JSON accepts two for each. */
+/** Returns the body with the field names of rows and policies; protobuf JSON accepts two spellings for each. */
 export function readFieldNames(
   body: BodyView | undefined,
   names: FieldNames,
@@ -46,7 +46,7 @@ export function readQueryNames(
 const COLLECTIONS: ReadonlySet<string> = new Set(['models', 'tunedModels', 'dynamic'])
 
 /**
- * Refuses a body that names another model than the path: rules are decided by the path, and servers may take the body's.
+ * Refuses a body whose model differs from the path's: the path determines the decision, and servers may use the body's.
  */
 export function judgeModel({ segments }: PathSegments, body: BodyView | undefined): Refusal | null {
   const [collection = '', id = '', verb = ''] = segments.slice(-3)
@@ -59,7 +59,7 @@ export function judgeModel({ segments }: PathSegments, body: BodyView | undefine
   )
 }
 
-/** Where the messages of the API name models beside the path. */
+/** Members of the API's messages that name a model in addition to the path. */
 export const MODEL_PATHS: readonly string[] = [
   'model',
   'requests.*.model',

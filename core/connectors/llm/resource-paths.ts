@@ -7,8 +7,8 @@ import type { RowAlias } from '../rows/row-trie.ts'
 import type { PathSegments } from '../rows/rows.ts'
 
 /**
- * Paths that end in a custom verb (AIP-136): `/v1beta/models/{model}:generateContent`. Rows and paths have the verb as a
- * segment of its own, so that `models/{model}` and its verbs are different leaves of the tree.
+ * Paths that end in a custom verb (AIP-136): `/v1beta/models/{model}:generateContent`. Rows and paths carry the verb as
+ * a separate segment, so that `models/{model}` and its verbs are different leaves of the trie.
  */
 export type CustomVerbs = ReadonlyMap<string, string>
 
@@ -24,7 +24,7 @@ const SERVICES = [
   'TextService',
 ]
 
-/** Every version of the API has the rows of `v1beta`; newer operations exist there only. */
+/** Every version of the API has the rows of `v1beta`; newer operations exist only there. */
 export const VERSION_ALIASES: readonly RowAlias[] = ['v1', 'v1alpha', 'v1beta', 'v1beta2', 'v1beta3'].flatMap(
   (version) => [
     ...(version === 'v1beta' ? [] : aliasesOf(version)),
@@ -47,7 +47,7 @@ function serviceOf(version: string, name: string): string {
 
 const VERB = /:([A-Za-z]+)$/
 
-/** The verbs of the templates, by their lower-case text. */
+/** Returns the verbs of the templates by their lower-case text. */
 export function verbsOf(rows: readonly Row[]): CustomVerbs {
   return new Map(
     rows.flatMap(({ template }) => {
@@ -61,7 +61,7 @@ export function withVerbSegments(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => ({ ...row, template: row.template.replace(VERB, '/:$1') }))
 }
 
-/** The opposite for a target that was made from such a row: in parameters a colon is encoded. */
+/** Reverses the separation of the verb for a target built from such a row; colons in parameters are encoded. */
 export function joinVerb(target: string): string {
   return target.replace('/:', ':')
 }
@@ -78,8 +78,9 @@ export function splitVerb(path: PathSegments, verbs: CustomVerbs): PathSegments 
 }
 
 /**
- * Refuses a path in which servers may or may not find a verb: in another segment than the last, behind a second or an
- * encoded colon, without a resource, or in another spelling. Also a query parameter that replaces the method or headers.
+ * Refuses a path in which servers may disagree about the verb: in a segment other than the last, after a second or an
+ * encoded colon, without a resource, or in another spelling. Also refuses a query parameter that replaces the method or
+ * headers.
  */
 export function judgeVerbs(request: CanonicalRequest, verbs: CustomVerbs): Refusal | null {
   const { segments, rawSegments, query } = request
@@ -113,7 +114,7 @@ function isPlainSegment(segment: string, { raw, isLast, verbs }: Place): boolean
   return isLast && isAlone && knownVerb(verb, verbs) === verb
 }
 
-/** The verb with which a text begins, in any case and behind white space. */
+/** Returns the verb at the beginning of a text, in any case and after white space. */
 function knownVerb(text: string, verbs: CustomVerbs): string | undefined {
   const [, word = ''] = /^\s*([A-Za-z]+)/.exec(text) ?? []
   return verbs.get(word.toLowerCase())

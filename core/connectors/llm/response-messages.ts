@@ -5,12 +5,12 @@ import type { Sliced } from '../../sliced.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { Message, MessageEvent } from '../message-protocol.ts'
 
-/** Keys that tell what a message is. No other spelling of them is accepted. */
+/** Keys that determine the kind of a message, in this spelling only. */
 const KEYS = ['type', 'stream', 'stream_id', 'response', 'response_id']
 
 /**
- * Reads a message of a client of the Responses API over a WebSocket: `response.create` with the fields of the HTTP
- * request beside `type`. Its answer always streams, so the body of the request has `stream: true`.
+ * Reads a client message of the Responses API over a WebSocket: `response.create` with the fields of the HTTP request
+ * besides `type`. The response always streams, so the request's body has `stream: true`.
  */
 export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusal> {
   const scanned = yield* scanJson(bytes, { keep: KEYS })
@@ -46,7 +46,7 @@ function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>)
 const BRACE = 0x7b
 const STREAM = new TextEncoder().encode('"stream":true,')
 
-/** Only white space stands before the brace of the root. */
+/** Only white space precedes the brace of the root. */
 function withStream(bytes: Uint8Array): Uint8Array {
   const at = bytes.indexOf(BRACE) + 1
   const body = new Uint8Array(bytes.length + STREAM.length)
@@ -58,7 +58,7 @@ function withStream(bytes: Uint8Array): Uint8Array {
 
 const RESPONSE_ID = /^[A-Za-z0-9_-]{1,128}$/
 
-/** Exactly a type and an id: there is no place for input of a model. */
+/** A type and an id only, so that it cannot contain input of a model. */
 const ACKNOWLEDGEMENT_MEMBERS = 2
 
 function isAcknowledgement({ type, response_id: id }: Readonly<Record<string, unknown>>): boolean {
@@ -73,7 +73,7 @@ const ENDS: ReadonlySet<string | undefined> = new Set([
   'error',
 ])
 
-/** Reads the scalar members that a server's event begins with. */
+/** Reads the scalar members at the beginning of a server event. */
 export function readResponseEvent(head: string): MessageEvent {
   const members = leadingScalars(head)
   const type = members.get('type')

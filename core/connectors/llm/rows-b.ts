@@ -1,4 +1,4 @@
-/** llm_b. A batch is many model calls: `compute` as well, but it goes on after the request. */
+/** llm_b. A batch is many model calls and therefore also `compute`, but it continues after the request. */
 export const LLM_B_MODELS = `
   POST   /v1/messages                                  message.create_stream     compute low    ?stream=true model,stream,max_tokens
   POST   /v1/messages                                  message.create            compute low    ?!stream model,stream,max_tokens

@@ -4,15 +4,15 @@ import type { ConnectorConfig } from '../connector.ts'
 import { baseOf } from '../domains.ts'
 
 /**
- * `endpoint`: the path is the MCP endpoint, declared or one of the usual ones. `open`: no endpoint is declared, so
- * JSON by POST is read as JSON-RPC here as well. `near`: an endpoint is declared, and a server may take this path for it.
- * `other`: an endpoint is declared, and this path is none.
+ * `endpoint`: the path is the MCP endpoint, declared or usual. `open`: no endpoint is declared, so JSON by POST is read
+ * as JSON-RPC here as well. `near`: an endpoint is declared, and a server may treat this path as it. `other`: an
+ * endpoint is declared, and this path is different.
  */
 export type PathKind = 'endpoint' | 'open' | 'near' | 'other'
 
 /**
- * Where servers have their endpoint unless configured otherwise. Only exact paths: a rule such as "ends in `/mcp`" would
- * let an agent delete a thing of that name as the end of a session.
+ * Default endpoints of servers. Only exact paths: a rule such as "ends in `/mcp`" would let an agent delete a resource
+ * of that name as the end of a session.
  */
 const USUAL = ['/', '/mcp', '/sse', '/mcp/sse', '/mcp/v1', '/v1/mcp', '/v1/sse', '/api/mcp'].map(segmentsOf)
 
@@ -37,8 +37,8 @@ function kindBeside(
 }
 
 /**
- * As routers read a path that ignore case, path parameters, encoded slashes, formats (`.json`) and what pads a segment;
- * many take the paths below as well.
+ * Normalizes segments like routers that ignore case, path parameters, encoded slashes, formats (`.json`) and padding;
+ * many of them also match the paths below.
  */
 function looseSegments(segments: readonly string[]): readonly string[] {
   return segments
@@ -47,12 +47,12 @@ function looseSegments(segments: readonly string[]): readonly string[] {
     .filter((segment) => segment !== '')
 }
 
-/** GET that asks for the server's event stream. */
+/** True for a GET that requests the server's event stream. */
 export function opensStream(request: CanonicalRequest): boolean {
   return request.method === 'GET' && acceptsEvents(request)
 }
 
-/** True when the client names the type of event streams; a wildcard is no such sign. */
+/** True if the client accepts the media type of event streams explicitly; a wildcard does not count. */
 export function acceptsEvents({ rawHeaders }: CanonicalRequest): boolean {
   const accepted = headerValues(rawHeaders, 'accept').flatMap((value) => value.toLowerCase().split(','))
   return accepted.some((range) => {
@@ -61,7 +61,7 @@ export function acceptsEvents({ rawHeaders }: CanonicalRequest): boolean {
   })
 }
 
-/** DELETE that names one session. Without one it deletes whatever else the server has at this path. */
+/** True for a DELETE that names one session. Without one it deletes another resource at this path. */
 export function endsSession({ method, rawHeaders }: CanonicalRequest): boolean {
   if (method !== 'DELETE') return false
   const sessions = headerValues(rawHeaders, 'mcp-session-id')
@@ -75,7 +75,7 @@ function segmentsOf(path: string): readonly string[] {
     .filter((segment, at, all) => segment !== '' || at < all.length - 1)
 }
 
-/** A slash at the end names the same resource to every server that has one. */
+/** Servers treat a trailing slash as the same resource. */
 function isPath(segments: readonly string[], path: readonly string[]): boolean {
   const length = segments.at(-1) === '' ? segments.length - 1 : segments.length
   return length === path.length && path.every((segment, at) => segments[at] === segment)

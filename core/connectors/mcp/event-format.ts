@@ -4,12 +4,12 @@ import { acceptsEvents, pathKind } from './endpoint-paths.ts'
 
 const IDLE = ': the request is in progress\n\n'
 const WAITING = 'Waiting for an approver to answer.'
-/** Smaller than the first step of any server, so that the progress of one token never goes back. */
+/** Smaller than the first step of any server, so that the progress of one token never decreases. */
 const STEP = 0.001
 
 /**
- * For one request with an id whose client takes events. Null for `initialize`: its answer names the session in a header
- * field. Null for batches, and for ids that JSON.parse would round.
+ * Returns the format for a single request with an id whose client accepts events. Null for `initialize`, because its
+ * response names the session in a header field. Null for batches, and for ids that JSON.parse would round.
  */
 export function mcpEventFormat({ request, config, body }: HeldRequest): EventFormat | null {
   if (request.method !== 'POST' || pathKind(request, config) === 'other') return null

@@ -1,37 +1,37 @@
 import type { Sliced } from '../../sliced.ts'
 import { type FilteredMessage, TOOL_LIST_BOUNDS } from './tool-list.ts'
 
-/** Events and the text between them, in order: together the text as it came. */
+/** Events and the text between them, in order; concatenated, they are the original text. */
 export type EventPiece = { readonly text: string; readonly isEvent: boolean }
 
 export type EventSplitter = {
-  /** Decoded text as it arrives. All pieces of the text before have to be taken. */
+  /** Adds arriving decoded text. The caller must have taken all earlier pieces. */
   push(chunk: string): void
-  /** What may go on, up to the end of the next event; null when the rest has to wait for more text. */
+  /** Returns the next piece up to the end of the next event; null if it needs more text. */
   next(): EventPiece | null
-  /** All text that was not taken yet. */
+  /** Returns all text that was not taken yet. */
   rest(): string
 }
 
-/** Lines end in CRLF, LF or CR, and the two that make a blank one need not be of a kind. */
+/** Lines end in CRLF, LF or CR; the two line ends of a blank line may differ. */
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g
-/** How much of the end of a chunk may belong to a blank line that the next chunk ends. */
+/** Maximum length of the end of a chunk that may belong to a blank line completed by the next chunk. */
 const OVERLAP = 3
 
 /**
- * Cuts server-sent events at their ends, one at a time. Text that was searched is not searched again, however small the
- * chunks are. The parts of an event that is longer than `TOOL_LIST_BOUNDS` go on as they come, as no events.
+ * Splits server-sent events at their ends, one at a time. Searched text is not searched again, however small the chunks
+ * are. The parts of an event that exceeds `TOOL_LIST_BOUNDS` are passed on as they arrive, not as events.
  */
 export function createEventSplitter(): EventSplitter {
   const blankLine = new RegExp(BLANK_LINE)
-  /** The start of an event whose end has not come yet. */
+  /** The start of an incomplete event. */
   let held: string[] = []
   let heldChars = 0
   let isTooLong = false
   let chunk = ''
-  /** The end of the chunk before, and the chunk. */
+  /** The end of the previous chunk, and the current chunk. */
   let searched = ''
-  /** Where in the chunk the next piece begins. */
+  /** Offset of the next piece in the chunk. */
   let from = 0
 
   function take(text: string): EventPiece {
@@ -42,7 +42,7 @@ export function createEventSplitter(): EventSplitter {
     return piece
   }
 
-  /** The chunk ends no further event. */
+  /** Buffers the rest: the chunk completes no further event. */
   function hold(): EventPiece | null {
     const text = chunk.slice(from)
     searched = from === 0 ? searched.slice(-OVERLAP) : text.slice(-OVERLAP)
@@ -70,7 +70,7 @@ export function createEventSplitter(): EventSplitter {
       const offset = searched.length - chunk.length
       for (let match = blankLine.exec(searched); match !== null; match = blankLine.exec(searched)) {
         const end = match.index + match[0].length - offset
-        // It ended in the chunk before, and only now the next line end is known to be another one.
+        // The event ended in the previous chunk; this chunk confirms that the next line end is a separate one.
         if (end <= from) continue
         const piece = take(chunk.slice(from, end))
         from = end
@@ -88,12 +88,12 @@ export function createEventSplitter(): EventSplitter {
   }
 }
 
-/** Events and characters of a stream that are looked at between two yields. */
+/** Events and characters of a stream that are processed between two yields. */
 export const EVENT_SLICE = { events: 64, chars: 16 * 1024 } as const
 
 /**
- * Takes all pieces from the splitter and appends them to `out`, the data of events filtered; `onHidden` gets the number of
- * tools that each event lost. Abandoned, it leaves in the splitter what it has not taken.
+ * Takes all pieces from the splitter and appends them to `out`, with the data of events filtered; `onHidden` receives
+ * the number of tools removed from each event. If abandoned, it leaves the remaining pieces in the splitter.
  */
 export function* filterEvents(
   events: EventSplitter,
@@ -118,16 +118,16 @@ export function* filterEvents(
   }
 }
 
-/** The first line of data that is not blank begins an object or a list. */
+/** The first data line that is not blank begins an object or a list. */
 const JSON_DATA = /(?:^|[\r\n])data:[ \t]*[[{]/
-/** No list of tools without the word, unless it is escaped. */
+/** A list of tools contains this word, or an escape that may hide it. */
 const TOOLS = /tools|\\u/
 
 function mayHoldList(event: string): boolean {
   return TOOLS.test(event) && JSON_DATA.test(event)
 }
 
-/** Filters the data of one server-sent event: its other fields stay untouched. */
+/** Filters the data of one server-sent event and keeps its other fields. */
 export function* filterEvent(
   event: string,
   filter: (data: string) => Sliced<FilteredMessage>,

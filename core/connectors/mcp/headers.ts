@@ -5,9 +5,9 @@ import { decodeMirrored } from './mirrored-value.ts'
 import { judgeParameters, PARAMETER } from './parameter-headers.ts'
 
 /**
- * The stateless revision repeats the method, the name of the tool, prompt or resource and some of a tool's arguments in
- * headers, so that hops need not read the body. A server may act on either, so where they are present they must say
- * the same.
+ * Compares headers with the body. The stateless revision repeats the method, the name of the tool, prompt or resource,
+ * and some arguments in headers, so that intermediaries need not read the body. A server may use either, so they must
+ * agree.
  */
 export function judgeHeaders(rawHeaders: RawHeaders, messages: readonly unknown[]): Refusal | null {
   const mirrored = mirroredHeaders(rawHeaders)
@@ -20,7 +20,10 @@ export function judgeHeaders(rawHeaders: RawHeaders, messages: readonly unknown[
   )
 }
 
-/** Values of the headers that repeat what is in the body, by lower-case name. Also with `_` for `-`: CGI-like servers read them so. */
+/**
+ * Values of the headers that repeat parts of the body, by lower-case name. Also with `_` for `-`: CGI-like servers do
+ * not distinguish them.
+ */
 export type MirroredHeaders = ReadonlyMap<string, readonly string[]>
 
 const MIRRORED = new Set(['mcp-method', 'mcp-name', 'mcp-protocol-version'])
@@ -45,7 +48,7 @@ function mirroredName(header: string): string | null {
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 
-/** A message of the stateless revision names its revision itself; one of a session leaves that to the header. */
+/** A message of the stateless revision contains its revision; a message of a session leaves it to the header. */
 function judgeVersion(mirrored: MirroredHeaders, messages: readonly unknown[]): Refusal | null {
   const versions = messages.map((message) => metaOf(message)[VERSION])
   const isNamed = versions.some((version) => version !== undefined)
@@ -84,7 +87,7 @@ function methodOf(message: unknown): unknown {
 function nameOf(message: unknown): unknown {
   const params = isRecord(message) ? message['params'] : undefined
   if (!isRecord(params)) return undefined
-  // Each method has one field that names its subject: another field of that name must not stand in for it.
+  // Each method has one field for its subject: another field of that name must not replace it.
   const method = String(methodOf(message))
   if (method.startsWith('resources/')) return params['uri']
   return method.startsWith('tasks/') ? params['taskId'] : (params['name'] ?? params['uri'])

@@ -11,7 +11,7 @@ import { rpcType, toolType } from './names.ts'
 const MAX_NAME = 256
 export const UNKNOWN = 'mcp.rpc.unknown'
 
-/** Tools are the server's own: none is known to be harmless. What opens, looks and closes is. */
+/** Tools are defined by the server, so none is known to be harmless; methods that open, read or close are. */
 export const MCP_CATALOGUE: readonly CatalogueRow[] = [
   ...['mcp.tools.list', 'mcp.rpc.stream_open', 'mcp.rpc.response'].map(harmless),
   ...[...READS, 'notifications/initialized'].flatMap((method) => rpcType(method) ?? []).map(harmless),
@@ -23,7 +23,7 @@ function harmless(type: string): CatalogueRow {
   return { type, effect: 'read', risk: 'low' }
 }
 
-/** Names one JSON-RPC message: a call, another request, a notification, a response, or none of these. */
+/** Classifies one JSON-RPC message: a call, another request, a notification, a response, or none of these. */
 export function nameMessage(message: unknown, config: ConnectorConfig): Action | Refusal {
   if (!isRecord(message) || message['jsonrpc'] !== '2.0') return unknownMessage(config)
   const { method, params } = message
@@ -38,9 +38,9 @@ export function nameMessage(message: unknown, config: ConnectorConfig): Action |
 }
 
 /**
- * What a server that does not look closely would make of something that is no JSON-RPC 2.0 message: a call without
- * its version, messages in a nested list, a list in the place of a name, `tools//call`, positional parameters. Whatever
- * is found is decided beside `mcp.rpc.unknown`, so that a denied tool stays denied.
+ * Returns the actions that a lenient server would execute for a message that is not JSON-RPC 2.0: a call without its
+ * version, messages in a nested list, a list in place of a name, `tools//call`, positional parameters. They are decided
+ * together with `mcp.rpc.unknown`, so that a denied tool stays denied.
  */
 export function nameHidden(message: unknown, config: ConnectorConfig): readonly Action[] | Refusal {
   const flat = flatten(message)
@@ -55,14 +55,14 @@ export function nameHidden(message: unknown, config: ConnectorConfig): readonly 
   return found
 }
 
-/** A table of methods or tools is asked for the text of whatever the message names. */
+/** Converts the message's name like a server that uses its text as a key of its methods or tools. */
 function asLooked(call: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const method = asKey(call['method'])
   const looked = typeof method === 'string' ? (resembledMethod(method) ?? method) : method
   return { ...call, jsonrpc: '2.0', method: looked, params: lookedParams(call['params']) }
 }
 
-/** Parameters in a text, or by position: the first is the name, or all of them. */
+/** Parameters in a text, or by position: the first one is the name, or all of them. */
 function lookedParams(params: unknown): unknown {
   if (isRecord(params)) return { ...params, name: asKey(params['name']) }
   const value = typeof params === 'string' ? (parseOr(params) ?? params) : params
@@ -96,7 +96,10 @@ function flatten(message: unknown): readonly unknown[] | Refusal {
   return flat
 }
 
-/** Valid JSON or not, but no JSON-RPC 2.0 message. What a lenient server makes of it nobody can say: high. */
+/**
+ * A body that is not a JSON-RPC 2.0 message, whether or not it is valid JSON. Its effect on a lenient server is
+ * unknown: high risk.
+ */
 export function unknownMessage(config: ConnectorConfig): Action {
   return act({ type: UNKNOWN, effect: 'write', risk: 'high' }, config)
 }
@@ -130,13 +133,13 @@ function subjectOf({ uri, name }: Readonly<Record<string, unknown>>): { uri?: st
   return typeof name === 'string' ? { name } : {}
 }
 
-/** Arguments, or an address that the server fetches. */
+/** True for arguments, or for an address that the server fetches. */
 function sendsData(params: Readonly<Record<string, unknown>>): boolean {
   const { uri } = params
   return Object.keys(argumentsOf(params)).length > 0 || (typeof uri === 'string' && ADDRESS.test(uri.trim()))
 }
 
-/** Methods that read, and whose server gets data of the request or fetches the address in it. */
+/** Read methods whose server receives data of the request or fetches an address in it. */
 const SENDS: ReadonlySet<string> = new Set([
   'resources/read',
   'resources/subscribe',
@@ -153,7 +156,7 @@ function argumentsOf(params: Readonly<Record<string, unknown>>): Parameters {
   }
 }
 
-/** The client's answer to something the server asked. */
+/** The client's response to a request of the server. */
 function nameResponse(message: Readonly<Record<string, unknown>>, config: ConnectorConfig): Action {
   const isResponse = 'id' in message && ('result' in message || 'error' in message)
   return isResponse
@@ -178,7 +181,7 @@ function judgeName(name: string, where: string): Refusal | null {
   return null
 }
 
-/** Servers that tidy names up would find another tool than the one that the rules were asked about. */
+/** True for a name that a normalizing server would resolve to another tool than the rules did. */
 function isDisguised(name: string): boolean {
   return name !== name.trim() || name !== name.normalize('NFKC') || /[\p{Cc}\p{Cf}]/u.test(name)
 }

@@ -1,4 +1,4 @@
-/** Methods that look and answer. Others (subscriptions apart) may change something, so `read_only` does not take them. */
+/** Methods that only read. Others (apart from subscriptions) may change something, so `read_only` denies them. */
 export const READS: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -17,7 +17,7 @@ export const READS: ReadonlySet<string> = new Set([
   'tasks/result',
 ])
 
-/** Every method that a revision of the protocol defines, of clients and of servers. */
+/** All methods of clients and servers in any revision of the protocol. */
 export const KNOWN_METHODS: ReadonlySet<string> = new Set([
   ...READS,
   ...['tools/list', 'tools/call', 'logging/setLevel', 'tasks/cancel', 'tasks/update'],
@@ -38,7 +38,7 @@ export const KNOWN_METHODS: ReadonlySet<string> = new Set([
   ].map((name) => `notifications/${name}`),
 ])
 
-/** Last segments of actions that are no method. A method of one of these names would pass for the action. */
+/** Last segments of action types that are not methods. A method with such a name would collide with the action. */
 const RESERVED = ['unknown', 'response', 'stream_open', 'session_end']
 
 const BY_LETTERS: ReadonlyMap<string, string | null> = new Map([
@@ -50,8 +50,8 @@ const BY_LETTERS: ReadonlyMap<string, string | null> = new Map([
 const METHOD = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
 
 /**
- * True for a name of the form `segment(/segment)*` that nobody takes for another one: `tools_call`, `Resources/Read` and
- * `stream/open` collide with names that have a meaning of their own.
+ * True for a name of the form `segment(/segment)*` that cannot collide: `tools_call`, `Resources/Read` and
+ * `stream/open` collide with names that have a meaning.
  */
 export function isMethodName(text: string): boolean {
   if (!METHOD.test(text)) return false
@@ -59,7 +59,10 @@ export function isMethodName(text: string): boolean {
   return known === undefined || known === text
 }
 
-/** The known method that a lenient server may read in this text: the same letters and digits, whatever stands between. */
+/**
+ * Returns the known method that a lenient server may read in this text: the same letters and digits with any
+ * separators.
+ */
 export function resembledMethod(text: string): string | null {
   return BY_LETTERS.get(lettersOf(text)) ?? null
 }

@@ -1,7 +1,6 @@
 /**
- * What a header that repeats something of the body says. Text that no header can carry travels as `=?base64?…?=`. Null
- * for what two readers could take differently: that wrapping in another spelling or around something else, and bytes
- * beyond ASCII.
+ * Decodes a header that repeats a part of the body. `=?base64?…?=` carries text that is invalid in a header. Null for
+ * ambiguous values: that wrapping in another spelling or around part of the value, and bytes beyond ASCII.
  */
 export function decodeMirrored(value: string): string | null {
   const text = value.trim()

@@ -1,10 +1,12 @@
 import { isMethodName } from './methods.ts'
 
-/** Characters that a segment of an action type may hold; every other one becomes `~XX`, XX a UTF-8 byte in hex. */
+/** Characters allowed in a segment of an action type; every other one becomes `~XX`, XX a UTF-8 byte in hex. */
 const PLAIN = /^[A-Za-z0-9_-]*$/
 const UTF8 = new TextEncoder()
 
-/** A tool's or method's name as the last segment of an action type. Reversible, because `~` itself is escaped. */
+/**
+ * Escapes a tool's or method's name as the last segment of an action type. Reversible, because `~` itself is escaped.
+ */
 export function escapeName(name: string): string {
   if (PLAIN.test(name)) return name
   let out = ''
@@ -15,24 +17,27 @@ export function escapeName(name: string): string {
   return out
 }
 
-/** `mcp.tools.<name>`; a tool called `list` is `~list`, because `mcp.tools.list` is the method `tools/list`. */
+/**
+ * Returns `mcp.tools.<name>`; a tool called `list` becomes `~list`, because `mcp.tools.list` is the method
+ * `tools/list`.
+ */
 export function toolType(name: string): string {
   return `mcp.tools.${name === 'list' ? '~list' : escapeName(name)}`
 }
 
-/** The tool that a type names; null when its bytes are no name. */
+/** Returns the tool that a type names; null if its bytes are not a valid name. */
 export function toolName(type: string): string | null {
   const escaped = type.slice('mcp.tools.'.length)
   if (escaped === '~list') return 'list'
   const bytes: number[] = []
   for (const [, hex, plain = ''] of escaped.matchAll(/~([0-9A-F]{2})|([\s\S])/g))
     bytes.push(hex === undefined ? plain.charCodeAt(0) : Number.parseInt(hex, 16))
-  // What is no UTF-8 becomes a replacement character, which is no name that would give this type.
+  // Invalid UTF-8 becomes a replacement character, and the resulting name has another type.
   const name = new TextDecoder().decode(Uint8Array.from(bytes))
   return toolType(name) === type ? name : null
 }
 
-/** `mcp.rpc.<method>` with `_` for `/`; null for what is no method name, or collides with one. */
+/** Returns `mcp.rpc.<method>` with `_` for `/`; null for an invalid or colliding method name. */
 export function rpcType(method: string): string | null {
   return isMethodName(method) ? `mcp.rpc.${method.replaceAll('/', '_')}` : null
 }

@@ -2,13 +2,16 @@ import { type Refusal, refusal } from '../../request/canonical.ts'
 import { isRecord } from '../fields/fields.ts'
 import { decodeMirrored } from './mirrored-value.ts'
 
-/** Headers with which a client repeats arguments that the tool's schema marks for it, as `Mcp-Param-Region: eu-1`. */
+/**
+ * Prefix of headers in which a client repeats arguments that the tool's schema marks, e.g. `Mcp-Param-Region: eu-1`.
+ */
 export const PARAMETER = 'mcp-param-'
 
 /**
- * Which argument a header repeats only the tool's schema says, which a call does not carry. So the argument of that
- * name, wherever it stands, must hold what the header says, and where there is none of that name some argument must.
- * Repeated are text, whole numbers and truth values, directly in the arguments or in objects among them.
+ * Compares parameter headers with the arguments. Only the tool's schema maps a header to an argument, and a call does
+ * not contain the schema. Therefore the argument of that name, at any depth, must have the header's value; without such
+ * an argument, any argument must. Text, integers and booleans are repeated, directly in the arguments or in objects
+ * among them.
  */
 export function judgeParameters(
   mirrored: ReadonlyMap<string, readonly string[]>,
@@ -27,7 +30,7 @@ export function judgeParameters(
   )
 }
 
-/** Every value that a header may repeat, as its text, all of them and by the folded names of their arguments. */
+/** All values that a header may repeat, as text, in total and by the folded names of their arguments. */
 type Held = { readonly all: Set<string>; readonly byName: Map<string, Set<string>> }
 
 function isHeld({ all, byName }: Held, header: string, [value = '', ...others]: readonly string[]): boolean {
@@ -38,7 +41,7 @@ function isHeld({ all, byName }: Held, header: string, [value = '', ...others]: 
   return own.has(says) || own.has(asNumber(says))
 }
 
-/** Only calls of tools have arguments that are repeated. */
+/** Returns the arguments of a tool call; only tool calls have repeated arguments. */
 function argumentsOf(message: unknown): Held {
   const held: Held = { all: new Set(), byName: new Map() }
   const params = isRecord(message) && message['method'] === 'tools/call' ? message['params'] : undefined
@@ -46,7 +49,7 @@ function argumentsOf(message: unknown): Held {
   return held
 }
 
-/** The depth of JSON bodies is bounded. */
+/** Recursion is safe: the depth of JSON bodies is bounded. */
 function collect(value: unknown, held: Held): void {
   if (!isRecord(value)) return
   for (const [key, member] of Object.entries(value)) {
@@ -55,7 +58,7 @@ function collect(value: unknown, held: Held): void {
   }
 }
 
-/** An argument without such a value is known all the same: then nothing can be said of it. */
+/** Records an argument without such a value as well: it then matches any header value. */
 function keep({ all, byName }: Held, name: string, text: string | null): void {
   const own = byName.get(name) ?? new Set()
   byName.set(name, own)
@@ -64,7 +67,7 @@ function keep({ all, byName }: Held, name: string, text: string | null): void {
   all.add(text)
 }
 
-/** Numbers are marked, so that the text `42` is not taken for the number that a header may also spell `42.0`. */
+/** Marks numbers, so that the text `42` differs from the number, which a header may also spell `42.0`. */
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value.startsWith(NUMBER) ? null : value
   if (typeof value === 'boolean') return String(value)
@@ -77,7 +80,7 @@ function asNumber(text: string): string {
   return /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(text) ? NUMBER + String(Number(text)) : text
 }
 
-/** `Data-Region` and `data_region` are one name. */
+/** Treats `Data-Region` and `data_region` as one name. */
 function foldName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '')
 }

@@ -7,7 +7,7 @@ import { rpcType, toolName, toolType } from './names.ts'
 
 const PLACE = ['url', 'path', 'session_id', 'protocol_version'] as const
 const ENDPOINT = { targetIsAddress: false, basePathIsEnough: true }
-/** What follows from the type alone: a stream, an answer, and what is no message at all. */
+/** Actions without a request: a stream, a response, and an unreadable message. */
 const NO_REQUEST = new Set(['mcp.rpc.stream_open', 'mcp.rpc.response', 'mcp.rpc.unknown'])
 const TOOLS = 'mcp.tools.'
 const RPC = 'mcp.rpc.'
@@ -15,9 +15,9 @@ const RPC = 'mcp.rpc.'
 type Message = { readonly method: string; readonly params: Readonly<Record<string, unknown>> }
 
 /**
- * The JSON-RPC request of an MCP action. A tool's arguments stand under `parameters.arguments`; of other methods
- * `parameters.params` is what is sent, or `uri`, `name`, `arguments`, `cursor` alone. The endpoint is
- * `parameters.url`, or the connector's base URL, or `parameters.path` on its only host.
+ * Builds the JSON-RPC request of an MCP action. A tool's arguments are in `parameters.arguments`; for other methods
+ * `parameters.params` is sent, or `uri`, `name`, `arguments`, `cursor` alone. The endpoint is `parameters.url`, the
+ * connector's base URL, or `parameters.path` on its only host.
  */
 export function mcpRequest(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal {
   if (NO_REQUEST.has(spec.type) || !/^mcp\.(tools|rpc)\./.test(spec.type))
@@ -46,7 +46,9 @@ function endSession(
   return refuseUnknown(spec, PLACE) ?? { method: 'DELETE', ...place, headers }
 }
 
-/** Ours is the only message on its connection: any id will do. A notification has none, or it would be answered. */
+/**
+ * The only message on its connection, so any id works. A notification has no id, otherwise the server would respond.
+ */
 function textOf({ method, params }: Message): string {
   const id = method.startsWith('notifications/') ? {} : { id: 1 }
   const given = Object.keys(params).length === 0 ? {} : { params }
@@ -106,13 +108,13 @@ function rpcMessage(spec: ExecuteSpec): Message | Refusal {
   if (params === undefined)
     return { method, params: Object.fromEntries(alone.map((name) => [name, spec.parameters[name]])) }
   if (!isRecord(params)) return wrong('parameters.params', 'is an object')
-  // A gateway names a request with what it finds in params: saying it twice is fine, saying two things is not.
+  // A gateway classifies a request by its params: a repeated value must be equal.
   const other = alone.find((name) => JSON.stringify(params[name]) !== JSON.stringify(spec.parameters[name]))
   if (other !== undefined) return wrong(`parameters.${other}`, `is not what parameters.params.${other} says`)
   return { method, params }
 }
 
-/** `_` may stand for `/` or for itself: only a method that is known, or has neither, follows from the type. */
+/** `_` may stand for `/` or for itself: only known methods, and methods with neither, can be derived from the type. */
 function methodOf(type: string): string | null {
   const known = [...KNOWN_METHODS].find((method) => rpcType(method) === type)
   if (known !== undefined) return known

@@ -2,22 +2,22 @@ import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { Sliced } from '../../sliced.ts'
 import { isRecord } from '../fields/fields.ts'
 
-/** Whether the agent may call a tool of this name, now or after a person agreed. */
+/** Reports whether the agent may call a tool of this name, with or without an approval. */
 export type MayCall = (toolName: string) => boolean
 
-/** What a filter made of one message: the same bytes, or a shorter list and what is missing in it. */
+/** Result of filtering one message: the same bytes, or a shorter list and the names removed from it. */
 export type FilteredMessage = { readonly text: string; readonly hidden: readonly string[] }
 
-/** Answers and events beyond these pass as they are. */
+/** Responses and events beyond these bounds pass unchanged. */
 export const TOOL_LIST_BOUNDS = { chars: 256 * 1024, tools: 1_000, nodes: 20_000, commas: 20_000 } as const
-/** Names that are decided between two yields. */
+/** Names to decide between two yields. */
 export const NAMES_PER_SLICE = 32
 
 /**
- * Takes the tools that the agent may not call out of an answer to `tools/list`, so that a model is not shown what it
- * would be refused. `ids` are those of the requests (as JSON). Everything else, an answer beyond `TOOL_LIST_BOUNDS`, and
- * one in which nothing is hidden, comes back byte for byte. This is a courtesy, no protection: a call is decided on its
- * own. Yields after the parsing and after each `NAMES_PER_SLICE` names.
+ * Removes the tools that the agent may not call from a response to `tools/list`, so that a model does not see them.
+ * `ids` are those of the requests (as JSON). Everything else, a response beyond `TOOL_LIST_BOUNDS`, and one without
+ * hidden tools are returned byte for byte. This is not a protection: each call is decided separately. Yields after
+ * parsing and after each `NAMES_PER_SLICE` names.
  */
 export function* filterToolList(
   text: string,
@@ -41,7 +41,7 @@ export function* filterToolList(
   }
 }
 
-/** The ids (as JSON) of the `tools/list` requests among what the agent sent. */
+/** Returns the ids (as JSON) of the `tools/list` requests in the agent's body. */
 export function toolListIds(body: unknown): ReadonlySet<string> {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
   const requests = messages.filter((message) => isRecord(message) && message['method'] === 'tools/list')
@@ -52,7 +52,7 @@ export function toolListIds(body: unknown): ReadonlySet<string> {
   )
 }
 
-/** The list of tools in an answer to one of the requests. */
+/** Returns the lists of tools in a response to one of the requests. */
 function listsIn(message: unknown, ids: ReadonlySet<string>): readonly (readonly unknown[])[] {
   if (!isRecord(message) || !ids.has(JSON.stringify(message['id']))) return []
   const { result } = message
@@ -83,7 +83,7 @@ function withoutTools(message: unknown, ids: ReadonlySet<string>, hidden: Readon
   return { ...message, result: { ...message['result'], tools: list.filter((tool) => !hidden.has(tool)) } }
 }
 
-/** Numbers stay the text that they were: the bounds in a tool's schema are often beyond what a double can hold. */
+/** Numbers keep their text: the bounds in a tool's schema often exceed the precision of a double. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text, (_key, value: unknown, { source }: { source?: string } = {}) =>
@@ -94,5 +94,5 @@ function parse(text: string): unknown {
   }
 }
 
-/** Not in the library's types yet. */
+/** The library's types lack it. */
 const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => object }

@@ -7,9 +7,9 @@ import { nameMessage, UNKNOWN } from './message.ts'
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * Members that a client makes anew for each try: the number of the request, and these keys of `_meta`. Sources: the
- * specification of MCP (`progressToken`; W3C trace context: SEP-414), Claude Code, Visual Studio Code, Codex. Every other
- * key of `_meta` is bound and shown, `baggage` included: servers read application data from it.
+ * Members that a client regenerates for each retry: the id of the request, and these keys of `_meta`. Sources: the
+ * specification of MCP (`progressToken`; W3C trace context: SEP-414), Claude Code, Visual Studio Code, Codex. Every
+ * other key of `_meta` is bound and shown, including `baggage`: servers read application data from it.
  */
 export const UNBOUND: readonly MemberPath[] = [
   ['id'],
@@ -23,8 +23,8 @@ export const UNBOUND: readonly MemberPath[] = [
 ]
 
 /**
- * What a body holds beyond what the names and parameters of its actions say, and beyond `UNBOUND`. A batch becomes
- * `messages`, in their order; a body that is no object is returned as it is.
+ * Returns the content of a body beyond the names and parameters of its actions and `UNBOUND`. A batch becomes
+ * `messages`, in order; a body other than an object is returned unchanged.
  */
 export function undescribedMembers(body: unknown, config: ConnectorConfig): unknown {
   if (!Array.isArray(body)) return undescribedOf(body, config)
@@ -42,7 +42,7 @@ function undescribedOf(message: unknown, config: ConnectorConfig): unknown {
   return { ...named, ...(isNamed && isEmptyRecord(more) ? {} : member('params', more)), ...rest }
 }
 
-/** Parameters are the very values of `params`, but for `method`, which is the message's. */
+/** The parameters of an action are the values of `params`, plus `method` from the message. */
 function withoutDescribed(params: Members, parameters: Members): Members {
   const isDescribed = (key: string, value: unknown) =>
     key !== 'method' && Object.hasOwn(parameters, key) && parameters[key] === value

@@ -1,4 +1,4 @@
-/** Cards that are issued, and what is paid with them. */
+/** Issued cards and their transactions. */
 export const ISSUING = `
   GET    /v1/issuing/authorizations               issuing_authorization.list            read  low
   GET    /v1/issuing/authorizations/{id}          issuing_authorization.get             read  low

@@ -1,4 +1,4 @@
-/** What moves or may move money: charges, intents, refunds, transfers, payouts, disputes. */
+/** Operations that move or may move money: charges, intents, refunds, transfers, payouts, disputes. */
 const MONEY = `
   POST   /v1/charges                                   charge.create             write high   amount,currency,customer,source,description +financial_impact
   GET    /v1/charges                                   charge.list               read  low
@@ -54,7 +54,7 @@ const MONEY = `
   POST   /v1/disputes/{id}/close                       dispute.close             write high   +financial_impact +irreversible
 `
 
-/** Who pays, for what, and how often. */
+/** Customers, products, prices and subscriptions. */
 const CUSTOMERS = `
   POST   /v1/customers                                 customer.create           write low    email,name
   GET    /v1/customers                                 customer.list             read  low

@@ -9,7 +9,7 @@ import { PROVIDER_KINDS, type ProviderAct } from './kinds.ts'
 import { readProviderActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
-/** The names of what a provider does on behalf of requests, for rules and documentation. */
+/** Returns the actions that a provider performs on behalf of requests, for rules and documentation. */
 export function providerRows(connector: string): readonly CatalogueRow[] {
   return Object.entries(PROVIDER_KINDS).map(([kind, { risk }]) => ({
     type: `${connector}.${kind}`,
@@ -25,7 +25,7 @@ type Given = {
   readonly config: ConnectorConfig
 }
 
-/** Adds an action for everything that the request makes its provider reach or do. */
+/** Adds an action for each host or resource that the request makes its provider access. */
 export function withProviderActions(
   table: CompiledTable,
   named: Named,
@@ -46,7 +46,7 @@ export function withProviderActions(
 
 const UTF8 = new TextEncoder()
 
-/** The same for an action that is submitted by its name: its parameters are the body of its request. */
+/** The same for an action submitted by name: its parameters are the body of its request. */
 export function actionsOfSpec(
   table: CompiledTable,
   action: Action,

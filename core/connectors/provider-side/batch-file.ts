@@ -6,18 +6,18 @@ import type { ProviderAct } from './kinds.ts'
 import { addActs, foundActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
-/** Stands for requests that the gateway cannot read. */
+/** An act for requests that the gateway cannot read. */
 export function unreadAct(field: string): ProviderAct {
   return { kind: 'provider_tool.unknown', target: undefined, reaches: 'unread', field }
 }
 
 export const UNREAD_FILE = 'an uploaded file, which may hold the requests of a batch and cannot be read'
-/** Lines of a batch: what the provider takes in one file. */
+/** The provider's limit of lines in one batch file. */
 const MAX_LINES = 50_000
 
 /**
- * What the provider would do for the requests in an uploaded file, one JSON object a line: nothing where the form says
- * that the file has another purpose than a batch. A file that cannot be read may hold anything.
+ * Reads the acts of the requests in an uploaded file with one JSON object per line; none if the form states another
+ * purpose than a batch. An unreadable file may contain any request.
  */
 export function* readBatchFile(
   table: CompiledTable,
@@ -70,7 +70,7 @@ function judgeLine(refusal: Refusal): Refusal | 'unread' {
   return refusal.code === 'malformed_request' ? 'unread' : refusal
 }
 
-/** Lines that are not blank. */
+/** Yields the lines that are not blank. */
 function* linesOf(content: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < content.length; ) {
     const next = content.indexOf(LF, start)
@@ -88,5 +88,5 @@ function isBlank(line: Uint8Array): boolean {
 const TEXT = new TextDecoder('latin1')
 const [CR, LF] = [0x0d, 0x0a]
 const SLICE_BYTES = 64 * 1024
-/** Bytes that take as long as the beginning of a scan. */
+/** Fixed cost of a scan, in bytes. */
 const LINE_COST = 512

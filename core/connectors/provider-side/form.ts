@@ -8,9 +8,9 @@ import { addActs, foundActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
 /**
- * What the fields of a multipart form make the provider do. The name of a part is a path (`session[tools][0][type]`), its
- * content a text, or JSON whatever its type says. Refuses what is no form that every server reads alike, but for a
- * session description (SDP), which names nothing.
+ * Reads the acts in the fields of a multipart form. The name of a part is a path (`session[tools][0][type]`); its
+ * content is text, or JSON regardless of its media type. Refuses a form that servers could read differently, except a
+ * session description (SDP), which contains no act.
  */
 export function* readForm(
   table: CompiledTable,
@@ -43,7 +43,7 @@ function isSessionDescription(bytes: Uint8Array, contentType: string): boolean {
   return /^\s*application\/sdp\s*$/i.test(contentType) && TEXT.decode(bytes.subarray(0, 3)) === 'v=0'
 }
 
-/** The form as if it had this part alone, as JSON. */
+/** Returns the JSON of a form with this part alone. */
 function fieldAsJson(name: string, content: Uint8Array): Uint8Array {
   const [before, after] = around(pathOf(name))
   const value = startsJson(content) ? content : ENCODER.encode(JSON.stringify(textOf(content)))
@@ -54,7 +54,7 @@ function fieldAsJson(name: string, content: Uint8Array): Uint8Array {
   return json
 }
 
-/** What leads to the value at this path, and what follows it. */
+/** Returns the JSON text before and after the value at this path. */
 function around(path: readonly string[]): readonly [Uint8Array, Uint8Array] {
   const before = path.map((key) => (key === ELEMENT ? '[' : `{${JSON.stringify(key)}:`))
   const after = path.map((key) => (key === ELEMENT ? ']' : '}')).reverse()
@@ -63,13 +63,13 @@ function around(path: readonly string[]): readonly [Uint8Array, Uint8Array] {
 
 const ELEMENT = ''
 
-/** `a[b][0]`, `a[b][]` and `a.b.0` as keys from the root; empty for an element of a list. */
+/** Converts `a[b][0]`, `a[b][]` and `a.b.0` to keys from the root; the key of a list element is empty. */
 function pathOf(name: string): readonly string[] {
   const [root = '', ...keys] = name.replaceAll(']', '').split(/[[.]/)
   return [root, ...keys.map((key) => (/^[0-9]+$/.test(key) ? ELEMENT : key))]
 }
 
-/** An object or a list, behind what lenient parsers skip. */
+/** True for an object or a list, also after bytes that lenient parsers skip. */
 function startsJson(content: Uint8Array): boolean {
   const start = content.findIndex((byte) => !SKIPPED.has(byte))
   return content[start] === 0x7b || content[start] === 0x5b
@@ -78,7 +78,7 @@ function startsJson(content: Uint8Array): boolean {
 /** Blanks, and the bytes of a byte order mark. */
 const SKIPPED: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 
-/** The beginning of a text; a JSON string is the text in it. */
+/** Returns the beginning of a text; for a JSON string, of its value. */
 function textOf(content: Uint8Array): string {
   const text = TEXT.decode(content.subarray(0, FIND_BOUNDS.textBytes)).trim()
   return text.replace(/^"(.*)"$/s, '$1')
@@ -86,7 +86,7 @@ function textOf(content: Uint8Array): string {
 
 const TEXT = new TextDecoder('utf-8')
 const ENCODER = new TextEncoder()
-/** Content in another charset or transfer encoding is not what its bytes say. */
+/** Content in another charset or transfer encoding differs from its bytes. */
 const RECODED = /charset *= *"?(?!utf-?8\b)|content-transfer-encoding: *(?!(?:binary|[78]bit) *(?:\r|$))/i
 
 function recoded(): Refusal {

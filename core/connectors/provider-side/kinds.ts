@@ -2,8 +2,8 @@ import type { RiskLevel } from '../../action/action.ts'
 import type { ReachedHost } from './reached-host.ts'
 
 /**
- * What a model provider does on behalf of a request, as the end of an action name: `llm_a.provider_tool.mcp`. All of
- * them write.
+ * Kinds of acts of a model provider on behalf of a request, as the end of an action name: `llm_a.provider_tool.mcp`.
+ * All of them are writes.
  */
 export const PROVIDER_KINDS = {
   'provider_tool.mcp': { risk: 'high', reachesOut: true, does: 'calls tools of an MCP server' },
@@ -36,19 +36,19 @@ export const PROVIDER_KINDS = {
   'batch.run': { risk: 'medium', reachesOut: false, does: 'sends many requests after this one' },
 } as const satisfies Readonly<Record<string, KindFacts>>
 
-/** `reachesOut`: the provider sends data of the request to others, or reads from them. */
+/** `reachesOut`: the provider sends data of the request to third parties, or reads from them. */
 type KindFacts = { readonly risk: RiskLevel; readonly reachesOut: boolean; readonly does: string }
 
 export type ProviderKind = keyof typeof PROVIDER_KINDS
 
-/** One thing that the provider does on behalf of a request. */
+/** One act of the provider on behalf of a request. */
 export type ProviderAct = {
   readonly kind: ProviderKind
-  /** The host, or the id of what is used; undefined where the request names none. */
+  /** The host, or the id of the used resource; undefined if the request names none. */
   readonly target: string | undefined
   /**
-   * `unreadable`: the URL has no host that every server reads alike. `unread`: it stands in what the gateway does not read.
-   * Null: the request names no host.
+   * `unreadable`: servers could disagree about the host in the URL. `unread`: the host is in a part that the gateway
+   * does not read. Null: the request names no host.
    */
   readonly reaches: ReachedHost | 'unreadable' | 'unread' | null
   /** Path of the field in the request, or the name of the operation. */

@@ -9,8 +9,8 @@ import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 export const MAX_PROVIDER_ACTS = 64
 
 /**
- * What the fields of a request make its provider do, and what the operation itself starts there, each act once. One
- * without a target is left out beside one of its kind that has one.
+ * Returns the acts of a request's fields and of the operation itself, each once. An act without a target is dropped if
+ * another of its kind has one.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -34,13 +34,13 @@ export function readProviderActs(
   )
 }
 
-/** Members that a scan found, or acts that were read from an uploaded file. */
+/** Members found by a scan, or acts read from an uploaded file. */
 type Read = {
   readonly found?: readonly FoundMembers[] | undefined
   readonly uploaded?: readonly ProviderAct[] | undefined
 }
 
-/** Adds acts that are not there yet. */
+/** Adds acts that are missing. */
 export function addActs(acts: Map<string, ProviderAct>, further: readonly ProviderAct[]): void {
   for (const act of further) if (!acts.has(keyOf(act))) acts.set(keyOf(act), act)
 }
@@ -61,7 +61,7 @@ function operationActs(table: CompiledTable, actions: readonly Action[]): readon
   )
 }
 
-/** What the members of one object make the provider do. */
+/** Returns the acts of one object's members. */
 export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
   const fields = [...found.members].flatMap(([name, value]) =>
     (table.fieldsByName.get(name) ?? [])
@@ -105,7 +105,7 @@ function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
 
 type Target = Pick<ProviderAct, 'target' | 'reaches'>
 
-/** Null for what stands in the request itself. */
+/** Null for a value that is in the request itself. */
 function targetOf({ target }: FieldRow, value: unknown): Target | null {
   if (target === 'none') return { target: undefined, reaches: null }
   const text = String(value)
@@ -120,7 +120,7 @@ function targetOf({ target }: FieldRow, value: unknown): Target | null {
 
 const MAX_SHOWN = 200
 
-/** `known`: kinds that a field of the same tool gave already, with a target. */
+/** `known`: kinds that another field of the same tool already covers with a target. */
 function toolActs(
   { table, tools }: CompiledTable,
   { members, names, place }: FoundMembers,

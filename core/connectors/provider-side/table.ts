@@ -1,37 +1,37 @@
 import type { FindRules } from '../../request/json/member-finder.ts'
 import { isProviderKind, type ProviderKind } from './kinds.ts'
 
-/** What the requests of one model provider can make it reach or do. */
+/** Fields and operations with which requests make one model provider act. */
 export type ProviderTable = {
   readonly connector: string
-  /** Package, version and date of what it was read from. */
+  /** Package, version and date of the source. */
   readonly source: string
   /**
-   * One a line: type of a tool, or its beginning with `*`, and kinds; `-` where the caller runs it, or it only computes. With
-   * `unless=MEMBER` nothing of it happens where that member of the tool is `false`. The first line that fits counts.
+   * One per line: type of a tool, or its prefix with `*`, and kinds; `-` if the caller executes it, or it only
+   * computes. `unless=MEMBER` cancels the line if that member of the tool is `false`. The first matching line counts.
    */
   readonly tools: string
   /**
-   * One a line: end of a path (see `FindRules`), kinds, how the target is read (`host` of a URL, `name` of a host, `text`, `unread` for the
-   * name of something with requests in it, `none`), and
-   * optionally the value that counts (`=true`) or with which it has to begin or end (`~user.`).
+   * One per line: end of a path (see `FindRules`), kinds, reading of the target (`host` of a URL, `name` of a host,
+   * `text`, `unread` for the name of a resource that contains requests, `none`), and optionally the value that counts
+   * (`=true`) or its required prefix or suffix (`~user.`).
    */
   readonly fields: string
-  /** One a line: name of an operation without its connector, kinds. */
+  /** One per line: name of an operation without the connector prefix, kinds. */
   readonly operations: string
   /** See `FindRules`. */
   readonly opaque: readonly string[]
-  /** Places of tools beside `tools.*`. */
+  /** Paths of tools in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
-  /** Tools are known by the names of their members (`googleSearch`) rather than by `type`. */
+  /** Tools are identified by the names of their members (`googleSearch`) instead of `type`. */
   readonly toolsByName?: boolean
-  /** Operations with messages in a format that the gateway does not read, in which tools may stand. */
+  /** Operations whose messages the gateway does not read and may contain tools. */
   readonly unreadOperations?: readonly string[]
-  /** Uploads of files that may hold the requests of a batch, one JSON object a line, as a multipart form. */
+  /** Uploads as a multipart form of files that may contain batch requests, one JSON object per line. */
   readonly batchUploads?: readonly string[]
-  /** Operations with opaque bodies that take their fields as a multipart form, in which tools or URLs may stand. */
+  /** Operations with opaque bodies that accept their fields as a multipart form, which may contain tools or URLs. */
   readonly readForms?: readonly string[]
-  /** URLs at the provider itself: nothing is fetched from elsewhere. */
+  /** URLs of the provider itself: the provider fetches nothing from elsewhere. */
   readonly ownFile?: RegExp
 }
 
@@ -39,7 +39,7 @@ export type ToolRow = {
   readonly type: string
   readonly isPrefix: boolean
   readonly kinds: readonly ProviderKind[]
-  /** A member that turns the tool's access off with `false`. */
+  /** A member that disables the tool's access with `false`. */
   readonly unless: string | null
 }
 
@@ -84,7 +84,7 @@ export function compileTable(table: ProviderTable): CompiledTable {
   }
 }
 
-/** Lines of words; a line that begins with `#` is a remark. */
+/** Splits lines into words; a line that begins with `#` is a comment. */
 function linesOf(text: string): readonly (readonly string[])[] {
   return text
     .split('\n')

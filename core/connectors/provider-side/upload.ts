@@ -4,7 +4,7 @@ import { isBatchUpload, readBatchFile, UNREAD_FILE, unreadAct } from './batch-fi
 import { isReadForm, readForm } from './form.ts'
 import type { CompiledTable } from './table.ts'
 
-/** Reads what a body that is no JSON makes the provider do, where these operations may hold that; else null. */
+/** Returns the reader for a body that is not JSON, for operations that may contain acts there; else null. */
 export function uploadReader(table: CompiledTable, actions: readonly Action[]): UploadReader | null {
   if (actions.some(({ type }) => isBatchUpload(table, type))) return reader(table, readBatchFile, UNREAD_FILE)
   return actions.some(({ type }) => isReadForm(table, type)) ? reader(table, readForm, UNREAD_FORM) : null
@@ -12,7 +12,7 @@ export function uploadReader(table: CompiledTable, actions: readonly Action[]): 
 
 const UNREAD_FORM = 'a form that is too long to be read, in which tools and URLs may stand'
 
-/** What is too long to be read may hold anything. */
+/** Content beyond the limit may contain any act. */
 function reader(table: CompiledTable, read: typeof readForm, unread: string): UploadReader {
   return function* (bytes, type) {
     return bytes === null ? [unreadAct(unread)] : yield* read(table, bytes, type)

@@ -7,9 +7,9 @@ import type { CompiledRow, Leaf, RowTrie } from './row-trie.ts'
 import { descend, rowsOf, writesOf } from './rows.ts'
 
 /**
- * True for a path without a row that a careless server would take for one: it ignores case, empty segments, white space
- * around them, what follows a `;` or an encoded `?`, or decodes once more. A name of its own (`unmapped`) would let a listed deed pass
- * under another name.
+ * True for a path without a row that a lenient server would resolve to a row: it ignores case, empty segments,
+ * surrounding white space, text after a `;` or an encoded `?`, or decodes once more. If it were named `unmapped`, a
+ * listed operation could pass under that name.
  */
 export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
   const exact = descend(trie.root, segments, 0, 'literals')
@@ -20,11 +20,11 @@ export function isNearMiss(trie: RowTrie, method: string, segments: readonly str
   })
 }
 
-/** The rows of a tree below one of the prefixes. */
+/** The rows of a trie below one of the prefixes. */
 export type Below = {
   readonly trie: RowTrie
   readonly prefixes: readonly (readonly string[])[]
-  /** How the API reads the path behind the prefix; as it stands by default. */
+  /** Converts the path after the prefix for the API; default: unchanged. */
   readonly read?: (segments: readonly string[]) => readonly string[]
 }
 
@@ -32,7 +32,7 @@ function same<T>(value: T): T {
   return value
 }
 
-/** True for a path that a careless server would take for one of a row below one of the prefixes. */
+/** True for a path that a lenient server would resolve to a row below one of the prefixes. */
 export function isNearPrefix({ trie, prefixes, read = same }: Below, segments: readonly string[]): boolean {
   const below = prefixes.filter((prefix) => prefix.length > 0)
   if (below.length === 0 || below.some((prefix) => startsWith(segments, prefix))) return false
@@ -49,17 +49,19 @@ function startsWith(segments: readonly string[], prefix: readonly string[]): boo
   return prefix.every((segment, at) => segments[at] === segment)
 }
 
-/** By this method a row of the path is reached, or one that changes something may be. */
+/** True if this method has a row at the path, or may trigger a write of the path. */
 function isReached(leaf: Leaf, method: string): boolean {
   return (
     rowsOf(leaf, method) !== undefined || (effectOfMethod(method) !== 'read' && writesOf(leaf).length > 0)
   )
 }
 
-/** What a careless server could read as something else: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
+/** Text that a lenient server could normalize: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
 const LENIENT = /[A-Z%;?#\s]/
 
-/** True where a careless server would take a parameter's value for a word of the path, and so do something stricter. */
+/**
+ * True if a lenient server would read a parameter's value as a literal of the path, and execute a stricter operation.
+ */
 export function isStricterElsewhere(
   trie: RowTrie,
   method: string,
@@ -75,8 +77,8 @@ export function isStricterElsewhere(
 }
 
 /**
- * Decoded once more, twice more, … until nothing changes, because servers stop at different depths; each time with and
- * without taking a decoded slash for one, and with and without the segments that are nothing but white space.
+ * Returns all readings of a path: decoded repeatedly until nothing changes, because servers stop at different depths;
+ * each with and without decoded slashes as separators, and with and without blank segments.
  */
 export function lenientReadings(segments: readonly string[]): readonly (readonly string[])[] {
   const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
@@ -87,12 +89,12 @@ export function lenientReadings(segments: readonly string[]): readonly (readonly
   )
 }
 
-/** What servers take for a slash: nothing that is encoded, what is decoded, and what would be if it were decoded. */
+/** Slashes by server: none that is encoded, the decoded one, or also one that further decoding would produce. */
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
 /**
- * With what follows a `;` and without: one server cuts it off, the next one only trims what is there. A `?` or `#` that
- * was encoded ends the path where a server decodes before it looks for the query.
+ * With and without the text after a `;`: some servers cut it off, others only trim. An encoded `?` or `#` ends the path
+ * in a server that decodes before it finds the query.
  */
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const end = segments.findIndex((segment) => /[?#]/.test(segment))

@@ -3,9 +3,9 @@ import type { RowClassifier } from './row-connector.ts'
 import type { RowTrie } from './row-trie.ts'
 
 /**
- * One tree of rows, whose templates begin with `root` (`v1`, `api`). A `baseUrl` may put it under a path: both
- * `https://host/proxy` and `https://host/proxy/v1` mean that `/proxy/v1/…` is the surface. Elsewhere on that host
- * nothing is described. Other domains may be names of the same instance, so there the surface is at the root, too.
+ * One trie of rows whose templates begin with `root` (`v1`, `api`). A `baseUrl` may add a path: both
+ * `https://host/proxy` and `https://host/proxy/v1` place the rows below `/proxy/v1/…`; other paths of that host have no
+ * rows. Other domains may be names of the same instance, so there the rows are also at the root.
  */
 export function prefixedSurface(
   trie: () => RowTrie,

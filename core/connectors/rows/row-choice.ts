@@ -4,10 +4,10 @@ import type { BodyView, Discriminator } from '../connector.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { CompiledRow } from './row-trie.ts'
 
-/** The rows that are still possible, or none, or why that cannot be said. */
+/** The remaining rows, or none, or a refusal if they cannot be determined. */
 type Choice = readonly CompiledRow[] | Refusal
 
-/** Narrows the rows of one path and method by query, then by body; without a body all that remain are candidates. */
+/** Filters the rows of one path and method by query, then by body; without a body all remaining rows are candidates. */
 export function chooseRows(
   rows: readonly CompiledRow[],
   request: CanonicalRequest,
@@ -26,7 +26,7 @@ export function chooseRows(
 
 const known = new WeakMap<readonly CompiledRow[], readonly string[]>()
 
-/** Top-level body keys that tell these rows apart. */
+/** Returns the top-level body keys that distinguish these rows. */
 export function bodyKeys(rows: readonly CompiledRow[]): readonly string[] {
   const found = known.get(rows)
   if (found !== undefined) return found
@@ -95,7 +95,7 @@ function membersOf(body: BodyView): Members | Refusal {
   }
 }
 
-/** Servers differ in what they make of a list: nothing, its first item, or an error. */
+/** Servers differ in their reading of a list: nothing, its first item, or an error. */
 function notAnObject(): Refusal {
   return refusal(
     'malformed_request',

@@ -8,23 +8,23 @@ import { bodyKeys, chooseRows } from './row-choice.ts'
 import type { CompiledRow, RowTrie } from './row-trie.ts'
 import { lookUp, lookUpWrites, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
 
-/** How one connector names requests by rows. */
+/** Classifies requests of one connector by rows. */
 export type RowClassifier = {
   readonly connector: string
-  /** The trees to look in for this request, and the path without a self-hosted prefix. */
+  /** Returns the tries to search for this request, and the path without a self-hosted prefix. */
   surface(
     request: CanonicalRequest,
     config: ConnectorConfig,
   ): { tries: readonly RowTrie[]; path: PathSegments }
-  /** Prefixes of a self-hosted instance, below which the rows of a tree are; null for none. */
+  /** Returns the prefixes of a self-hosted instance with the trie below them; null for none. */
   below?(config: ConnectorConfig): Below | null
-  /** Body formats that the API reads; others hide from us what they might tell it. */
+  /** Body formats that the API reads. The gateway cannot read fields in other formats. */
   readonly formats: ReadonlySet<'json' | 'form'>
-  /** Fields that any method of the API may read, whether or not its row names them. */
+  /** Fields that every method of the API may read, in addition to those of its row. */
   readonly always?: readonly string[]
-  /** Fields that become parameters wherever they stand, without being asked of a body that cannot be read. */
+  /** Fields that become parameters if present, but do not require a readable body. */
   readonly further?: readonly string[]
-  /** Who is acted upon, from the template's and the row's parameters. */
+  /** Returns the affected resource from the parameters of the template and the row. */
   resource(parameters: Parameters): {
     readonly target?: string | undefined
     readonly account?: string | undefined
@@ -32,8 +32,8 @@ export type RowClassifier = {
 }
 
 /**
- * Names a request by the connector's rows; what no row describes is `<connector>.unmapped.<method>`. Where the path has
- * rows that change something, and this method has none, a server may do any of them all the same: they are candidates.
+ * Classifies a request by the connector's rows; a request without a row is `<connector>.unmapped.<method>`. If the path
+ * has write rows and this method has none, a server may still execute any of them: they are candidates.
  */
 export function parseByRows(
   classifier: RowClassifier,
@@ -95,7 +95,7 @@ function judgeFields(
   return hasFields ? judgeUnread(classifier, body) : null
 }
 
-/** Top-level body keys that the class of this request depends on. */
+/** Returns the top-level body keys that the class of this request depends on. */
 export function rowKeys(
   classifier: RowClassifier,
   request: CanonicalRequest,
@@ -106,8 +106,8 @@ export function rowKeys(
 }
 
 /**
- * Members that name and describe a request with a JSON body, as paths: those of the rows and `others`. Null for requests
- * without a body, and for uploads of files.
+ * Returns the members that classify and describe a request with a JSON body, as paths: those of the rows and `others`.
+ * Null for requests without a body, and for file uploads.
  */
 export function describedMembers(
   classifier: RowClassifier,
@@ -126,7 +126,7 @@ export function describedMembers(
   return members
 }
 
-/** What an API reads beside the fields of its rows, and how it spells these. */
+/** Members that an API reads besides the fields of its rows, and its spellings of fields. */
 export type MemberPathsOf = {
   readonly paths: readonly string[]
   readonly spellings: (name: string) => readonly string[]
@@ -140,7 +140,7 @@ function hasJson({ effect, bodies, method }: Row): boolean {
   return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute')
 }
 
-/** True where every row of this method and path declares opaque bodies. */
+/** True if every row of this method and path declares opaque bodies. */
 export function rowsAreOpaque(
   classifier: RowClassifier,
   request: CanonicalRequest,
@@ -149,7 +149,7 @@ export function rowsAreOpaque(
   return everyRow(findRows(classifier, request, config), ({ bodies }) => bodies === 'opaque')
 }
 
-/** True where every row of this method and path needs no credential. */
+/** True if every row of this method and path needs no credential. */
 export function rowsAreAnonymous(
   classifier: RowClassifier,
   request: CanonicalRequest,
@@ -179,7 +179,7 @@ function findRows(
   return judgeUnmatched(tries, request.method, path)
 }
 
-/** A path without a row may still be one that another server reads as a listed one: that is refused, not named. */
+/** Refuses a path without a row that another server may resolve to a row. */
 function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSegments): Refusal | null {
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(
@@ -192,8 +192,8 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
 }
 
 /**
- * Whoever asks with a body wants to know what is in it. Where the row's fields stand in a body that cannot be read as
- * the API may read it, nobody can be told: many servers parse JSON and forms whatever the label says.
+ * Refuses a body with fields of the row in a format that the gateway cannot read like the API: many servers parse JSON
+ * and forms regardless of the media type.
  */
 function judgeUnread({ formats, always }: RowClassifier, body: BodyView | undefined): Refusal | null {
   if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)

@@ -2,17 +2,18 @@ import type { Effect, RiskLevel } from '../../action/action.ts'
 import type { Discriminator, Row } from '../connector.ts'
 
 /**
- * Reads catalogue rows from tables that people can scan, one operation a line, columns apart by spaces:
+ * Reads catalogue rows from text tables, one operation per line, with columns separated by spaces:
  *
- *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@opaque] [@anonymous] [@long] [@same]
+ * METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@opaque] [@anonymous] [@long] [@same]
  *
- * ACTION without the connector's name. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
- * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a comma
- * list of body or query fields that become parameters; `name[]` may be sent several times. Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file,
- * of whatever type, and the fields stand in the query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added. `@long`: the
- * API accepts bodies beyond 32 MiB. `@same`: an older or alternative address of a deed that a row
- * without this mark names, or the same deed on what another kind of owner has. `#` begins a comment.
- * A line that does not read so throws: it is a mistake in the catalogue, found when the program or a test loads it.
+ * ACTION without the connector prefix. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
+ * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a
+ * comma-separated list of body or query fields that become parameters; `name[]` may occur several times. Hints:
+ * `+irreversible`, `+financial_impact`. `@content`: the body is a file of any media type, and the fields are in the
+ * query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added.
+ * `@long`: the API accepts bodies beyond 32 MiB. `@same`: an older or alternative address of an operation that a row
+ * without this mark names, or the same operation on another kind of owner's resource. `#` begins a comment. Throws for
+ * an invalid line: a mistake in the catalogue, found when a program or test loads it.
  */
 export function readRows(connector: string, tables: readonly string[]): readonly Row[] {
   const rows: Row[] = []
@@ -25,7 +26,7 @@ export function readRows(connector: string, tables: readonly string[]): readonly
   return rows
 }
 
-/** One line that is not blank, in its columns, or as a whole in the last group. */
+/** One line that is not blank: its columns, or the whole line in the last group. */
 const LINE =
   /^ *(?:([A-Z]+|\*) +(\/\S*) +([a-z0-9_]+(?:\.[a-z0-9_]+)+) +(read|compute|write) +(low|medium|high)(?: +(\S.*?))? *|(\S.*))$/gm
 

@@ -1,19 +1,19 @@
 import type { Row } from '../connector.ts'
 import { compileTemplate, type TemplatePart } from './template.ts'
 
-/** A row in the tree. Its template is compiled when a request first comes by it: most rows never see one. */
+/** A row in the trie. Its template is compiled at the first request: most rows are never used. */
 export type CompiledRow = { readonly row: Row; parts: readonly TemplatePart[] | null }
 
-/** All rows of one connector and surface, as a tree over path segments. */
+/** All rows of one connector and surface, as a trie over path segments. */
 export type RowTrie = { readonly root: Node; readonly aliases: readonly RowAlias[] }
 
-/** Rows whose template begins with `from` are reached by `to` as well; where that has a row of its own, it stays. */
+/** Rows whose template begins with `from` also match at `to`; a row of `to` itself takes precedence. */
 export type RowAlias = { readonly from: string; readonly to: string; readonly readsOnly?: true }
 
-/** Most nodes are the end of one path: what they do not have costs nothing. */
+/** Most nodes are the end of one path: absent members cost no memory. */
 export type Node = {
   literals: Map<string, Node> | null
-  /** The same children by lower-case text, only to recognise a path that is misspelt in case. */
+  /** The same children by lower-case text, only to detect a path with different case. */
   folded: Map<string, Node> | null
   parameter: Node | null
   tail: Leaf | null
@@ -23,7 +23,7 @@ export type Node = {
 /** Rows of one path by method. Rows of one method are candidates of one another. */
 export type Leaf = { [method: string]: CompiledRow[] | undefined }
 
-/** Builds the tree. Throws where two rows describe the same request without a discriminator. */
+/** Builds the trie. Throws if two rows describe the same request without a discriminator. */
 export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] = []): RowTrie {
   const root = newNode()
   for (const row of rows) addRow(root, { row, parts: null })
@@ -32,7 +32,7 @@ export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] =
   return { root, aliases }
 }
 
-/** The template by which this path was found: that of the row, or with the alias that the path begins with. */
+/** Returns the template that matched this path: that of the row, or with the alias that the path begins with. */
 export function partsOf(
   { aliases }: RowTrie,
   compiled: CompiledRow,
@@ -58,7 +58,7 @@ function newNode(): Node {
 
 type Place = { readonly node: Node; readonly isTail: boolean }
 
-/** Where a template ends in the tree; what it does not hold yet is added. */
+/** Returns the node at the end of a template, and creates missing nodes. */
 function placeOf(root: Node, template: string): Place {
   let node = root
   // A template may end in a slash: its last segment is empty.
@@ -89,7 +89,7 @@ function literalChild(node: Node, text: string): Node {
 function addLiteral(node: Node, text: string, child: Node): Node {
   const lower = text.toLowerCase()
   node.literals ??= new Map()
-  // One map for both as long as every word is in lower case, which nearly all are.
+  // One map serves both while every literal is lower case, as nearly all are.
   if (lower !== text && (node.folded === null || node.folded === node.literals))
     node.folded = new Map(node.literals)
   node.folded ??= node.literals
@@ -127,12 +127,12 @@ function leafOf(node: Node, which: 'leaf' | 'tail'): Leaf {
   return leaf
 }
 
-/** All leaves have one shape. Methods are upper case: nothing of an object's own is called so. */
+/** All leaves have one shape. Methods are upper case, so they cannot collide with members of Object.prototype. */
 function newLeaf(): Leaf {
   return { GET: undefined, POST: undefined, PUT: undefined, PATCH: undefined, DELETE: undefined }
 }
 
-/** Everything below `from` is reached below `into` too; subtrees that `into` does not have are shared, not copied. */
+/** Makes everything below `from` reachable below `into` as well; subtrees that `into` lacks are shared, not copied. */
 function merge(into: Node, from: Node, readsOnly: boolean): void {
   into.leaf = mergedLeaf(into.leaf, from.leaf, readsOnly)
   into.tail = mergedLeaf(into.tail, from.tail, readsOnly)

@@ -7,15 +7,14 @@ import type { TemplatePart } from './template.ts'
 export type RowMatch = {
   readonly kind: 'match'
   readonly rows: readonly CompiledRow[]
-  /** Template parameters decoded once; numbers where the template says so. */
+  /** Template parameters decoded once; numbers for numeric parameters. */
   readonly parameters: Parameters
 }
 
 /**
- * Finds the rows of a path and method: literal beats parameter beats tail, decided on the path alone, so that a known
- * path with another method is not taken for a parameter's value. HEAD is looked up as GET. Null when no row describes
- * the request; a refusal where a parameter's value could be read in two ways. The cost grows with the number of
- * segments, not of rows.
+ * Finds the rows of a path and method: literal beats parameter beats tail, by the path alone, so that a known path with
+ * another method is not read as a parameter's value. HEAD is treated as GET. Null if no row matches; a refusal if a
+ * parameter's value is ambiguous. The cost depends on the number of segments, not of rows.
  */
 export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMatch | Refusal | null {
   const leaf = descend(trie.root, path.segments, 0, 'literals')
@@ -29,9 +28,9 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
 }
 
 /**
- * Every row of the path that is no read, whatever its method: what a request by a method without a row may do there. By
- * `every` reading where ids are not known to differ from words: a server may take `/users/me` for `/users/{id}`. A refusal
- * where a parameter's value could be read in two ways.
+ * Returns every write row of the path with any method: the possible effects of a method without a row. `every` includes
+ * all readings where ids and words may coincide: a server may read `/users/me` as `/users/{id}`. A refusal if a
+ * parameter's value is ambiguous.
  */
 export function lookUpWrites(
   trie: RowTrie,
@@ -60,10 +59,10 @@ export function rowsOf(leaf: Leaf, method: string): CompiledRow[] | undefined {
   return leaf[method] ?? leaf['*'] ?? (method === 'HEAD' ? leaf['GET'] : undefined)
 }
 
-/** Raw and once-decoded segments, without a connector's own prefix. */
+/** Raw and once-decoded segments, without the connector's prefix. */
 export type PathSegments = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
 
-/** The rows of a path, by its words as they are or (lower-case segments given) whatever their case. */
+/** Finds the rows of a path, by exact literals or (with lower-case segments) ignoring case. */
 export function descend(
   node: Node,
   segments: readonly string[],
@@ -80,7 +79,7 @@ export function descend(
   return byParameter ?? node.tail
 }
 
-/** The rows of a path in every reading of it, the one that counts first. */
+/** Yields the rows of a path in every reading, in order of precedence. */
 function* leavesOf(node: Node, segments: readonly string[], at: number): Generator<Leaf> {
   if (at === segments.length) {
     if (node.leaf !== null) yield node.leaf
@@ -121,7 +120,7 @@ function readParameter(
   return part.mayHoldSlash ? readTail([text]) : encodedSlash(part.name)
 }
 
-/** A value that only lenient readers take for a number (`01`, `+1`, `1abc`) is refused; other words are another path. */
+/** Refuses a value that only lenient readers accept as a number (`01`, `+1`, `1abc`); other words are another path. */
 function readNumber(name: string, text: string): number | Refusal | null {
   if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text)
   if (text.includes('/')) return encodedSlash(name)
@@ -130,7 +129,7 @@ function readNumber(name: string, text: string): number | Refusal | null {
     : null
 }
 
-/** The decoded value of a tail: what the upstream will see as a path of its own. */
+/** Returns the decoded value of a tail, which the upstream reads as a path. */
 function readTail(segments: readonly string[]): string | Refusal {
   const value = segments.join('/')
   if (value.split('/').some((part) => part === '' || part === '.' || part === '..')) {

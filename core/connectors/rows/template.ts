@@ -9,10 +9,10 @@ export type TemplatePart =
     }
   | { readonly kind: 'tail'; readonly name: string }
 
-/** Compiles `/repos/{owner}/{repo}/contents/{path+}`; throws on a template that cannot be matched. */
+/** Compiles `/repos/{owner}/{repo}/contents/{path+}`; throws for an invalid template. */
 export function compileTemplate(template: string): readonly TemplatePart[] {
   const texts = template === '/' ? [] : template.slice(1).split('/')
-  // `{name/}` holds a slash itself: put it together again.
+  // `{name/}` contains a slash: joins its parts again.
   const joined = template.includes('/}') ? texts.join('/').replaceAll('/}', '%}').split('/') : texts
   const parts = joined.map(compilePart)
   const tail = parts.findIndex((part) => part.kind === 'tail')

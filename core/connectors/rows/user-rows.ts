@@ -8,8 +8,8 @@ import { descend, lookUp, lookUpWrites, type PathSegments } from './rows.ts'
 import { compileTemplate } from './template.ts'
 
 /**
- * Why declared rows cannot be used, as sentences; empty when all can. A row must name an action of its own connector
- * type, have a template that can be matched, and be the only one for its method and path.
+ * Returns the problems of declared rows as sentences; empty if there are none. A row must name an action of its own
+ * connector type, have a valid template, and be unique for its method and path.
  */
 export function checkUserRows(type: string, rows: readonly UserRow[]): string[] {
   const problems = rows.map((row) => problemOf(type, row)).filter((problem) => problem !== null)
@@ -33,7 +33,7 @@ function clashesOf(rows: readonly UserRow[]): string[] {
     .map((shape) => `two actions are declared for ${shape.replaceAll('{', '{…')}`)
 }
 
-/** The usable declared rows of a connector as a tree; null when there are none. Unusable ones stay unmapped. */
+/** Compiles the valid declared rows of a connector; null if there are none. Requests of invalid rows stay unmapped. */
 export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie | null {
   const usable = rows.filter(
     (row, i) => problemOf(type, row) === null && clashesOf(rows.slice(0, i + 1)).length === 0,
@@ -47,7 +47,7 @@ function toRow({ method, path, action, effect, risk, bodies, effects = [] }: Use
   return bodies === undefined ? row : { ...row, bodies }
 }
 
-/** True where a declared row describes the request and says that its bodies are opaque. */
+/** True if a declared row describes the request and declares opaque bodies. */
 export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boolean {
   return readingsOf(trie, request).some((path) => {
     const match = lookUp(trie, request.method, path)
@@ -56,8 +56,8 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
 }
 
 /**
- * A request that no row describes, with what else declared rows of its path may have it do; a bare method of generic or
- * webhook describes nothing.
+ * Adds the writes of declared rows at the path to a request without a row; a bare method of generic or webhook is not a
+ * row.
  */
 export function withDeclaredWrites(
   trie: RowTrie,
@@ -77,7 +77,7 @@ export function withDeclaredWrites(
   return declared.length === 0 ? named : settledByServer([...actionsOf(named), ...declared])
 }
 
-/** The action that a declared row gives a request, or null when none describes it. */
+/** Returns the action of a declared row; null if none matches the request. */
 export function nameByUserRows(
   trie: RowTrie,
   connector: string,
@@ -97,10 +97,10 @@ export function nameByUserRows(
   return others.length === 0 ? oneAction(first) : settledByServer(actions)
 }
 
-/** Suffixes that frameworks take for a format and no part of the path (Rails: `/transfer.json` is `/transfer`). */
+/** Suffixes that frameworks read as a format instead of a part of the path (Rails: `/transfer.json` is `/transfer`). */
 const FORMAT = /^(.+)\.(?:json|xml)$/i
 
-/** The path as sent, and without such a suffix where a row then ends in that word. */
+/** The path as sent, and without such a suffix if a row then ends in that literal. */
 function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
   const sent = { rawSegments, segments }
   const word = FORMAT.exec(segments.at(-1) ?? '')?.[1]

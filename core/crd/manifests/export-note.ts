@@ -1,25 +1,25 @@
-/** What differs when a manifest that stands for a row is applied. */
+/** A difference between a row and its exported manifest once applied. */
 export type ExportNote = { readonly effect: ExportEffect; readonly text: string }
 
 /**
- * `left_out`: it is printed as a comment. `refused`: it is refused, and a policy denies its scope. `stricter`: it is accepted, and
- * decides more strictly than the row.
+ * `left_out`: printed as a comment. `refused`: refused, and a policy denies its scope. `stricter`: accepted, and
+ * stricter than the row.
  */
 export type ExportEffect = 'left_out' | 'refused' | 'stricter'
 
-/** How the lines of notes begin in exported YAML. */
+/** Prefixes of note lines in exported YAML. */
 const PREFIX: Readonly<Record<ExportEffect, string>> = {
   left_out: '# Not exported: ',
   refused: '# Refused when applied: ',
   stricter: '# Stricter when applied: ',
 }
 
-/** One line. */
+/** Formats a note as one line. */
 export function noteLine({ effect, text }: ExportNote): string {
   return `${PREFIX[effect]}${text.replace(/\s+/g, ' ')}\n`
 }
 
-/** The notes in exported YAML. */
+/** Reads the notes in exported YAML. */
 export function readNotes(yaml: string): readonly ExportNote[] {
   const effects = Object.keys(PREFIX) as readonly ExportEffect[]
   return yaml.split('\n').flatMap((line) => {

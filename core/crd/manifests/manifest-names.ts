@@ -1,6 +1,6 @@
 export type ManifestName = { readonly name: string; readonly namespace: string }
 export type Names = {
-  /** A name that manifests allow, made from the row's (`namespace/name` or free text), used once per kind. */
+  /** Returns a valid manifest name derived from the row's name (`namespace/name` or free text), unique per kind. */
   of(kind: string, rowName: string, namespace?: string): ManifestName
 }
 

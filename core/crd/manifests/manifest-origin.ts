@@ -8,8 +8,9 @@ const MAX_LENGTH = 300
 const MAX_KUSTOMIZE_ORIGIN = 4_000
 
 /**
- * Where a manifest is kept: by our own annotations, else by those of kustomize (`buildMetadata: [originAnnotations]`); what
- * applied it, by the marks of Argo CD, Flux and Helm. Whoever writes the object writes these too: for display only.
+ * Returns the source of a manifest from the product's annotations, else from those of kustomize (`buildMetadata:
+ * [originAnnotations]`), and the tool that applied it from the marks of Argo CD, Flux and Helm. The author of the
+ * object controls all of these: for display only.
  */
 export function manifestOrigin({ annotations = {}, labels = {} }: Metadata): ManifestOrigin {
   const built = kustomizeOrigin(annotations['config.kubernetes.io/origin'])
@@ -28,7 +29,7 @@ function kustomizeOrigin(text: string | undefined): Pick<ManifestOrigin, 'file' 
     const origin: unknown = parse(text, { maxAliasCount: 0, logLevel: 'silent' })
     if (typeof origin !== 'object' || origin === null) return none
     const { path, ref } = origin as Readonly<Record<string, unknown>>
-    // A reference may also be a branch, which says nothing about the content.
+    // A reference may also be a branch, which does not identify the content.
     return { file: bounded(path), commit: isCommit(ref) ? ref : null }
   } catch {
     return none

@@ -2,10 +2,13 @@ import type { ResourceKind } from '../schemas.ts'
 import type { ExportNote } from './export-note.ts'
 import type { ManifestName, Names } from './manifest-names.ts'
 
-/** Where objects of no manifest go. */
+/** Target namespaces of objects without a manifest. */
 export type Placement = {
   readonly gateways: ReadonlyArray<{ readonly id: string; readonly name: string }>
-  /** Of a cluster; policies of all Gateways go into the first. Empty = a manifests folder, where any namespace reaches all. */
+  /**
+   * On a cluster: policies of all Gateways go to the first namespace. Empty for a manifests folder, where every
+   * namespace reaches all Gateways.
+   */
   readonly platformNamespaces: readonly string[]
 }
 
@@ -25,7 +28,7 @@ export function isCluster({ platformNamespaces }: Placement): boolean {
   return platformNamespaces.length > 0
 }
 
-/** `name` of `namespace/name`. */
+/** Returns `name` of `namespace/name`. */
 export function bareName(name: string): string {
   return name.slice(name.indexOf('/') + 1)
 }
@@ -35,7 +38,7 @@ export function referenceTo(gateway: ManifestName | undefined, namespace: string
   return [gateway.namespace === namespace ? { name: gateway.name } : { ...gateway }]
 }
 
-/** Namespaces with the names of the gateways in them; no ids = every gateway there is. */
+/** Returns the namespaces with the names of their gateways; no ids means every gateway. */
 export function byNamespace(
   gatewayIds: readonly string[],
   { placed }: PlacementContext,

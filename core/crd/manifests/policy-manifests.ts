@@ -22,26 +22,28 @@ export type PolicyFacts = {
   readonly priority: number
   readonly tags: readonly string[]
   readonly mode: 'enforce' | 'monitor'
-  /** Empty = all. */
+  /** Empty means all. */
   readonly gatewayIds: readonly string[]
-  /** The text that is to be in force, or the newest of a policy of which none is. */
+  /** The text in force, or the newest text if none is in force. */
   readonly text: string
-  /** False: no text of it is in force, and it denies nothing. */
+  /** False: no text is in force, and the policy denies nothing. */
   readonly isInForce: boolean
-  /** Why its manifest was never accepted, so that its scope is denied. Null = it was. */
+  /** Reason why its manifest was never accepted, so that its scope is denied; null if it was accepted. */
   readonly invalid: string | null
-  /** What its manifest binds to, as written; absent for a row of no manifest. */
+  /** The references of its manifest, as written; absent for a row without a manifest. */
   readonly references?: Pick<PolicySpec, 'gatewayRefs' | 'namespaceSelector'>
 }
 
-/** Manifests that say the same as the rows. An untouched default policy has none: every installation begins with it. */
+/**
+ * Returns manifests equivalent to the rows. An unchanged default policy has none: every installation starts with it.
+ */
 export function policyManifests(rows: readonly PolicyFacts[], context: PlacementContext): Manifest[] {
   return rows.filter(({ origin }) => origin !== 'built_in').flatMap((row) => manifestsOf(row, context))
 }
 
 /**
- * What stands for default policies that were removed: an empty installation would have them. `policies`: the manifests that
- * are exported, of which some replace a default policy.
+ * Returns the substitutes of removed default policies, which a new installation would otherwise have. `policies`: the
+ * exported manifests, some of which replace a default policy.
  */
 export function removedDefaults(
   rows: readonly PolicyFacts[],
@@ -93,7 +95,7 @@ function readText(text: string): ReadText {
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
     const problems = error.options.problems ?? [error.message]
-    // Lines are of the stored text, which is not printed.
+    // Line numbers refer to the stored text, which is not printed.
     const problem = problems.map((message) => message.replace(/^line \d+: /, 'spec.')).join('; ')
     return { document: asWritten(text), problem }
   }

@@ -15,7 +15,7 @@ import {
 } from './manifest-placement.ts'
 import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
 
-/** Rows of the configuration, whatever made them. `namespace/name` of manifests is in `name`. */
+/** Rows of the configuration from any source. `name` is `namespace/name` for rows of manifests. */
 export type ManifestRows = {
   readonly gateways: readonly GatewayFacts[]
   readonly connectors: readonly ConnectorFacts[]
@@ -28,7 +28,7 @@ export type ConnectorFacts = {
   readonly source: string
   readonly gatewayIds: readonly string[]
   readonly spec: ConnectorSpec
-  /** Null = none stored. Never shown. */
+  /** Null means none stored. Never shown. */
   readonly credential: unknown
 }
 export type PermissionFacts = {
@@ -38,17 +38,17 @@ export type PermissionFacts = {
   readonly actionPattern: string
   readonly decision: RuleDecision
   readonly reason: string | null
-  /** `Permission/namespace/name` of the manifest that it is of; null = of none. */
+  /** `Permission/namespace/name` of its manifest; null if it has none. */
   readonly owner: string | null
 }
-/** As many as a Permission may hold. */
+/** The maximum for one Permission. */
 const MAX_RULES = 256
 const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
 
 /**
- * The manifests that say the same as the rows. Never a credential: Connectors name a Secret in its place.
+ * Returns manifests equivalent to the rows, without credentials: Connectors name a Secret instead.
  *
- * @param isWhole The rows are all of an installation, so that a default policy that is not among them was removed.
+ * @param isWhole The rows are those of a whole installation, so a missing default policy was removed.
  */
 export function rowManifests(
   rows: ManifestRows,
@@ -67,12 +67,12 @@ export function rowManifests(
   return [...before, ...policies, ...removed]
 }
 
-/** Manifests that are there keep their names; those of rows get others. */
+/** Existing manifests keep their names; rows get unused ones. */
 function managedFirst<T extends { readonly source: string }>(rows: readonly T[]): readonly T[] {
   return rows.toSorted((a, b) => Number(a.source === 'api') - Number(b.source === 'api'))
 }
 
-/** YAML documents, with notes as comments. What is left out comes behind them. */
+/** Formats YAML documents, with notes as comments. Left-out manifests follow at the end. */
 export function manifestsText(manifests: readonly Manifest[]): string {
   const isLeftOut = ({ note }: Manifest) => note?.effect === 'left_out'
   const documents = manifests.filter((manifest) => !isLeftOut(manifest)).map(documentText)
@@ -96,7 +96,10 @@ function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: Pl
   return { kind: 'Gateway', metadata, spec: withoutDefaults(spec, GatewaySpec.parse({})) }
 }
 
-/** One for each namespace that it serves: references without a namespace are to Gateways of the object's own. */
+/**
+ * Returns one manifest for each namespace that it serves: references without a namespace mean Gateways of the object's
+ * own.
+ */
 function connectorManifests(row: ConnectorFacts, context: PlacementContext): Manifest[] {
   const { type } = row.spec
   const plain = (spec: object) => ({
@@ -141,14 +144,14 @@ function rowPermissions(rows: readonly PermissionFacts[], context: PlacementCont
   })
 }
 
-/** A manifest of a cluster completes a bare name by its namespace. */
+/** A manifest on a cluster completes a bare name with its namespace. */
 function agentNote(agent: string, { namespace }: ManifestName, context: PlacementContext): ExportNote | null {
   if (!isCluster(context) || agent === '*' || agent.includes('/')) return null
   const text = `It is for agent ${agent}, which has no namespace: in a cluster the manifest would mean ${namespace}/${agent}. Make an agent of that name and add this, or keep the permission in the dashboard.`
   return { effect: 'left_out', text }
 }
 
-/** Agents and Gateways with the same rules share a manifest, as they did in the one that the rows are of. */
+/** Groups agents and Gateways with the same rules into one manifest, like the original of the rows. */
 function ownedPermissions(
   owner: string,
   rows: readonly PermissionFacts[],

@@ -2,9 +2,9 @@ import { stringify } from 'yaml'
 import { API_VERSION } from '../schemas.ts'
 
 export type UnownedHostManifests = {
-  /** A Connector with the permission to read; null where only the egress list can let the host through. */
+  /** A Connector with the permission to read; null if only the egress list can allow the host. */
   readonly connector: string | null
-  /** The lines of the Gateway that let the host through undecrypted. */
+  /** The lines of the Gateway that allow the host without decryption. */
   readonly egress: string
 }
 
@@ -23,7 +23,7 @@ const HTTPS_PORT = 443
 const YAML = { lineWidth: 110 } as const
 const MAX_NAME = 63
 
-/** The manifests that let agents reach a host that no connector owns: one of the two is enough. */
+/** Returns manifests that allow agents to reach a host without a connector; either of the two is sufficient. */
 export function unownedHostManifests(facts: UnownedHostFacts): UnownedHostManifests {
   const isName = /[a-z]/.test(facts.host) && !facts.host.includes(':')
   return {
@@ -74,7 +74,7 @@ function nameOf(host: string): string {
   return name.replace(/^[-.]+|[-.]+$/g, '') || 'host'
 }
 
-/** Of all agents; null where they are of several, or of none. */
+/** The common namespace of all agents; null if they have several, or none. */
 function namespaceOf(agents: readonly string[]): string | null {
   const [namespace, ...others] = new Set(agents.map((agent) => agent.split('/').slice(0, -1)[0] ?? ''))
   return namespace === undefined || namespace === '' || others.length > 0 ? null : namespace

@@ -1,21 +1,21 @@
 import { Composer, type CST, type Document, Lexer, type LineCounter, Parser } from 'yaml'
 
 export type YamlText = {
-  /** What a nested document that was given up would have been is left out, and so is what follows it. */
+  /** Excludes a document that is nested too deeply, and all documents after it. */
   readonly documents: readonly Document.Parsed[]
-  /** Offset at which the text is nested too deeply; null when it is not. */
+  /** Offset at which the nesting exceeds the limit; null if it does not. */
   readonly tooDeepAt: number | null
 }
 
-/** Of collections and their items while they are read: a manifest has about forty, that of a workload some more. */
+/** Maximum number of open collections and items: a manifest needs about forty, a workload somewhat more. */
 export const MAX_OPEN = 300
 
-/** What to say of a text that is. */
+/** Error text for such a document. */
 export const TOO_DEEP = 'is nested too deeply: no manifest needs more than thirty levels'
 
 /**
- * Reads every document of a text, as `parseAllDocuments` of the library does, which goes as deep as a text does until
- * its stack is full. `lines` is told where lines begin. Errors are in each document; it never throws.
+ * Reads every document of a text like the library's `parseAllDocuments`, whose recursion would overflow the stack for
+ * deep texts. `lines` receives the line starts. Errors are in each document; it never throws.
  */
 export function readYamlDocuments(text: string, lines: LineCounter, maxOpen = MAX_OPEN): YamlText {
   let tooDeepAt: number | null = null

@@ -14,15 +14,15 @@ import {
 
 export type NameReading = {
   readonly rules: NameRules
-  /** The connector type that has these rules, for messages. */
+  /** The connector type with these rules, for messages. */
   readonly connector: string
   readonly text: string
 }
 
 /**
- * The edits that let a condition compare names as the provider does, where the facts are canonical. In `==`, `!=` and
- * `in` literals become canonical; other facts are folded where they are compared with names. Throws ShapeError for any
- * other use of a name with a literal that is not canonical: it could never match.
+ * Returns edits that make a condition compare names like the provider. In `==`, `!=` and `in`, literals become
+ * canonical; other facts are folded where they are compared with names. Throws ShapeError for any other use of a name
+ * with a literal that is not canonical, because it could never match.
  */
 export function canonicalEdits(root: CelNode, reading: NameReading): readonly Edit[] {
   const edits: Edit[] = []
@@ -69,16 +69,16 @@ function literalEdits(comparison: NameComparison, { kind, reading }: Judged): re
   })
 }
 
-/** The canonical spelling of a literal that is compared with a part of a name. */
+/** Returns the canonical spelling of a literal that is compared with a part of a name. */
 function canonicalPart(kind: NameKind, text: string, { operations }: NameComparison): string {
   const isEnd = operations.length === 1 && calledName(operations[0] as CelNode) === 'endsWith'
   if (kind === 'repository' && isEnd) return text.toLowerCase().replace(/(?:\.git)+$/, '')
-  // Without a colon behind it a part may be the owner's, unless it is the end.
+  // Without a following colon, a part may be the owner's, unless it is at the end.
   if (kind === 'branch' && !isEnd && !text.includes(':')) return text.toLowerCase()
   return canonicalName(kind, text)
 }
 
-/** Names and other values cannot be told apart here, so nothing can be made canonical. */
+/** Names and other values are mixed here, so neither can be made canonical. */
 function judgeMixed(comparison: NameComparison, reading: NameReading): void {
   for (const { node } of comparison.literals) {
     const canonical = canonicalName('name', String(node.args))

@@ -2,7 +2,7 @@ import { Environment } from '@marcbachmann/cel-js'
 import { RE2JS } from 're2js'
 import { canonicalName, type NameKind } from '../../connectors/names.ts'
 
-/** The variables that conditions may use; everything else is a compile error. */
+/** The variables of conditions; any other name is a compile error. */
 export const FACT_NAMES = [
   'action',
   'resource',
@@ -16,13 +16,13 @@ export const FACT_NAMES = [
   'risk',
 ] as const
 
-/** Structural limits of one condition; the text itself is limited by the schema. */
+/** Structural limits of one condition; the schema limits its text. */
 const LIMITS = { maxAstNodes: 300, maxDepth: 32, maxListElements: 64, maxMapEntries: 32, maxCallArguments: 8 }
 
-/** The name under which `matches` is called after its pattern was compiled (see cel-shape.ts). */
+/** The internal name of `matches` after its pattern was compiled (see cel-shape.ts). */
 export const LINEAR_MATCHES = 'matches_linear'
 
-/** Functions that only the compiler may call: the canonical spelling of a name, and a value that is not a list. */
+/** Functions for the compiler only: the canonical spelling of a name, and a value that is not a list. */
 export const CANONICAL_FUNCTION: Readonly<Record<NameKind, string>> = {
   name: 'canonical_name',
   repository: 'canonical_repository',
@@ -35,8 +35,8 @@ export const COMPILER_FUNCTIONS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The CEL dialect of policies: the standard library, `matches` on an engine that takes linear time, and arithmetic
- * between int and double (facts come from JSON, where 2 and 2.0 are the same number).
+ * The CEL dialect of policies: the standard library, `matches` on a linear-time engine, and arithmetic between int and
+ * double (facts come from JSON, where 2 and 2.0 are the same number).
  */
 export function createCelEnvironment(): Environment {
   const cel = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
