@@ -1,6 +1,6 @@
 /**
- * Every error that a person or a client can meet, once: its code, its HTTP status and what `error` says.
- * Shells map a ChaperoneError to a reply in one place; bodies of 5xx answers never carry `detail`.
+ * All errors with their code, HTTP status and `error` text. Each process maps a ChaperoneError to a reply in one place;
+ * bodies of 5xx responses never contain `detail`.
  */
 export const ERRORS = {
   validation: { status: 400, error: 'Validation failed' },
@@ -40,7 +40,10 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** Options of a ChaperoneError: `detail` says what to change, `retryAfterS` whole seconds, `extra` joins the reply body. */
+/**
+ * Options of a ChaperoneError: `detail` is the correction, `retryAfterS` whole seconds, `extra` is merged into the
+ * reply body.
+ */
 export type ErrorOptions = {
   readonly detail?: string
   /** The single messages that `detail` joins; a message may contain the separator. */

@@ -1,6 +1,6 @@
 /**
- * A value that is too long to be shown whole, by the beginning of its text (of its JSON when it is no text) and its length.
- * Anything with up to `most` characters stays as it is.
+ * Shortens a long value to the beginning of its text (of its JSON if it is not text) and its length. A value of up to
+ * `most` characters stays unchanged.
  */
 export function excerpt(value: unknown, most: number): unknown {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -8,7 +8,7 @@ export function excerpt(value: unknown, most: number): unknown {
   return `${beginning(text, most)}… (${text.length} characters)`
 }
 
-/** The first characters. One that would be cut in two is none any more. */
+/** Returns the first characters without a split surrogate pair. */
 export function beginning(text: string, length: number): string {
   return text.slice(0, length).toWellFormed()
 }

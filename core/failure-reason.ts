@@ -1,19 +1,19 @@
 /**
- * What a failure says, never an empty text: the message, what its causes and its parts add, else its code or name. A
+ * Returns the text of a failure, never empty: the message with those of its causes and parts, else its code or name. A
  * connection that is refused on every address of a name is an AggregateError without a message of its own.
  */
 export function failureReason(error: unknown): string {
   try {
     return reasons(error, MAX_DEPTH).join(': ') || NO_MESSAGE
   } catch {
-    // A property that throws when it is read.
+    // A property getter may throw.
     return NO_MESSAGE
   }
 }
 
 const NO_MESSAGE = 'an error without a message'
 
-/** Causes may form a circle. */
+/** Causes may form a cycle. */
 const MAX_DEPTH = 5
 
 function reasons(error: unknown, depth: number): readonly string[] {
@@ -27,7 +27,7 @@ function reasons(error: unknown, depth: number): readonly string[] {
   return all.filter((one, at) => !all.slice(0, at).some((before) => before.includes(one)))
 }
 
-/** Libraries in JavaScript put objects into `message`, `name` and `errors`. */
+/** JavaScript libraries put objects into `message`, `name` and `errors`. */
 function messageOf({ message }: { readonly message: unknown }): string {
   if (typeof message === 'string') return message.trim()
   return message === undefined || message === null ? '' : textOf(message)

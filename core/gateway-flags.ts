@@ -1,11 +1,11 @@
 /**
- * How V8 keeps house in a gateway, on a laptop as in a pod. It stands beside other programs, so its memory counts more than
- * the last per cent of speed: a young space of some hundred requests, of which hardly anything outlives its turn, and an
- * old one that is cleaned when it has grown by a third.
+ * V8 flags of a gateway, on a laptop and in a pod. The gateway runs beside other programs, so memory matters more than
+ * the last per cent of speed: a young generation of some hundred requests, of which hardly anything survives, and an
+ * old generation that is collected after growing by a third.
  *
- * Without the last flag V8 may decide, from the first few hundred requests, that some of what a request makes lives long,
- * and puts that into the old space for as long as the process lives: four to twenty times as many full collections, a
- * quarter of all CPU, and which process it happens to is chance.
+ * Without the last flag V8 may decide, from the first few hundred requests, that some objects of a request are
+ * long-lived, and pretenure them for the lifetime of the process: four to twenty times as many full collections and a
+ * quarter of all CPU, in a random subset of processes.
  */
 export const GATEWAY_FLAGS: readonly string[] = [
   '--min-semi-space-size=2',
@@ -15,9 +15,9 @@ export const GATEWAY_FLAGS: readonly string[] = [
 ]
 
 /**
- * The same for the C library (glibc; others do not read these). One arena, because a second one for each thread holds memory
- * that is never given back. Blocks of 32 KiB and more go back to the system when they are free: V8's compilers work in
- * blocks of that size, up to 16 MiB of them while a gateway warms up, and left the heap full of holes.
+ * Settings of the C library (glibc; other libraries ignore them). One arena, because each further arena holds memory
+ * that is never returned. Free blocks of 32 KiB and more are returned to the system: V8's compilers use blocks of that
+ * size, up to 16 MiB while a gateway warms up, and would leave the heap fragmented.
  */
 export const GATEWAY_MALLOC = {
   MALLOC_ARENA_MAX: '1',

@@ -1,4 +1,4 @@
-/** The prefix of every kind of id. Randomness is the caller's: core has none. */
+/** Prefixes of all kinds of ids. The caller supplies randomness: core has none. */
 export const ID_PREFIXES = {
   actionRequest: 'act_',
   agent: 'agent_',
@@ -25,12 +25,18 @@ export type IdKind = keyof typeof ID_PREFIXES
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** An id of the given kind from at least 16 random bytes: prefix and one base-62 character per byte (bias is harmless here). */
+/**
+ * Creates an id of the given kind from at least 16 random bytes: prefix and one base-62 character per byte (the bias is
+ * harmless).
+ */
 export function makeId(kind: IdKind, random: Uint8Array): string {
   return ID_PREFIXES[kind] + base62(random)
 }
 
-/** One base-62 character per byte. For secrets pass bytes below 248 only, so that no character is likelier than another. */
+/**
+ * Encodes one base-62 character per byte. For secrets pass only bytes below 248, so that all characters are equally
+ * likely.
+ */
 export function base62(bytes: Uint8Array): string {
   let out = ''
   for (const byte of bytes) out += ALPHABET[byte % 62]

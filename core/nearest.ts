@@ -1,4 +1,4 @@
-/** The candidate that a mistyped word most likely meant; undefined when none is near. */
+/** Returns the most likely candidate for a mistyped word; undefined if none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates
     .map((candidate) => ({
@@ -25,7 +25,7 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0
 }
 
-/** The candidates nearest to the word, best first, without those that are far from it; at most `most`. */
+/** Returns the candidates close to the word, best first, at most `most`. */
 export function nearestNames(word: string, candidates: readonly string[], most: number): readonly string[] {
   const found: string[] = []
   let left = [...new Set(candidates)]

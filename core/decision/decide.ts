@@ -24,26 +24,26 @@ import { collectOpinions, matchedRule, tracePolicies, weigh } from './policies/p
 import { agentReason, agentRemedy, levelReason, reasonOf, remedyOf, shadowReason } from './reasons.ts'
 import { strictest, strictness, type Verdict } from './vocabulary.ts'
 
-/** The rules one decision is taken under. */
+/** The rules of one decision. */
 export type DecisionRules = {
-  /** Null: policies alone (v1 without a gateway that has the connector). */
+  /** Null: policies only (v1 without a gateway that has the connector). */
   readonly permissions: PermissionIndex | null
   readonly policies: PolicyIndex
-  /** Null: v1, which is advisory and knows no level. */
+  /** Null: v1, which is advisory and has no level. */
   readonly level: EnforcementLevel | null
-  /** What holds in a gateway when no permission matches. */
+  /** Verdict in a gateway if no permission matches. */
   readonly defaultVerdict: Verdict
 }
 
 /**
- * THE decision: may this agent do this action now?
+ * Decides whether this agent may perform this action now.
  *
- * The permission (or the default where none matches) and the policies are judged apart and the stricter one holds; no
- * policy with an opinion = the permission alone. Without permissions the policies decide alone, and silence is a deny.
- * Then the level may let the result pass; a policy in monitor mode shows only in `would`.
- * The environment is the installation's; where the caller claims another one, the stricter decision holds. So it does
- * where servers differ in how they read the query.
- * An agent that is not active is denied at every level. `trace` adds every policy and rule, for the dry run.
+ * The permission (or the default if none matches) and the policies are evaluated separately, and the stricter result
+ * applies; without a matching policy, the permission alone. Without permissions the policies decide alone, and no match
+ * is a deny. The level may then relax the result; a policy in monitor mode affects only `would`. The environment is
+ * that of the installation; if the caller claims another one, the stricter decision applies, as it does if servers
+ * differ in their reading of the query. An agent that is not active is denied at every level. `trace` adds every policy
+ * and rule, for the dry run.
  */
 export function decide(
   rules: DecisionRules,
@@ -89,8 +89,8 @@ function decidePlaced(
 }
 
 /**
- * One decision for a request that does several things at once (an MCP batch, several GraphQL fields): the strictest,
- * saying which one it is for. A request that names no action is denied.
+ * Decides a request with several actions (an MCP batch, several GraphQL fields): the strictest decision, naming its
+ * action. A request without actions is denied.
  */
 export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision {
   const types = inputs.map(({ action }) => action.type)
@@ -101,16 +101,16 @@ export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]
 }
 
 /**
- * One decision for a request of which only the body tells which candidate it is. `split`: the candidates differ in
- * what happens or in who may approve it, so the body has to be read.
+ * Decides a request whose body determines the candidate. `split`: the candidates differ in verdict or approvers, so the
+ * body must be read.
  */
 export function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision | 'split' {
   return combineCandidates(inputs.map((input) => decide(rules, input)))
 }
 
 /**
- * THE decision about a request as it was named; `inputs` are those of `judgedActions(named)`. `split`: the candidates
- * differ, and only the body tells which one happens.
+ * Decides a classified request; `inputs` are those of `judgedActions(named)`. `split`: the candidates differ, and only
+ * the body determines which one happens.
  */
 export function decideNamed(
   rules: DecisionRules,
@@ -125,7 +125,7 @@ export function decideNamed(
   return combineUnknown(inputs.map((input) => decide(rules, input)))
 }
 
-/** The actions that the decision about a request is taken for. */
+/** Returns the actions that the decision about a request covers. */
 export function judgedActions(named: Named): readonly Action[] {
   return named.kind === 'actions' ? (named.announces ?? named.actions) : named.candidates
 }
@@ -134,7 +134,7 @@ type Conclusion = {
   readonly level: EnforcementLevel | null
   readonly input: DecisionInput
   readonly risk: Risk
-  /** What the enforced policies say, and what all of them would. */
+  /** Results of the enforced policies, and of all policies. */
   readonly judged: Judgement
   readonly shadowed: Judgement
 }
@@ -156,7 +156,7 @@ function conclude(given: Conclusion): Decision {
   }
 }
 
-/** A policy in monitor mode decides nothing, even where its opinion comes first. */
+/** A policy in monitor mode decides nothing, even if its rule matches first. */
 function decisiveRule({ isByPolicy, policy }: Judgement): MatchedRule | undefined {
   return isByPolicy && policy.decisive !== null ? matchedRule(policy.decisive) : undefined
 }
@@ -194,7 +194,9 @@ function withShadow(reason: string, judged: Judgement, shadowed: Judgement): str
   return `${reason} ${shadowReason(decisive)}`
 }
 
-/** The same decision under an active kill switch: a deny that keeps the trace, so that a dry run stays complete. */
+/**
+ * Returns the decision under an active kill switch: a deny with the original trace, so that a dry run stays complete.
+ */
 export function underKillSwitch(decision: Decision, entry: KillEntry): Decision {
   return {
     ...decision,

@@ -3,10 +3,10 @@ import type { PathFacts } from './facts/request-path.ts'
 import type { RequiredGroups } from './policies/required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** `monitor` forwards everything, `enforce_high_risk` enforces what is dangerous, `full_enforce` everything. */
+/** `monitor` forwards everything, `enforce_high_risk` enforces verdicts on high risk, `full_enforce` everything. */
 export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
 
-/** The agent as conditions see it (`agent.*`). */
+/** The agent in conditions (`agent.*`). */
 export type AgentFacts = {
   readonly id: string
   readonly name: string
@@ -19,21 +19,21 @@ export type AgentFacts = {
 export type RequestFacts = {
   readonly method: string
   readonly host: string
-  /** Decoded once; `%25` stays encoded. Unknown where servers read the path differently. */
+  /** Decoded once; `%25` stays encoded. Unknown if servers read the path differently. */
   readonly path: PathFacts['path']
-  /** Decoded; unknown where `path` is. */
+  /** Decoded; unknown if `path` is. */
   readonly segments?: PathFacts['segments']
   /** The path as sent. */
   readonly raw_path: string
-  /** A parameter that was sent several times is a list. */
+  /** A repeated parameter is a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>
-  /** End-to-end fields by their names in lower case, without credentials. A repeated field is a list. */
+  /** End-to-end fields by lower-case name, without credentials. A repeated field is a list. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** A JSON value, or the fields of a form; `UNKNOWN` beyond the bounds and in other formats; absent without a body. */
   readonly body?: unknown
 }
 
-/** Everything one decision may look at. `nowMs` is epoch milliseconds. */
+/** All inputs of one decision. `nowMs` is epoch milliseconds. */
 export type DecisionInput = {
   readonly action: Action
   readonly agent: AgentFacts
@@ -41,22 +41,25 @@ export type DecisionInput = {
   readonly connector?: { readonly name: string; readonly type: string; readonly environment?: string }
   readonly request?: RequestFacts
   /**
-   * `request.query` as servers read it that split at `&` alone and take names as they stand; only where that differs. A
-   * decision is taken for both.
+   * `request.query` as read by servers that split only at `&` and keep names unchanged; set if it differs. Both
+   * readings are decided.
    */
   readonly otherQuery?: RequestFacts['query'] | undefined
-  /** Whether the gateway lets the provider reach what the action is for; the stricter of both decisions holds. */
+  /** Decision about the host that the provider reaches for the action; the stricter of both decisions applies. */
   readonly reach?: Decision | undefined
   readonly context?: Readonly<Record<string, unknown>>
   readonly nowMs: number
   /**
-   * Set where the action is only announced: a condition that cannot be evaluated, because its fact comes later, then
-   * counts for the agent. Everything is decided again when the action itself arrives.
+   * Set for an announced action: a condition that cannot be evaluated, because its fact arrives later, counts in favour
+   * of the agent. The action itself is decided again.
    */
   readonly isAnnounced?: boolean
 }
 
-/** What settled it. `policy_invalid`: a policy that was never in force. `connector`: allowed, but there is no credential to send. */
+/**
+ * Source of the decision. `policy_invalid`: a policy that was never in force. `connector`: allowed, but there is no
+ * credential to send.
+ */
 export type DecisionSource =
   | 'kill'
   | 'agent'
@@ -71,35 +74,35 @@ export type MatchedRule = {
   readonly policyId: string
   readonly policyName: string
   readonly rule: string
-  /** Of the platform team: no tenant can change it. */
+  /** Set by the platform team: tenants cannot change it. */
   readonly tier?: 'platform'
 }
 
-/** The answer to "may this happen?", complete enough to explain itself. */
+/** The result of a decision, with everything that explains it. */
 export type Decision = {
-  /** Type of the action that decided: the strictest of several. */
+  /** Type of the deciding action: the strictest of several. */
   readonly actionType?: string
-  /** What happens, after the enforcement level. */
+  /** The verdict after the enforcement level. */
   readonly verdict: Verdict
-  /** What full enforcement says; equal to `verdict` unless the level let something pass. */
+  /** The verdict under full enforcement; equal to `verdict` unless the level relaxed it. */
   readonly would: Verdict
   readonly reason: string
-  /** How whoever writes the rules permits it. Agents do not get it. */
+  /** Instruction for rule authors to permit the action. Never sent to agents. */
   readonly remedy?: string | undefined
   readonly source: DecisionSource
-  /** `perm_…`: the permission that won, when one matched. */
+  /** `perm_…`: the winning permission, if one matched. */
   readonly permission: string | null
   readonly permissionPattern: string | null
   /** The name of that permission's manifest; absent for a row of the API. */
   readonly permissionManifest?: string | undefined
-  /** `pol_…@version` of every policy that had an opinion. */
+  /** `pol_…@version` of every matching policy. */
   readonly policies: readonly string[]
   readonly rules: readonly MatchedRule[]
-  /** The rule of a policy that asked for exactly this outcome; absent where no policy did. */
+  /** The policy rule with exactly this verdict; absent if no policy has it. */
   readonly decisive?: MatchedRule | undefined
   readonly riskScore: number
   readonly riskFactors: readonly string[]
-  /** All of them have to be satisfied by approvers; empty when any approver is enough. */
+  /** Approvers must satisfy all of them; empty if any approver is sufficient. */
   readonly requiredGroups: readonly RequiredGroups[]
   readonly trace?: readonly PolicyTrace[]
 }

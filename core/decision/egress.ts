@@ -5,7 +5,9 @@ import type { Verdict } from './vocabulary.ts'
 
 type EgressRules = { readonly gateway: Pick<Snapshot['gateway'], 'egress' | 'level'> }
 
-/** May a host that no connector owns be reached without being governed? The level `monitor` lets it pass and says so. */
+/**
+ * Decides whether an agent may reach a host without a connector. The level `monitor` allows it and notes the verdict.
+ */
 export function decideUnowned({ gateway }: EgressRules, host: string, port: number): Decision {
   const { egress, level } = gateway
   const entries = egress.allowedHosts.filter((entry) => matchesHost(readAllowed(entry).host, host))
@@ -25,18 +27,21 @@ export function decideUnowned({ gateway }: EgressRules, host: string, port: numb
   return plainDecision('deny', 'deny', why, 'default')
 }
 
-/** Does `egress.allowedHosts` name the host, for whichever port? */
+/** True if `egress.allowedHosts` lists the host with any port. */
 export function isListedHost({ gateway }: Snapshot, host: string): boolean {
   return gateway.egress.allowedHosts.some((entry) => matchesHost(readAllowed(entry).host, host))
 }
 
-/** The entry of `egress.allowedHosts` that lists the host for another port, where the host is refused on this one. */
+/**
+ * Returns the entry of `egress.allowedHosts` that lists the host with another port, for a host that is refused on this
+ * one.
+ */
 export function entryForOtherPort(snapshot: Snapshot, host: string, port: number): string | undefined {
   if (decideUnowned(snapshot, host, port).would !== 'deny') return undefined
   return snapshot.gateway.egress.allowedHosts.find((entry) => matchesHost(readAllowed(entry).host, host))
 }
 
-/** The port that the reason of a refused host names; 443 where it names none. */
+/** Returns the port in the reason of a refused host; 443 if there is none. */
 export function portOfUnowned(reason: string): number {
   return Number(/^No connector owns \S+:(\d{1,5})\. /.exec(reason)?.[1] ?? HTTPS_PORT)
 }
@@ -55,20 +60,20 @@ function remedyFor(entries: readonly string[], host: string, port: number): stri
 const HTTPS_PORT = 443
 type AllowedHost = { readonly host: string; readonly port: number }
 
-/** `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address; without a port it is for 443. */
+/** `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address; the default port is 443. */
 export function readAllowed(entry: string): AllowedHost {
   const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*)(?::([0-9]{1,5}))?$/.exec(entry) ?? []
   return { host, port: port === undefined ? HTTPS_PORT : Number(port) }
 }
 
-/** Is the host and port listed in `egress.tcp` with `allowPrivateAddresses`, so that it may lie inside the network? */
+/** True if `egress.tcp` lists the host and port with `allowPrivateAddresses`. */
 export function mayBePrivate({ gateway }: Snapshot, host: string, port: number): boolean {
   return gateway.egress.tcp.some(
     (rule) => rule.allowPrivateAddresses && rule.port === port && matchesHost(rule.host, host),
   )
 }
 
-/** A decision that no permission or policy took: about a host, or a request that cannot be read. */
+/** Returns a decision without a permission or policy: about a host, or an unreadable request. */
 export function plainDecision(
   verdict: Verdict,
   would: Verdict,

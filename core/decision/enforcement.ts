@@ -3,24 +3,24 @@ import { HIGH_RISK_SCORE } from '../action/risk.ts'
 import type { EnforcementLevel } from './decision.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** What the level looks at besides the verdict of full enforcement. */
+/** Inputs of the enforcement level besides the verdict of full enforcement. */
 export type LevelInput = {
   readonly would: Verdict
   readonly action: Action
   readonly riskScore: number
-  /** A policy, not only a permission or the default, asks for this verdict. */
+  /** A policy, not only a permission or the default, has this verdict. */
   readonly isByPolicy: boolean
 }
 
 /**
- * What happens under an enforcement level, given what full enforcement would do.
+ * Applies an enforcement level to the verdict of full enforcement.
  *
  * | would | monitor | enforce_high_risk | full_enforce |
  * |---|---|---|---|
- * | deny, hold | passes | kept if risk >= 0.8, an unmapped write, or asked for by a policy; else passes | kept |
+ * | deny, hold | passes | kept if risk >= 0.8, an unmapped write, or required by a policy; else passes | kept |
  *
- * Kill switches, suspended agents, malformed requests and rate limits are not verdicts: no level loosens them.
- * A level that this version does not know enforces everything.
+ * Kill switches, suspended agents, malformed requests and rate limits are not verdicts: no level relaxes them. An
+ * unknown level enforces everything.
  */
 export function applyLevel(level: EnforcementLevel, input: LevelInput): Verdict {
   if (level === 'monitor') return 'allow'

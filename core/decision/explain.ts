@@ -9,18 +9,18 @@ export type Explained = {
   /** `METHOD host/path`, or the action's type for v1. */
   readonly request: string
   readonly agent: string
-  /** Its name, or null when no connector owns the host. */
+  /** Its name; null if no connector owns the host. */
   readonly connector: string | null
   readonly action: Action | null
   readonly decision: Decision
   readonly snapshotVersion: number | null
-  /** How to permit it is for whoever writes the rules. */
+  /** Omits the instruction for rule authors. */
   readonly isForAgent?: true
 }
 
 /**
- * Why a request is answered as it is: everything that was seen, the winner, and the version of the rules. The command
- * line and every refusal print this text; a refusal leaves out how to permit the request.
+ * Explains a decision: the request, the deciding rule, and the version of the rules. The command line and every refusal
+ * print this text; a refusal omits how to permit the request.
  */
 export function explainText(given: Explained): string {
   const { request, agent, connector, action, decision } = given
@@ -78,7 +78,7 @@ const SOURCE: Readonly<Record<Decision['source'], string>> = {
   connector: 'connector without credential',
 }
 
-/** Names and paths come from agents: none may start a line of its own. */
+/** Names and paths come from agents: they must not start a line of their own. */
 function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ')
 }

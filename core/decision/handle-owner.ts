@@ -4,10 +4,13 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { Decision } from './decision.ts'
 import { plainDecision } from './egress.ts'
 
-/** Whose a thing at the provider is: given to this agent, to another agent alone, or not known. */
+/** Owner of a provider resource: this agent, another agent only, or unknown. */
 export type HandleOwner = 'own' | 'foreign' | 'unknown'
 
-/** What speaks against naming these; undefined where nothing does. The level `monitor` lets it pass and says so. */
+/**
+ * Returns the decision against using these handles; undefined if they are allowed. The level `monitor` allows it and
+ * notes the verdict.
+ */
 export function decideHandle(
   { gateway }: Snapshot,
   bound: BoundConnector,

@@ -3,19 +3,22 @@ import type { PermissionMatch } from './permissions/permissions.ts'
 import type { PolicyVerdict } from './policies/policy-opinion.ts'
 import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary.ts'
 
-/** What permission and policies say together, before the enforcement level. */
+/** The combined result of permission and policies, before the enforcement level. */
 export type Judgement = {
   readonly verdict: Verdict
   readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'policy_invalid' | 'default'>
-  /** A policy asks for exactly this verdict, whether or not a permission does too. */
+  /** A policy has exactly this verdict, whether or not a permission has it as well. */
   readonly isByPolicy: boolean
-  /** Neither side had anything to say, and that is a deny outside a gateway. */
+  /** Neither side matched; outside a gateway that is a deny. */
   readonly isSilent: boolean
   readonly permission: PermissionMatch | null
   readonly policy: PolicyVerdict
 }
 
-/** `gateway`: the stricter of both sides. `advisory`: silence on both sides is a deny. `policiesOnly`: there are no permissions. */
+/**
+ * `gateway`: the stricter of both sides. `advisory`: no match on both sides is a deny. `policiesOnly`: there are no
+ * permissions.
+ */
 export type JudgementMode = 'gateway' | 'advisory' | 'policiesOnly'
 
 export type JudgementInput = {
@@ -49,12 +52,12 @@ function sourceOf({ decisive }: PolicyVerdict): 'policy' | 'policy_invalid' {
   return decisive !== null && decisive.policy.invalid !== null ? 'policy_invalid' : 'policy'
 }
 
-/** What this version does not know is a deny. */
+/** An unknown verdict is a deny. */
 function knownVerdict(verdict: Verdict): Verdict {
   return verdict === 'allow' || verdict === 'hold' ? verdict : 'deny'
 }
 
-/** `pol_…@version` of every policy that had an opinion, the decisive one first. */
+/** Returns `pol_…@version` of every matching policy, the deciding one first. */
 export function policyRefs({ decisive, opinions }: PolicyVerdict): readonly string[] {
   const refs = opinions.map(({ policy }) => policy.ref)
   return decisive === null ? refs : [...new Set([decisive.policy.ref, ...refs])]

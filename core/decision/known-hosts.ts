@@ -1,6 +1,6 @@
 const NOTHING_TO_ADD = 'and works without it, so nothing has to be added.'
 
-/** Hosts that serve one agent program alone. */
+/** Hosts that only one agent program uses. */
 const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ['ab.chatgpt.com', `Codex reports metrics there, ${NOTHING_TO_ADD}`],
   [
@@ -16,7 +16,7 @@ const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ['telemetry.crewai.com', `CrewAI reports telemetry there, ${NOTHING_TO_ADD}`],
 ])
 
-/** Why an agent program requests the host, and what to add for it if anything; null for any other host. */
+/** Explains why an agent program requests the host, and the required setting if any; null for any other host. */
 export function knownHostText(host: string): string | null {
   return KNOWN_HOSTS.get(host) ?? null
 }

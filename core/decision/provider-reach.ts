@@ -6,9 +6,9 @@ import type { Decision } from './decision.ts'
 import { decideUnowned, plainDecision } from './egress.ts'
 
 /**
- * Whether the provider may reach what an action of its own is for: its kind stands in `providerTools.allow` of the
- * Connector, and the host is one that the agent may dial. Undefined where nothing speaks against it. The level `monitor`
- * lets it pass and says so.
+ * Returns the decision about the host that the provider reaches for one of its own actions: `providerTools.allow` of
+ * the Connector must list its kind, and the agent must be allowed to reach the host. Undefined if it is allowed. The
+ * level `monitor` allows it and notes the verdict.
  */
 export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {
   const { byProvider, nameReason = '' } = action
@@ -36,7 +36,7 @@ function isReaching(kind: string): boolean {
   return REACHING.has(kind)
 }
 
-/** A person decides about what the gateway does not read, whatever permissions say. */
+/** An approver decides about content that the gateway does not read, regardless of permissions. */
 function heldUnread({ gateway }: Snapshot, { entry }: BoundConnector, { nameReason = '' }: Action): Decision {
   const reason = `${nameReason} The gateway does not read it, so a person decides. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
   return gateway.level === 'monitor'

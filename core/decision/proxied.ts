@@ -10,20 +10,20 @@ import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decisi
 import { type BodyFact, requestFacts } from './facts/request-facts.ts'
 import { decideReach } from './provider-reach.ts'
 
-/** A request on its way through a gateway, as far as a decision about it goes. */
+/** The inputs of a decision about a proxied request. */
 export type ProxiedCase = {
   readonly snapshot: Snapshot
   readonly agent: AgentFacts
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
-  /** Without a body where it is left out. */
+  /** Absent without a body. */
   readonly body?: BodyFact
   readonly nowMs: number
 }
 
 /**
- * The rules and the facts for every action of a proxied request. The gateway and `explain` both ask here, so that what
- * is explained is what happens.
+ * Returns the rules and the facts for every action of a proxied request. The gateway and `explain` share it, so that
+ * explanations match decisions.
  */
 export function proxiedInputs(
   { snapshot, agent, bound, request, body, nowMs }: ProxiedCase,
@@ -52,8 +52,8 @@ export function proxiedInputs(
 }
 
 /**
- * The decision, made a deny where nothing could be sent: a connector without credential that needs one. At the level
- * `monitor` the agent's own credential passes where there is no other.
+ * Denies an allowed request that needs a credential if the connector has none. At the level `monitor` the agent's own
+ * credential passes instead.
  */
 export function withCredential(
   decision: Decision,
@@ -86,7 +86,7 @@ function agentFacts({ id, name, environment, runtime, status }: AgentFacts): Age
   return { id, name, environment, runtime, status }
 }
 
-/** What separates or spells names in ways that servers read differently. */
+/** Characters in queries whose reading differs between servers. */
 const READ_DIFFERENTLY = /[;[%+]/
 
 function otherQuery(

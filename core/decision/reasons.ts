@@ -14,7 +14,7 @@ const DOES: Readonly<Record<Verdict, string>> = {
 }
 const WOULD: Readonly<Record<Verdict, string>> = { allow: 'allow', hold: 'hold', deny: 'deny' }
 
-/** Full sentences: why, and what decided. */
+/** Explains the verdict and its source in full sentences. */
 export function reasonOf(judgement: Judgement, input: DecisionInput): string {
   const { nameReason } = input.action
   const reason = rulesReason(judgement, input)
@@ -42,7 +42,7 @@ function policyReason({ policy, rule, error }: Opinion, type: string): string {
   return withOwn(rule.reason, head) + cause
 }
 
-/** Whoever reads it has to know whether a tenant or the platform team can change the rule. */
+/** Readers must know whether a tenant or the platform team can change the rule. */
 function kindOf({ tier }: Opinion['policy']): string {
   return tier === 'platform' ? 'Platform policy' : 'Policy'
 }
@@ -56,13 +56,13 @@ function permissionReason(permission: PermissionMatch, verdict: Verdict, type: s
   return withOwn(permission.reason, `${permissionName(permission)} ${DOES[verdict]} ${type}.`)
 }
 
-/** A manifest has a name that a person wrote; a row of the API is known by its pattern. */
+/** A manifest has a readable name; a row of the API is identified by its pattern. */
 function permissionName({ manifest, pattern, agent }: PermissionMatch): string {
   if (manifest !== null) return `Permission "${manifest}", rule "${pattern}",`
   return `Permission "${pattern}"${agent === '*' ? '' : ` for agent "${agent}"`}`
 }
 
-/** The words of the person who wrote the rule come first: clients cut what follows. */
+/** The reason of the rule's author comes first: clients truncate the rest. */
 function withOwn(own: string | null, head: string): string {
   return own === null ? head : `${sentence(own)} ${head}`
 }
@@ -73,7 +73,7 @@ function defaultReason({ verdict }: Judgement, { action, agent }: DecisionInput)
   return `${head}, so the gateway's default ${verdict === 'hold' ? 'requires approval' : 'denies it'}.`
 }
 
-/** How a denial is changed, for whoever writes the rules; undefined where nothing is denied. */
+/** Explains to rule authors how to change a denial; undefined if nothing is denied. */
 export function remedyOf(judgement: Judgement, { action }: DecisionInput): string | undefined {
   const { source, permission, policy, verdict } = judgement
   if (verdict !== 'deny' || judgement.isSilent) return undefined
@@ -95,7 +95,7 @@ function policyRemedy({ policy, error }: Opinion): string {
   return `Change that rule (${policy.id}).${read}`
 }
 
-/** Put before the reason when the level let something pass. */
+/** Prefix of the reason if the level relaxed the verdict. */
 export function levelReason(level: string, would: Verdict, reason: string): string {
   return `Enforcement level ${level} lets it pass; full enforcement would ${WOULD[would]} it. ${reason}`
 }

@@ -1,6 +1,6 @@
 /**
- * One verdict inside, five spellings outside (spec 2.3, 2.8, 4.5). Total maps: a new verdict does not compile
- * until every spelling is given.
+ * The verdict and its five external spellings (spec 2.3, 2.8, 4.5). The maps are total: a new verdict does not compile
+ * without every spelling.
  */
 export type Verdict = 'allow' | 'hold' | 'deny'
 
@@ -47,7 +47,7 @@ const FROM_RULE: Readonly<Record<string, Verdict>> = {
   deny: 'deny',
 }
 
-/** An unknown spelling (from a newer control plane, say) is a deny, never an allow. */
+/** An unknown spelling (for example from a newer control plane) is a deny, never an allow. */
 export function verdictOfRule(decision: string): Verdict {
   return FROM_RULE[decision] ?? 'deny'
 }

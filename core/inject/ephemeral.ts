@@ -12,9 +12,8 @@ export type EphemeralInjection =
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
 
 /**
- * A governed pod to which debug containers are being added: they get what the pod's own containers got, or every
- * reason why they may not run there. Those that `before` has are left as they are; the API server lets nobody
- * change them.
+ * Injects the new debug containers of a governed pod like its other containers, or returns every reason for a refusal.
+ * Containers in `before` stay unchanged; the API server forbids changes to them.
  */
 export function injectEphemeral(before: Pod, pod: Pod): EphemeralInjection {
   const old = new Set((before.spec.ephemeralContainers ?? []).map(({ name }) => name))

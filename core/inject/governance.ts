@@ -4,7 +4,7 @@ import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'
 
-/** What the injector knows of Gateways; answered from memory. */
+/** Looks up Gateways in memory. */
 export type GatewayLookup = {
   readonly gatewayOf: (namespace: string, name: string) => InjectGateway | undefined
   readonly gatewaysIn: (namespace: string) => readonly InjectGateway[]
@@ -16,13 +16,13 @@ export type Governance =
   | { readonly kind: 'refused'; readonly refusals: readonly [Refusal] }
 
 export type PodNamespace = RequestingNamespace & {
-  /** It is labelled `required`. */
+  /** The namespace has the label `required`. */
   readonly isRequired: boolean
 }
 
 /**
- * Whether a pod is governed, and by which Gateway: the one that its annotation names (`NAME` or `NAMESPACE/NAME`), or
- * in a namespace labelled `required`, where nobody can opt out, the only one there is.
+ * Returns whether a pod is governed, and by which Gateway: the one in its annotation (`NAME` or `NAMESPACE/NAME`), or
+ * the only one if the namespace is labelled `required`, where pods cannot opt out.
  */
 export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLookup): Governance {
   const named = pod.metadata.annotations?.[ANNOTATIONS.gateway]
@@ -31,7 +31,7 @@ export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLoo
   return { kind: 'none' }
 }
 
-/** Only the namespace of the pod and those that the Gateway admits may use it. */
+/** Only the Gateway's namespace and those that it admits may use it. */
 export function mayUse(gateway: InjectGateway, namespace: RequestingNamespace): boolean {
   return admits({ namespace: gateway.namespace, allowed: gateway.spec.allowedNamespaces?.agents }, namespace)
 }
@@ -41,7 +41,7 @@ function namedGateway(named: string, asking: RequestingNamespace, { gatewayOf }:
   const [first = '', second, ...rest] = named.split('/')
   const wanted = second === undefined ? { namespace, name: first } : { namespace: first, name: second }
   const gateway = rest.length > 0 ? undefined : gatewayOf(wanted.namespace, wanted.name)
-  // One answer for both, so that nobody learns which Gateways other namespaces have.
+  // One answer for both cases, so that it does not reveal the Gateways of other namespaces.
   if (gateway !== undefined && mayUse(gateway, asking)) return { kind: 'governed', gateway }
   const place = wanted.namespace === namespace ? `in namespace ${namespace}` : `for agents of ${namespace}`
   return refused(

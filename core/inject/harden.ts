@@ -2,12 +2,12 @@ import type { Container, Pod } from './pod.ts'
 import { ALLOWED_CAPABILITIES } from './refuse-container.ts'
 import { mapContainers } from './reserved.ts'
 
-/** The folder in which every client library looks for the token of the Kubernetes API. */
+/** The folder in which client libraries look for the token of the Kubernetes API. */
 const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** Volumes that the API server adds by itself, before any webhook is asked. */
+/** Volumes that the API server adds before it calls webhooks. */
 const API_TOKEN_VOLUME = /^kube-api-access-/
 
-/** The pod with everything said that a governed pod must not leave open; it contradicts nothing any more. */
+/** Sets every field that a governed pod must not leave open; contradictions were refused before. */
 export function hardenPod(pod: Pod): Pod {
   const { securityContext } = pod.spec
   const hardened = mapContainers(pod, hardenContainer)
@@ -23,12 +23,14 @@ export function hardenPod(pod: Pod): Pod {
   }
 }
 
-/** Whether a pod's agent keeps the token of the Kubernetes API: it must ask for it itself, and the Gateway allow it. */
+/**
+ * True if a pod's agent keeps the token of the Kubernetes API: the pod must request it, and the Gateway must allow it.
+ */
 export function keepsApiToken(pod: Pod, isAllowed: boolean): boolean {
   return isAllowed && pod.spec.automountServiceAccountToken === true
 }
 
-/** Without the token of the Kubernetes API, also where the API server has put it into the pod already. */
+/** Removes the token of the Kubernetes API, including the volume that the API server added. */
 export function withoutApiToken(pod: Pod): Pod {
   const bare = mapContainers(pod, (container) => ({
     ...container,
@@ -42,7 +44,7 @@ export function withoutApiToken(pod: Pod): Pod {
   return { ...bare, spec: { ...bare.spec, automountServiceAccountToken: false, ...(volumes && { volumes }) } }
 }
 
-/** The container with nothing left open that a governed one must close. */
+/** Sets every field that a governed container must not leave open. */
 export function hardenContainer(container: Container): Container {
   const { securityContext } = container
   const kept = securityContext?.capabilities?.add?.filter((name) => ALLOWED_CAPABILITIES.includes(name)) ?? []

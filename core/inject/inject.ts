@@ -15,14 +15,14 @@ export type Injection =
   | {
       readonly kind: 'injected'
       readonly pod: Pod
-      /** What the pod said and no longer has; for the person who applied it. */
+      /** Removed settings of the pod, for the user who applied it. */
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
 
 /**
- * A pod with everything that governs it, or every reason why that cannot be. What a pod leaves open is closed; what it
- * asks for against being governed is refused. A second pass over the result changes nothing.
+ * Injects everything that governs a pod, or returns every reason for a refusal. Open settings are closed; settings that
+ * contradict governance are refused. A second pass over the result changes nothing.
  */
 export function inject(given: Pod, gateway: InjectGateway, options: InjectOptions): Injection {
   const pod = withoutSidecar(given)
@@ -54,14 +54,14 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
   }
 }
 
-/** True for a pod that an injector has been at, going by what it says. */
+/** True for a pod with the annotation of an injector. The annotation can be forged. */
 export function isMarked({ metadata }: Pod): boolean {
   return metadata.annotations?.[ANNOTATIONS.injected] !== undefined
 }
 
 /**
- * The pod as its author wrote it, so that a second pass refuses and adds the same as the first. Only a pod that says it
- * was injected is read like that: in any other our names are taken, and that is refused.
+ * Restores the pod as its author wrote it, so that a second pass gives the same result. Only a pod with the injected
+ * annotation is restored; in any other pod the product's names are reserved and refused.
  */
 function withoutSidecar(pod: Pod): Pod {
   if (!isMarked(pod)) return pod
@@ -85,7 +85,7 @@ function keptUid(pod: Pod, { keepsUid }: InjectOptions): number | null {
   return isPossible && keepsUid(uid) ? uid : null
 }
 
-/** The next one that no container of the pod has asked for. */
+/** Returns the next uid that no container of the pod requests. */
 function freeUid(pod: Pod, freshUid: number): number {
   const taken = new Set([
     pod.spec.securityContext?.runAsUser,
@@ -100,7 +100,7 @@ type MarkFacts = {
   readonly gateway: InjectGateway
   readonly agent: string
   readonly proxyUid: number
-  /** What of it would change its user. */
+  /** Declared changes of the user. */
   readonly needs: readonly string[]
 }
 

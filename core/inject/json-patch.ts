@@ -6,8 +6,8 @@ export type PatchOperation =
 type Json = { readonly [key: string]: unknown }
 
 /**
- * The steps that turn one JSON value into another, applied one after the other. Elements of lists that have a name are
- * matched by it, so that a container put in front is one step and not a rewrite of all behind it.
+ * Returns the steps that turn one JSON value into another, applied in order. List elements with a name are matched by
+ * it, so that a prepended container is one step instead of a rewrite of the list.
  */
 export function jsonPatch(before: unknown, after: unknown, path = ''): readonly PatchOperation[] {
   if (isEqual(before, after)) return []
@@ -48,7 +48,7 @@ function listPatch(
   return [...removals, ...changes]
 }
 
-/** What tells the elements of a list apart: their names, or themselves; null when that is not one of a kind. */
+/** Returns the keys of list elements: their names, or the elements themselves; null if the keys are not unique. */
 function keysOf(list: readonly unknown[]): readonly string[] | null {
   const keys = list.map((element) => {
     if (typeof element === 'string') return element
@@ -69,7 +69,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Deep equality of JSON; a member that is undefined is one that is not there. */
+/** Deep equality of JSON; an undefined member counts as absent. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a) && Array.isArray(b))

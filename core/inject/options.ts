@@ -1,7 +1,7 @@
 import type { GatewaySpec } from '../crd/schemas.ts'
 import { GATEWAY_FLAGS } from '../gateway-flags.ts'
 
-/** The Gateway that governs a pod: all that the injector reads of it. */
+/** The Gateway that governs a pod, reduced to the fields that the injector reads. */
 export type InjectGateway = {
   readonly namespace: string
   readonly name: string
@@ -11,16 +11,16 @@ export type InjectGateway = {
   >
 }
 
-/** What of an installation goes into every sidecar. */
+/** Images and commands of all sidecars of an installation. */
 export type SidecarImages = {
   readonly proxy: string
-  /** The proxy's first program and its arguments; the image's own when it is empty. */
+  /** The proxy's program and its arguments; empty for those of the image. */
   readonly proxyCommand: readonly string[]
   readonly rules: string
   readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
 }
 
-/** Where the released image has it. Signal 1 would open the runtime's inspector on the agent's own loopback. */
+/** Program of the released image. Without the flag, signal 1 opens the runtime's inspector on the agent's loopback. */
 export const DEFAULT_PROXY_COMMAND: readonly string[] = [
   'node',
   '--disable-sigusr1',
@@ -29,20 +29,23 @@ export const DEFAULT_PROXY_COMMAND: readonly string[] = [
 ]
 
 export type InjectOptions = {
-  /** The pod's namespace: its own metadata may not say it yet. */
+  /** The pod's namespace: its own metadata may lack it. */
   readonly namespace: string
   readonly images: SidecarImages
   readonly controlPlane: {
     readonly url: string
-    /** The ConfigMap `chaperone-control-plane-ca` of the pod's namespace holds the authorities of that address. */
+    /**
+     * The ConfigMap `chaperone-control-plane-ca` of the pod's namespace contains the certificate authorities of that
+     * URL.
+     */
     readonly hasOwnCertificateAuthority: boolean
   }
   readonly logLevel: string
-  /** A number picked at random in `PROXY_UIDS`, for a pod that has none to keep. */
+  /** A random number in `PROXY_UIDS`, for a pod without a uid to keep. */
   readonly freshUid: number
   /**
-   * Whether the uid that a pod already names was given to it by an injector. A pod that just claims one is given
-   * another: an image may be built to run as a uid that its author chose.
+   * True if an injector assigned the uid that the pod already has. A pod that merely claims one receives another: an
+   * image may be built to run with a uid that its author chose.
    */
   readonly keepsUid: (uid: number) => boolean
 }

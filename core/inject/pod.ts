@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * As much of a Kubernetes pod as the injector reads; every other field passes through untouched. Numbers and booleans
- * have the API server's types: what it would refuse is refused here too.
+ * The fields of a Kubernetes pod that the injector reads; every other field passes through unchanged. Numbers and
+ * booleans have the API server's types: values that it rejects are rejected here too.
  */
 const EnvVar = z.looseObject({
   name: z.string(),

@@ -1,10 +1,10 @@
-/** One contradiction between what a pod asks for and being governed. */
+/** One contradiction between a pod's settings and governance. */
 export type Refusal = {
   /** Exact path, e.g. `spec.containers[0].securityContext.privileged`. */
   readonly field: string
-  /** What is wrong with it, and why. */
+  /** The problem and its reason. */
   readonly problem: string
-  /** What to change. */
+  /** The required change. */
   readonly change: string
 }
 
@@ -12,12 +12,12 @@ export function refusal(field: string, problem: string, change: string): Refusal
   return { field, problem, change }
 }
 
-/** One line for people: `FIELD: what is wrong; what to change`. */
+/** Formats a refusal as one line: `FIELD: problem; change`. */
 export function refusalText({ field, problem, change }: Refusal): string {
   return `${field}: ${problem}; ${change}`
 }
 
-/** Keys that need quoting in a path, e.g. `metadata.annotations[chaperone.dev/gateway]`. */
+/** Formats a path with a quoted key, e.g. `metadata.annotations[chaperone.dev/gateway]`. */
 export function annotationField(name: string): string {
   return `metadata.annotations[${name}]`
 }

@@ -6,7 +6,7 @@ import { refuseContainer } from './refuse-container.ts'
 import { refuseSecurity } from './refuse-security.ts'
 import { everyContainer, RESERVED_VOLUMES } from './reserved.ts'
 
-/** Kinds of volumes that a governed pod may have: those of PodSecurity `restricted`, and images. */
+/** Volume types of a governed pod: those of PodSecurity `restricted`, and images. */
 export const ALLOWED_VOLUMES: readonly string[] = [
   'configMap',
   'csi',
@@ -19,7 +19,7 @@ export const ALLOWED_VOLUMES: readonly string[] = [
   'secret',
 ]
 
-/** The safe ones of PodSecurity `baseline`. */
+/** The safe sysctls of PodSecurity `baseline`. */
 export const ALLOWED_SYSCTLS: readonly string[] = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -43,8 +43,8 @@ const HOST_SWITCHES = {
 } as const
 
 /**
- * Everything in a pod that contradicts being governed, in the order of its fields. What is merely not said is no
- * contradiction: the injector says it. `pod` is without our own additions.
+ * Returns all contradictions of a pod to governance, in the order of its fields. An unset field is not a contradiction:
+ * the injector sets it. `pod` is without the injected parts.
  */
 export function refusePod(pod: Pod, gateway: InjectGateway, proxyUid: number): readonly Refusal[] {
   return [

@@ -6,7 +6,7 @@ type Shared = Pick<
   'seccompProfile' | 'appArmorProfile' | 'windowsOptions' | 'runAsUser' | 'seLinuxOptions'
 >
 
-/** Profiles and users that a pod and a container spell alike. */
+/** Profiles and users, which pods and containers define alike. */
 export function refuseSecurity(
   security: Shared | undefined,
   path: string,
@@ -34,7 +34,7 @@ export function refuseSecurity(
   return refusals.filter((each) => each !== null)
 }
 
-/** As PodSecurity `baseline` has it. */
+/** From PodSecurity `baseline`. */
 export const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']
 
 function seLinux(security: Shared | undefined, path: string): Refusal | null {

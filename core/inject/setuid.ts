@@ -1,12 +1,12 @@
 import type { Container, Pod } from './pod.ts'
 import { everyContainer } from './reserved.ts'
 
-/** Programs that give themselves another user: without capabilities they end with an error instead. */
+/** Programs that change their user: without capabilities they fail. */
 const CHANGERS = [
   ...['gosu', 'su-exec', 'sudo', 'su', 'doas', 'runuser', 'setpriv', 'chpst', 'setuidgid', 's6-setuidgid'],
   's6-applyuidgid',
 ]
-/** Images whose own first program does so when it is started as root. */
+/** Images whose first program does so if started as root. */
 const CHANGING_IMAGES = [
   'postgres',
   'mysql',
@@ -20,8 +20,8 @@ const CHANGING_IMAGES = [
 ]
 
 /**
- * What a pod says of changing its user: `PATH: PROGRAM` each. Governed it cannot, and whoever takes the capabilities back
- * to let it opens the way past the capture; so it is said, never silently injected.
+ * Returns the pod's declared changes of its user as `PATH: PROGRAM`. They fail in a governed pod, and restoring the
+ * capabilities would allow a bypass of the capture, so the injector warns about them.
  */
 export function setuidNeeds(pod: Pod): readonly string[] {
   return everyContainer(pod).flatMap(({ path, container }) => {
@@ -30,7 +30,7 @@ export function setuidNeeds(pod: Pod): readonly string[] {
   })
 }
 
-/** For the person who applied it. */
+/** For the user who applied the pod. */
 export function setuidWarning(need: string): string {
   return `${need} changes the user, which a governed container cannot; set securityContext.runAsUser instead`
 }

@@ -18,7 +18,7 @@ export type SidecarFacts = {
   readonly options: InjectOptions
 }
 
-/** Half of the volume that the journal is in. */
+/** Half of the volume of the journal. */
 const JOURNAL_MAX_BYTES = 32 * 1024 * 1024
 const RULES_RESOURCES = {
   limits: { memory: '64Mi' },
@@ -28,12 +28,12 @@ const PROXY_RESOURCES = {
   limits: { memory: '384Mi' },
   requests: { cpu: '25m', memory: '96Mi' },
 }
-/** What the API server would add; said here, so that a second pass over a stored pod finds nothing to change. */
+/** Defaults of the API server, set explicitly so that a second pass over a stored pod changes nothing. */
 const DEFAULTS = { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' }
 
 /**
- * Our containers, in the order in which they must start before any other: the rules first, then the proxy as a
- * native sidecar. `proxyEnv` has no rules.
+ * Returns the injected containers in the order in which they must start before any other: the rules first, then the
+ * proxy as a native sidecar. `proxyEnv` has no rules.
  */
 export function sidecarContainers(facts: SidecarFacts): readonly Container[] {
   const isTransparent = facts.gateway.spec.interception === 'transparent'
@@ -73,7 +73,7 @@ function proxy(facts: SidecarFacts): Container {
     restartPolicy: 'Always',
     env: environment(facts),
     ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
-    // The first snapshot may take 30 s, a slow node some more; then the kubelet starts over.
+    // The first snapshot may take 30 s, longer on a slow node; after the limit the kubelet restarts the container.
     startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 90 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
     resources: gateway.spec.sidecar?.resources ?? PROXY_RESOURCES,
@@ -153,7 +153,7 @@ function probe(
   }
 }
 
-/** The API server leaves out an empty value when it stores a pod. */
+/** The API server drops an empty value when it stores a pod. */
 function variable(name: string, value: string) {
   return value === '' ? { name } : { name, value }
 }

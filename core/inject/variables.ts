@@ -17,15 +17,14 @@ const TRUST: ClientTrust = {
 }
 const PROXY_URL = `http://127.0.0.1:${POD_PORTS.proxy}`
 const PROXY_NAMES = Object.keys(proxyVariables(PROXY_URL))
-/** Holds what the pod itself says for Java, where that comes from a ConfigMap and is known only on the node. */
+/** Holds the pod's own Java options if they come from a ConfigMap and are known only on the node. */
 const GIVEN_JAVA = `CHAPERONE_GIVEN_${JAVA_OPTIONS_VARIABLE}`
 
 export type Interception = 'transparent' | 'proxyEnv'
 
 /**
- * The container with every variable that its clients need: what it set under these names is merged (Java) or replaced,
- * never left pointing elsewhere. In transparent mode it has no proxy variable, its own ones neither: the proxy they
- * name cannot be reached.
+ * Sets every variable that clients need: existing values of the container are merged (Java) or replaced. In transparent
+ * mode all proxy variables are removed, because the named proxy is not reachable.
  */
 export function withClientVariables(container: Container, interception: Interception): Container {
   const proxied = interception === 'proxyEnv' ? proxyVariables(PROXY_URL) : {}
@@ -34,7 +33,7 @@ export function withClientVariables(container: Container, interception: Intercep
   return { ...container, env: withPlaceholders(container, withJava(replace(given, wanted), interception)) }
 }
 
-/** What the container said and no longer has, in words for the person who wrote it. */
+/** Describes removed values of the container, for its author. */
 export function variableWarnings(
   container: Container,
   path: string,
@@ -64,7 +63,7 @@ function withoutProxies(env: readonly EnvVar[]): readonly EnvVar[] {
   return env.filter(({ name }) => !PROXY_NAMES.includes(name))
 }
 
-/** In place where the name is there already: variables may refer to those before them. */
+/** Replaces existing variables in place: variables may refer to earlier ones. */
 function replace(env: readonly EnvVar[], wanted: Readonly<Record<string, string>>): readonly EnvVar[] {
   const seen = new Set<string>()
   const kept = env.flatMap((variable) => {
@@ -99,7 +98,7 @@ function withJava(env: readonly EnvVar[], interception: Interception): readonly 
   return [...others, ...fromElsewhere(given, options)]
 }
 
-/** A reference that may lead nowhere would reach Java as its own text, so it is not kept. */
+/** A reference that cannot be resolved would reach Java as literal text, so it is dropped. */
 function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
   const isOptional = Object.values(given.valueFrom ?? {}).some(({ optional }) => optional === true)
   if (isOptional) return [{ name: JAVA_OPTIONS_VARIABLE, value: options }]
@@ -109,7 +108,7 @@ function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
   ]
 }
 
-/** What comes from ConfigMaps and Secrets is not known here and must not be hidden by a placeholder. */
+/** Values from ConfigMaps and Secrets are unknown here, and placeholders must not hide them. */
 function withPlaceholders(container: Container, env: readonly EnvVar[]): EnvVar[] {
   if ((container.envFrom ?? []).length > 0) return [...env]
   const isUnset = ({ name, value, valueFrom }: EnvVar) =>

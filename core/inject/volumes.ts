@@ -2,10 +2,10 @@ import { TOKEN_AUDIENCE, TOKEN_TTL_S, VOLUMES } from '../capture/pod-contract.ts
 import type { InjectGateway, InjectOptions } from './options.ts'
 import type { Container, Volume } from './pod.ts'
 
-/** Octal 0644: the kubelet narrows a token further where it can. */
+/** Octal 0644: the kubelet restricts a token further where possible. */
 const READABLE = 420
 
-/** What our containers mount; the agent's containers mount `trust` alone, read-only. */
+/** Volumes of the injected containers; the agent's containers mount only `trust`, read-only. */
 export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): readonly Volume[] {
   const { token, admin, data, trust, controlPlane, extraTrust } = VOLUMES
   const extra = gateway.spec.trust?.extraSecretRef
@@ -42,12 +42,12 @@ export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): 
   ]
 }
 
-/** In memory a flush protects nothing; on the node's disk the journal survives a restart of the node, as the pod does. */
+/** In memory a flush has no benefit; on the node's disk the journal survives a restart of the node, like the pod. */
 function dataMedium({ spec }: InjectGateway): { medium?: 'Memory' } {
   return spec.audit === 'sync' ? {} : { medium: 'Memory' }
 }
 
-/** The container with the certificates in its reach. */
+/** Mounts the certificates in the container. */
 export function withTrustMount(container: Container): Container {
   const { name, path } = VOLUMES.trust
   const others = (container.volumeMounts ?? []).filter((mount) => mount.name !== name)

@@ -1,13 +1,13 @@
-/** A range of addresses: the network's bytes (4 or 16) and how many leading bits count. */
+/** A range of addresses: the network's bytes (4 or 16) and its prefix length. */
 export type Cidr = { readonly network: Uint8Array; readonly bits: number }
 
-/** `this network`, of which 0.0.0.0 reaches the machine itself. */
+/** `this network`; 0.0.0.0 reaches the machine itself. */
 const UNSPECIFIED = ['0.0.0.0/8']
 
 /**
- * Never a destination, whatever is allowed: link-local addresses, where clouds and platforms keep credentials of the
- * machine (instance metadata, task and pod identities), their metadata services elsewhere, and addresses that name no
- * single host.
+ * Never a destination, regardless of settings: link-local addresses, where clouds and platforms serve credentials of
+ * the machine (instance metadata, task and pod identities), their metadata services elsewhere, and addresses that do
+ * not identify a single host.
  */
 const SPECIAL = [
   '169.254.0.0/16',
@@ -35,7 +35,7 @@ const NONE = new Uint8Array(0)
 const LAST: readonly number[] = [12, 13, 14, 15]
 const [TEREDO = { network: NONE, bits: 0 }] = ranges(['2001::/32'])
 
-/** Reachable only where somebody allowed it. */
+/** Reachable only if explicitly allowed. */
 const PRIVATE = ranges([
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -61,8 +61,8 @@ const PRIVATE = ranges([
 ])
 
 /**
- * IPv6 forms that carry an IPv4 address: the network, and where in the 16 bytes the address may stand. `isExact`: the
- * position is certain; elsewhere 0.0.0.0/8 means that nothing stands there.
+ * IPv6 forms that carry an IPv4 address: the network, and the possible offsets in the 16 bytes. `isExact`: the offset
+ * is certain; otherwise 0.0.0.0/8 means that there is no IPv4 address.
  */
 const CARRIERS: ReadonlyArray<{
   readonly range: Cidr
@@ -80,14 +80,14 @@ const CARRIERS: ReadonlyArray<{
   ...carrier('2001::/32', false, [4, 5, 6, 7]),
 ]
 
-/** Why an address is not dialled. `isFinal`: no setting allows it. */
+/** Reason why an address is not dialled. `isFinal`: no setting allows it. */
 export type AddressRefusal = { readonly why: string; readonly isFinal: boolean }
 
 /**
- * Returns why an address may not be dialled, or null when it may. Only canonical text is read; anything that is not an
- * IP address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as private,
- * because what they reach depends on the network and not on the address. `allowPrivate`: all private ranges, or these,
- * which must hold a private IPv4 address within an IPv6 address, too.
+ * Returns the reason why an address must not be dialled; null if it may. Only canonical text is accepted; anything that
+ * is not an IP address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as
+ * private, because the network determines their destination. `allowPrivate`: all private ranges, or these, which must
+ * also contain a private IPv4 address inside an IPv6 address.
  */
 export function refusedAddress(
   address: string,
@@ -111,7 +111,7 @@ function isWithinAll(bytes: Uint8Array, allowed: readonly Cidr[]): boolean {
   return isWithin(bytes, allowed) && carried.every((address) => isWithin(address, allowed))
 }
 
-/** The IPv4 addresses that stand at a certain place. */
+/** Returns the IPv4 addresses at certain offsets. */
 function carriedExactly(bytes: Uint8Array): readonly Uint8Array[] {
   if (bytes.length !== 16) return []
   const found = CARRIERS.filter(({ range, isExact }) => isExact && hasPrefix(bytes, range))
@@ -126,7 +126,7 @@ function carriesRefused(bytes: Uint8Array): boolean {
   return isRefused || isWithin(teredoClient(bytes), NEVER_EMBEDDED) || isWithin(isatap(bytes), NEVER_EMBEDDED)
 }
 
-/** Teredo (2001::/32) holds the address of the client with every bit inverted; empty elsewhere. */
+/** Teredo (2001::/32) contains the client's address with every bit inverted; empty elsewhere. */
 function teredoClient(bytes: Uint8Array): Uint8Array {
   return hasPrefix(bytes, TEREDO) ? pick(bytes, LAST).map((byte) => byte ^ 0xff) : NONE
 }
@@ -141,7 +141,7 @@ function pick(bytes: Uint8Array, places: readonly number[]): Uint8Array {
   return Uint8Array.from(places, (place) => bytes[place] ?? 0)
 }
 
-/** `10.0.0.0/8` or `fd00::/8`; null when it is none. */
+/** Parses `10.0.0.0/8` or `fd00::/8`; null if invalid. */
 export function parseCidr(text: string): Cidr | null {
   const [address = '', bits = '', ...rest] = text.split('/')
   const network = parseAddress(address)
@@ -149,7 +149,7 @@ export function parseCidr(text: string): Cidr | null {
   return Number(bits) <= network.length * 8 ? { network, bits: Number(bits) } : null
 }
 
-/** The 4 or 16 bytes of an address in its usual text form; null when it is none. */
+/** Returns the 4 or 16 bytes of an address in its usual text form; null if invalid. */
 export function parseAddress(text: string): Uint8Array | null {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text)
 }
@@ -167,7 +167,7 @@ function hasPrefix(bytes: Uint8Array, { network, bits }: Cidr): boolean {
   return ((bytes[whole] ?? 0) & mask & 0xff) === ((network[whole] ?? 0) & mask & 0xff)
 }
 
-/** Four decimal numbers without leading zeros: other notations are read differently by different resolvers. */
+/** Four decimal numbers without leading zeros: resolvers differ in other notations. */
 function parseIpv4(text: string): Uint8Array | null {
   const parts = text.split('.')
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255))
@@ -186,7 +186,7 @@ function parseIpv6(text: string): Uint8Array | null {
   return Uint8Array.from(all.flatMap((group) => [group >> 8, group & 0xff]))
 }
 
-/** The 16-bit groups of one side of `::`; the last one may be written as an IPv4 address where an address may end. */
+/** Returns the 16-bit groups of one side of `::`; the last one may be an IPv4 address at the end of the address. */
 function groups(text: string, mayEnd: boolean): readonly number[] | null {
   if (text === '') return []
   const parts = text.split(':')

@@ -1,6 +1,6 @@
 import { type RawRequest, type Refusal, refusal } from './canonical.ts'
 
-/** A host and port that some part of a request names; port absent when that part cannot name one (SNI). */
+/** A host and port from one part of a request; the port is absent if that part has none (SNI). */
 export type Authority = { readonly host: string; readonly port?: number }
 type Named = Required<Authority>
 
@@ -18,7 +18,7 @@ export function parseAuthority(text: string, scheme: 'http' | 'https'): Named | 
   return read
 }
 
-/** The same few names come with every request. Bounded, because clients may make up others. */
+/** Caches the authorities of recent requests. Bounded, because clients may invent names. */
 const known = { http: new Map<string, Named>(), https: new Map<string, Named>() } as const
 const MAX_KNOWN = 1_024
 
@@ -38,7 +38,7 @@ function readAuthority(text: string, scheme: 'http' | 'https'): Named | Refusal 
   return port === null ? badHost(text) : { host, port }
 }
 
-/** A host as every rule compares it, or null when it is not one. IPv6 literals lose their brackets. */
+/** Returns a host in the form for comparisons; null if it is invalid. IPv6 literals lose their brackets. */
 export function normaliseHost(text: string): string | null {
   if (text.startsWith('['))
     return /^\[[0-9a-f:.]{2,45}\]$/i.test(text) ? text.slice(1, -1).toLowerCase() : null
@@ -48,8 +48,8 @@ export function normaliseHost(text: string): string | null {
 }
 
 /**
- * One host identity: CONNECT authority, SNI, Host, `:authority` and an absolute-form target agree, else 421. `first`
- * and `second` are what the request itself names.
+ * Checks that CONNECT authority, SNI, Host, `:authority` and an absolute-form target name the same host, else 421.
+ * `first` and `second` come from the request itself.
  */
 export function agreeOnHost(
   raw: RawRequest,

@@ -3,10 +3,10 @@ import type { ErrorCode } from '../errors.ts'
 /** Raw header fields as received: name, value, name, value, … Order, case and duplicates are kept. */
 export type RawHeaders = readonly string[]
 
-/** What a listener knows of a request before anything is judged. Strings are latin-1 of the bytes on the wire. */
+/** A request as received by a listener, before any checks. Strings are latin-1 of the bytes on the wire. */
 export type RawRequest = {
   readonly method: string
-  /** Origin-form target exactly as it will be forwarded (`/path?query`), or absolute-form for the explicit proxy. */
+  /** Origin-form target exactly as forwarded (`/path?query`), or absolute-form for the explicit proxy. */
   readonly target: string
   readonly rawHeaders: RawHeaders
   readonly httpVersion: '1.0' | '1.1' | '2'
@@ -14,7 +14,7 @@ export type RawRequest = {
   readonly sources: RequestSources
 }
 
-/** Every place that names the host. All that are present must agree (421 otherwise). */
+/** Every place that names the host. All present ones must agree (421 otherwise). */
 export type RequestSources = {
   /** `host:port` of the CONNECT that opened the tunnel. */
   readonly connectAuthority?: string
@@ -34,17 +34,20 @@ export type BodyInfo = {
   readonly encoding?: string | undefined
 }
 
-/** One reading of one request. Classification, approval binding and forwarding all use exactly this. */
+/** The single interpretation of a request. Classification, approval binding and forwarding use only this. */
 export type CanonicalRequest = {
   readonly method: string
   readonly scheme: 'http' | 'https'
-  /** Lower case, no trailing dot, no port; an IPv6 literal without its brackets. */
+  /** Lower case, no trailing dot, no port; an IPv6 literal without brackets. */
   readonly host: string
   readonly port: number
-  /** Origin-form, byte for byte what goes upstream (before a credential is taken out of the query). For CONNECT the authority. */
+  /**
+   * Origin-form, byte for byte as sent upstream (before removal of a credential from the query). For CONNECT the
+   * authority.
+   */
   readonly rawTarget: string
   readonly rawPath: string
-  /** Without `?`; empty when there is none. */
+  /** Without `?`; empty if there is none. */
   readonly rawQuery: string
   /** Path segments still percent-encoded. `/a/b` has two; `/` has none. */
   readonly rawSegments: readonly string[]

@@ -55,7 +55,7 @@ export function createCelEnvironment(): Environment {
   return cel
 }
 
-/** Characters of the text times instructions of the pattern: what one match may cost. */
+/** Maximum cost of one match: characters of the text times instructions of the pattern. */
 export const MAX_MATCH_STEPS = 1024 * 1024
 
 /** Throws beyond the bound: the condition then has no value, which can only tighten. */
@@ -79,7 +79,7 @@ function canonicalValue(kind: NameKind, value: unknown): unknown {
   return value instanceof Map ? withCanonicalKeys(kind, value) : value
 }
 
-/** `resource.target in context.owners`: the keys are names there. */
+/** In `resource.target in context.owners` the keys are names. */
 function withCanonicalKeys(kind: NameKind, map: ReadonlyMap<unknown, unknown>): unknown {
   return new Map(
     [...map].map(([key, item]) => [typeof key === 'string' ? canonicalName(kind, key) : key, item]),
@@ -90,7 +90,7 @@ function oneValue(value: unknown): unknown {
   return Array.isArray(value) ? refuseList() : value
 }
 
-/** A parameter that was sent several times is a list: no comparison with one value is true of it, or false. */
+/** A repeated parameter is a list: comparing it with one value is neither true nor false. */
 function refuseList(): never {
   throw new Error('a list is compared with a single value')
 }

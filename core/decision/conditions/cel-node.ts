@@ -1,13 +1,13 @@
-/** What conditions need of a parsed CEL node; `args` of calls: `[name, args]`, of methods `[name, receiver, args]`. */
+/** The used properties of a parsed CEL node; `args` of calls: `[name, args]`, of methods `[name, receiver, args]`. */
 export type CelNode = {
   readonly op: string
   readonly args: unknown
-  /** Offsets into the text. A parenthesis around the first or last operand may lie outside. */
+  /** Offsets into the text. They may exclude a parenthesis around the first or last operand. */
   readonly start: number
   readonly end: number
 }
 
-/** A condition that is too expensive, or that uses what policies do not offer. `start` is an offset into its text. */
+/** Thrown for a condition that is too expensive or uses unsupported features. `start` is an offset into its text. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError'
   readonly start: number
@@ -34,7 +34,7 @@ export function comprehensionOf(node: CelNode): Comprehension | null {
   return { range, variable: String(variable.args), body }
 }
 
-/** `resource.target`, `parameters["owner"][0]`: a variable and the keys behind it; null for anything else. */
+/** A variable and the keys after it: `resource.target`, `parameters["owner"][0]`; null for anything else. */
 export type FactPath = { readonly root: string; readonly keys: readonly (string | bigint)[] }
 
 export function pathOf(node: CelNode): FactPath | null {
@@ -47,7 +47,7 @@ export function pathOf(node: CelNode): FactPath | null {
   return { root: path.root, keys: [...path.keys, text] }
 }
 
-/** The name of a called function or method, else null. */
+/** Returns the name of a called function or method, else null. */
 export function calledName({ op, args }: CelNode): string | null {
   return op === 'call' || op === 'rcall' ? String((args as unknown[])[0]) : null
 }

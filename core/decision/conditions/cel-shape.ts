@@ -2,16 +2,16 @@ import { RE2JS, RE2JSException } from 're2js'
 import { LINEAR_MATCHES } from './cel-environment.ts'
 import { type CelNode, COMPREHENSIONS, childrenOf, ShapeError } from './cel-node.ts'
 
-/** Node visits one evaluation may cost, counting a comprehension's body once per element. */
+/** Maximum node visits of one evaluation; the body of a comprehension counts once per element. */
 export const MAX_COST = 10_000
 export const ELEMENTS = 64
 
-/** They make lists of any length, or name values so that repeated doubling becomes possible. */
+/** Functions that create lists of any length, or name values so that repeated doubling is possible. */
 const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
 
 /**
- * Bounds what a condition can cost: one level of comprehensions, over facts or literals, and regular expressions that
- * are literals. Each pattern is compiled here, once: its node then holds the compiled one. Throws ShapeError.
+ * Bounds the cost of a condition: one level of comprehensions, over facts or literals, and regular expressions that are
+ * literals. Compiles each pattern once and stores it in its node. Throws ShapeError.
  */
 export function boundShape(root: CelNode): void {
   const cost = visit(root, false)

@@ -2,16 +2,16 @@ import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeErr
 import { SHAPED_FACTS } from './fact-shapes.ts'
 
 /**
- * What the variables of the comprehensions around stand for: a number, or the path whose keys they are and the facts
- * that they may be.
+ * Meaning of the variables of enclosing comprehensions: a number, or the path whose keys they iterate over and the
+ * possible facts.
  */
 type Variables = ReadonlyMap<string, 'number' | Range>
 type Range = { readonly keysOf: string | null; readonly facts: readonly Fact[] }
 
 /**
- * Throws ShapeError for a member whose name is computed, `parameters[agent.name]` or `resource["tar" + "get"]`: the name
- * decides how a value is compared and whether any request has it, and a computed one is unknown when the condition is
- * compiled. Below a parameter the elements of a list may be counted, and a comprehension may go through the keys.
+ * Throws ShapeError for a member with a computed name, `parameters[agent.name]` or `resource["tar" + "get"]`: the name
+ * determines the comparison, and a computed one is unknown at compile time. Below a parameter, list elements may be
+ * indexed, and a comprehension may iterate over the keys.
  */
 export function assertLiteralMembers(root: CelNode): void {
   visit(root, new Map())
@@ -37,7 +37,7 @@ function rangeOf(range: CelNode, variables: Variables): 'number' | Range {
 
 function judgeMember(node: CelNode, variables: Variables): void {
   const [receiver, key] = node.args as [CelNode, CelNode]
-  // An index of a literal chooses among what stands in it.
+  // An index into a literal selects one of its elements.
   if (key.op === 'value' || receiver.op === 'list' || receiver.op === 'map') return
   const held = factsIn(receiver, variables).find((fact) => !isCounted(fact, key, variables))
   if (held === undefined) return
@@ -51,8 +51,8 @@ function judgeMember(node: CelNode, variables: Variables): void {
 type Fact = NonNullable<ReturnType<typeof pathOf>>
 
 /**
- * The facts whose members may be meant: `(a ? parameters : context)`, `dyn(parameters)`, `[parameters][0]`,
- * `{"a": parameters}.a` and the variable of a comprehension over a list are what they hold.
+ * Returns the facts whose members a node may access: `(a ? parameters : context)`, `dyn(parameters)`,
+ * `[parameters][0]`, `{"a": parameters}.a` and the variable of a comprehension over a list.
  */
 function factsIn(node: CelNode, variables: Variables): readonly Fact[] {
   const path = pathOf(node)
@@ -61,7 +61,7 @@ function factsIn(node: CelNode, variables: Variables): readonly Fact[] {
   return held.flatMap((inner) => factsIn(inner, variables))
 }
 
-/** Of a condition, `?:` and literals of lists and maps; of their elements and members the whole literal. */
+/** Nodes whose value is one of their operands or elements; an element access stands for the whole literal. */
 const HOLDING: ReadonlySet<string> = new Set(['?:', 'list', 'map', '.', '[]'])
 
 function factsAt(path: Fact, variables: Variables): readonly Fact[] {
@@ -71,7 +71,7 @@ function factsAt(path: Fact, variables: Variables): readonly Fact[] {
   return root === 'parameters' || (keys.length === 0 && SHAPED_FACTS.has(root)) ? [path] : []
 }
 
-/** An element of a list, or a key that a comprehension over the same map goes through. */
+/** True for an element of a list, or a key from a comprehension over the same map. */
 function isCounted(fact: Fact, key: CelNode, variables: Variables): boolean {
   if (fact.keys.length > 0 && isNumber(key, variables)) return true
   const range = key.op === 'id' ? variables.get(String(key.args)) : undefined

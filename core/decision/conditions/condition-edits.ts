@@ -3,7 +3,7 @@ import { type CelNode, ShapeError } from './cel-node.ts'
 /** A replacement in a condition's text; `start` equals `end` for an insertion. */
 export type Edit = { readonly start: number; readonly end: number; readonly text: string }
 
-/** The text with the edits applied. No two replacements may overlap. */
+/** Applies the edits to the text. Replacements must not overlap. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   return [...edits]
     .sort((a, b) => b.start - a.start || b.end - a.end)
@@ -17,7 +17,7 @@ export function replaceLiteral({ start, end }: CelNode, value: string): Edit {
   return { start, end, text: JSON.stringify(value) }
 }
 
-/** A call of `name` around a variable or fact. Throws ShapeError for one that is split by a parenthesis. */
+/** Wraps a variable or fact in a call of `name`. Throws ShapeError for one that a parenthesis splits. */
 export function wrapFact(name: string, { start, end }: CelNode, text: string): readonly Edit[] {
   const plain = text.slice(start, end).replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '')
   if (/[()]/.test(plain)) throw new ShapeError('write this fact without parentheses', start)

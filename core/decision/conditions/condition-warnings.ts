@@ -4,7 +4,7 @@ import { type CelNode, calledName, childrenOf, pathOf } from './cel-node.ts'
 import { parseCondition } from './condition.ts'
 import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
 
-/** Names in a condition that no fact can have: hints, actions and connector types. Full sentences. */
+/** Warns about names in a condition that no fact can have: hints, actions and connector types. Full sentences. */
 export function conditionWarnings(text: string): readonly string[] {
   const root = parseCondition(text)
   return root === null ? [] : [...unknownHints(root), ...comparedNames(root)]
@@ -22,7 +22,7 @@ function unknownHints(root: CelNode): readonly string[] {
 
 const EQUALITY = new Set(['==', '!=', 'in'])
 
-/** Texts that are compared with a fact which has known names, and are none of them. */
+/** Returns texts that are compared with a fact of known names and equal none of them. */
 function comparedNames(node: CelNode): readonly string[] {
   const children = childrenOf(node.args)
   const isBeginning = calledName(node) === 'startsWith'
@@ -46,8 +46,8 @@ function literalsOf(node: CelNode): readonly string[] {
 }
 
 /**
- * The target that the condition reads behind `has()`, such as `resource.target`; null where it does not. A rule that
- * tightens then passes requests without one, to which it would apply without `has()`.
+ * Returns the target that the condition reads after `has()`, such as `resource.target`; null if there is none. A
+ * tightening rule then does not apply to requests without a target, although it would without `has()`.
  */
 export function guardedTarget(text: string): string | null {
   const root = parseCondition(text)
@@ -64,7 +64,7 @@ function guardedIn(node: CelNode): readonly string[] {
 
 const SPELLED: ReadonlySet<string> = new Set(['path', 'segments', 'raw_path'])
 
-/** A fact of the condition that has names of the provider as they were sent, such as `request.path`; else null. */
+/** Returns a fact of the condition that contains provider names as sent, such as `request.path`; else null. */
 export function spelledFact(text: string): string | null {
   const root = parseCondition(text)
   const paths = root === null ? [] : factsOf(root).map(({ path }) => path)

@@ -20,23 +20,23 @@ import { singleValueEdits } from './single-values.ts'
 /** One compiled CEL condition. */
 export type Condition = {
   readonly text: string
-  /** Never throws: an error is a value, and whoever asks decides which way it tightens. */
+  /** Never throws: an error is returned as a value, and the caller decides in which direction it tightens. */
   evaluate(facts: Facts): boolean | ConditionError
 }
 
-/** Why a condition has no value, e.g. `No such key: amount`. */
+/** Reason why a condition has no value, e.g. `No such key: amount`. */
 export type ConditionError = { readonly error: string }
 
-/** Where a condition stands, for messages. `index` counts from 0. */
+/** Position of a condition, for messages. `index` counts from 0. */
 export type ConditionPlace = { readonly rule: string; readonly index: number }
 
 const CEL = createCelEnvironment()
 const FUNCTIONS = [...new Set(CEL.getDefinitions().functions.map(({ name }) => name))]
 
 /**
- * Compiles one condition for the connector types that it can be about (all when not given). Throws ChaperoneError
- * `validation` that names rule, condition and column when it does not parse, uses unknown names or wrong types, compares
- * a name with what can never be equal to it, or could cost too much.
+ * Compiles one condition for the connector types that it can apply to (all by default). Throws ChaperoneError
+ * `validation` with rule, condition and column if it does not parse, uses unknown names or wrong types, compares a name
+ * with a value that it can never equal, or is too expensive.
  */
 export function compileCondition(
   text: string,
@@ -54,7 +54,7 @@ export function compileCondition(
   }
 }
 
-/** The parsed text, for what looks at it without evaluating it; null for what is no CEL. */
+/** Parses a condition for static analysis; null if it is not valid CEL. */
 export function parseCondition(text: string): CelNode | null {
   try {
     return CEL.parse(text).ast
@@ -63,7 +63,7 @@ export function parseCondition(text: string): CelNode | null {
   }
 }
 
-/** A condition that does not compile: it can never be evaluated, so that it can only tighten. */
+/** Returns a condition that does not compile and can never be evaluated, so it can only tighten. */
 export function brokenCondition(text: string, cause: ChaperoneError): Condition {
   const error = `it does not compile (${cause.message})`
   return { text, evaluate: () => ({ error }) }
@@ -71,7 +71,7 @@ export function brokenCondition(text: string, cause: ChaperoneError): Condition 
 
 type Program = (facts: Facts) => unknown
 
-/** One program for facts as sent, and one for each set of rules of equality by which the condition reads otherwise. */
+/** One program for facts as sent, and one for each set of equality rules that changes the condition. */
 type Programs = { readonly asSent: Program; get(rules: NameRules | null): Program | undefined }
 
 function compilePrograms(text: string, isAbout: (connectorType: string) => boolean): Programs {
@@ -114,7 +114,7 @@ function evaluate(program: Program, facts: Facts): boolean | ConditionError {
   }
 }
 
-/** What the CEL library says of a value whose type it does not have. */
+/** Error of the CEL library for a value of an unknown type. */
 const UNKNOWN_VALUE = /^Unsupported type: symbol/
 
 function errorText(cause: unknown): string {
@@ -135,7 +135,7 @@ function compileError(cause: unknown, text: string, { rule, index }: ConditionPl
   return new ChaperoneError('validation', { detail, cause })
 }
 
-/** The line is named where a condition has several. */
+/** Includes the line if a condition has several. */
 function placeIn(text: string, start: number): string {
   const before = text.slice(0, start).split('\n')
   const column = `column ${(before.at(-1)?.length ?? 0) + 1}`
@@ -151,7 +151,7 @@ function locate(cause: unknown): { message: string; start: number } | null {
   return null
 }
 
-/** Epoch milliseconds of an ISO 8601 time, or null when it is none. */
+/** Returns the epoch milliseconds of an ISO 8601 time; null if it is invalid. */
 export function epochMsOf(iso: string): number | null {
   const time: unknown = PARSE_TIME({ context: { iso } })
   return typeof time === 'bigint' ? Number(time) : null

@@ -1,20 +1,20 @@
 import { fold } from '../../action/pattern.ts'
 import { type CelNode, childrenOf } from './cel-node.ts'
 
-/** Facts with an `environment`. Their values are in lower case (see facts.ts). */
+/** Facts with an `environment`. Their values are lower case (see facts.ts). */
 export const ENVIRONMENT_OWNERS: ReadonlySet<string> = new Set(['resource', 'agent', 'gateway', 'connector'])
 const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=', 'in'])
 const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
 /**
- * Turns literals that are compared with an environment into lower case, in place, so that conditions compare
- * environments without case whatever their author wrote. To be called before patterns are compiled.
+ * Converts literals that are compared with an environment to lower case, in place, so that conditions compare
+ * environments without case. Must run before patterns are compiled.
  */
 export function foldEnvironmentLiterals(root: CelNode): void {
   visit(root, null)
 }
 
-/** `variable`: the iteration variable that stands for an environment, or null. */
+/** `variable`: the iteration variable of an environment, or null. */
 function visit(node: CelNode, variable: string | null): void {
   if (node.op === 'rcall') {
     visitMethod(node, variable)
@@ -44,7 +44,7 @@ function visitComprehension(range: CelNode, [iterated, ...body]: readonly CelNod
   for (const node of body) visit(node, variable)
 }
 
-/** True when the body compares the iteration variable with an environment. */
+/** True if the body compares the iteration variable with an environment. */
 function comparesVariable(node: CelNode, name: string): boolean {
   const children = childrenOf(node.args)
   const isCompared = COMPARISONS.has(node.op) || node.op === 'rcall'
@@ -59,7 +59,7 @@ function foldWhereCompared(nodes: readonly CelNode[], variable: string | null): 
   if (nodes.some((node) => isEnvironment(node, variable))) for (const node of nodes) foldText(node)
 }
 
-/** An environment itself, or a list or a choice that holds one. */
+/** An environment, or a list or a choice that contains one. */
 function isEnvironment(node: CelNode, variable: string | null): boolean {
   if (node.op === 'id') return variable !== null && node.args === variable
   if (node.op === 'list' || node.op === '?:')
@@ -74,7 +74,7 @@ function isEnvironmentField({ op, args }: CelNode): boolean {
   return owner.op === 'id' && ENVIRONMENT_OWNERS.has(String(owner.args)) && name === 'environment'
 }
 
-/** Not within calls and fields: what they return is not ours. */
+/** Excludes calls and fields: their results are unknown. */
 function foldText(node: CelNode): void {
   if (node.op === 'value' && typeof node.args === 'string') Object.assign(node, { args: fold(node.args) })
   if (node.op === 'list' || node.op === '?:' || node.op === '+') childrenOf(node.args).forEach(foldText)

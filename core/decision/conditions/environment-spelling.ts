@@ -3,14 +3,14 @@ import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeErr
 import { ENVIRONMENT_OWNERS } from './environment-literals.ts'
 import { COMPARISON, LOGIC } from './name-comparison.ts'
 
-/** What the variables of the comprehensions around hold. */
+/** Contents of the variables of enclosing comprehensions. */
 type Variables = ReadonlyMap<string, 'environment' | 'owner'>
-/** What meets in one expression without logic. */
+/** Operands of one expression without logic operators. */
 type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
 
 /**
- * Throws ShapeError for a text in capitals that meets an environment where `foldEnvironmentLiterals` does not fold it, such
- * as `string(agent.environment) == "Production"`: environments are in lower case, so it never matches.
+ * Throws ShapeError for an upper-case text that is compared with an environment where `foldEnvironmentLiterals` does
+ * not fold it, such as `string(agent.environment) == "Production"`: environments are lower case, so it never matches.
  */
 export function assertFoldedEnvironments(root: CelNode): void {
   judge(root, new Map())
@@ -48,10 +48,10 @@ function collectParts(node: CelNode, comparison: NameComparison, variables: Vari
     for (const child of childrenOf(node.args)) collect(child, comparison, variables)
 }
 
-/** Functions whose result depends on no spelling. */
+/** Functions whose result does not depend on spelling. */
 const SPELLED: ReadonlySet<string> = new Set(['has', 'size', 'type'])
 
-/** A pattern that ignores case matches environments all the same. */
+/** A pattern that ignores case matches environments correctly. */
 function isInCapitals(value: unknown): boolean {
   return typeof value === 'string' && value !== fold(value) && !value.startsWith('(?i)')
 }
@@ -71,7 +71,7 @@ function collectComprehension(node: CelNode, comparison: NameComparison, variabl
   }
 }
 
-/** Null for what is no fact by itself. */
+/** Null for a node that is not a fact. */
 function heldBy(node: CelNode, variables: Variables): 'environment' | 'other' | null {
   if (isMemberOfOwner(node, variables)) return 'environment'
   const path = pathOf(node)
@@ -79,7 +79,7 @@ function heldBy(node: CelNode, variables: Variables): 'environment' | 'other' | 
   return path.keys.length === 0 && variables.get(path.root) === 'environment' ? 'environment' : 'other'
 }
 
-/** `.environment` of an owner, also where that is `dyn(agent)`, `[agent][0]` or a variable. */
+/** `.environment` of an owner, including `dyn(agent)`, `[agent][0]` or a variable. */
 function isMemberOfOwner({ op, args }: CelNode, variables: Variables): boolean {
   if (op !== '.' && op !== '[]') return false
   const [receiver, field] = args as [CelNode, CelNode | string]

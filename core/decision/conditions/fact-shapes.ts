@@ -10,7 +10,7 @@ import {
   ShapeError,
 } from './cel-node.ts'
 
-/** The fields of the facts that have a known shape; `parameters`, `context` and `request.query` hold what was sent. */
+/** Fields of the facts with a known shape; `parameters`, `context` and `request.query` have arbitrary fields. */
 const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['action', ['type', 'connector', 'effect', 'effects', 'risk', 'unmapped']],
   ['resource', ['provider', 'account', 'target', 'raw_target', 'environment']],
@@ -21,15 +21,15 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['risk', ['score', 'level', 'factors']],
 ])
 
-/** Facts of which every field is known. */
+/** Facts whose fields are all known. */
 export const SHAPED_FACTS: ReadonlySet<string> = new Set(FIELDS.keys())
 
 export const KNOWN_HINTS = ['irreversible', 'financial_impact', 'production_target']
 
-/** Facts that a condition reads, with the names it gives to comprehension variables left out. */
+/** A fact that a condition reads; comprehension variables are excluded. */
 export type FactUse = { readonly node: CelNode; readonly path: FactPath }
 
-/** Throws ShapeError for a field that no fact has, with the nearest that one has, and for functions of the compiler. */
+/** Throws ShapeError for an unknown field, with the nearest known one, and for functions of the compiler. */
 export function assertKnownFacts(root: CelNode): void {
   visitFacts(root, new Set(), ({ node, path: { root: fact, keys } }) => {
     const [field] = keys
@@ -42,7 +42,7 @@ export function assertKnownFacts(root: CelNode): void {
   })
 }
 
-/** Every fact that the condition reads, by its longest path. */
+/** Returns every fact that the condition reads, by its longest path. */
 export function factsOf(root: CelNode): readonly FactUse[] {
   const found: FactUse[] = []
   visitFacts(root, new Set(), (use) => found.push(use))
@@ -68,7 +68,7 @@ function visitFacts(node: CelNode, variables: ReadonlySet<string>, see: (use: Fa
   for (const part of body) visitFacts(part, new Set([...variables, variable]), see)
 }
 
-/** What an error of the CEL library means for an unknown variable or function, with the nearest known one. */
+/** Converts an error of the CEL library about an unknown variable or function, with the nearest known one. */
 export function unknownName(message: string, functions: readonly string[]): string | null {
   const variable = /^Unknown variable: (\S+)$/.exec(message)?.[1]
   if (variable !== undefined) return `Unknown variable: ${variable}${meant(variable, [...FACT_NAMES, 'now'])}`

@@ -3,7 +3,7 @@ import { nearest } from '../../nearest.ts'
 import { type CelNode, childrenOf, comprehensionOf, type FactPath, pathOf, ShapeError } from './cel-node.ts'
 
 /**
- * A string list enumerates the possible values, `listOf` those of a list's items. Facts with contents from the request
+ * A string list enumerates the possible values, `listOf` those of a list's items. Facts with content of the request
  * have no type.
  */
 type FactType = 'string' | 'number' | 'bool' | 'list' | 'map' | readonly string[] | ListOf
@@ -51,8 +51,8 @@ const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Throws ShapeError for a comparison of a fact with a value that it never has, such as `action.effect == "wirte"` or
- * `risk.score > "0.5"`, and for a field of a fact that has none.
+ * Throws ShapeError for a comparison of a fact with an impossible value, such as `action.effect == "wirte"` or
+ * `risk.score > "0.5"`, and for a field of a fact without fields.
  */
 export function assertFactTypes(node: CelNode, variables: ReadonlySet<string> = NONE): void {
   const path = pathOf(node)
@@ -85,7 +85,7 @@ function assertComparable([left, right]: readonly CelNode[], variables: Readonly
   assertFits(right, left, variables)
 }
 
-/** `FACT in [LITERALS]`, and `LITERAL in FACT`, which only a list can be. */
+/** `FACT in [LITERALS]`, and `LITERAL in FACT`, where the fact must be a list. */
 function assertMember([left, right]: readonly CelNode[], variables: ReadonlySet<string>): void {
   if (left === undefined || right === undefined) return
   if (right.op === 'list') for (const item of childrenOf(right.args)) assertFits(left, item, variables)
@@ -113,7 +113,7 @@ function assertFits(fact: CelNode, literal: CelNode, variables: ReadonlySet<stri
   if (isEnumerated(type)) assertOneOf(literal, type, `${nameOf(path)} is never`)
 }
 
-/** `LITERAL in FACT` of a list whose items are enumerated. */
+/** `LITERAL in FACT` for a list with enumerated items. */
 function assertItem(name: string, type: FactType, item: CelNode): void {
   if (item.op !== 'value' || typeof type === 'string' || isEnumerated(type)) return
   assertOneOf(item, type.listOf, `${name} never contains`)
@@ -136,7 +136,7 @@ function kindOf(type: FactType): string {
   return isEnumerated(type) ? 'string' : 'list'
 }
 
-/** The value of a header is a string, or the list of its values. */
+/** The value of a header is a string or a list of strings. */
 function comparedType(path: FactPath, variables: ReadonlySet<string>): FactType | null {
   const type = typeOf(path, variables)
   if (path.keys.length === 1) return type

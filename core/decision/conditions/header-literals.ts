@@ -2,7 +2,7 @@ import { isCredentialHeader } from '../../connectors/credentials/credential-head
 import { type CelNode, childrenOf, pathOf, ShapeError } from './cel-node.ts'
 import { factsOf } from './fact-shapes.ts'
 
-/** Throws ShapeError for the name of a header that `request.headers` never has. */
+/** Throws ShapeError for the name of a header that `request.headers` never contains. */
 export function assertHeaderNames(root: CelNode): void {
   for (const { node, path } of factsOf(root)) {
     const [field, name] = path.keys

@@ -10,26 +10,26 @@ import {
 } from './cel-node.ts'
 
 /**
- * What an expression holds: names of one kind, names and other values (`mixed`), an object or text of the parameters
- * that may hold names below (`parameter`), or nothing that follows the provider's rules (null).
+ * Content of an expression: names of one kind, names and other values (`mixed`), an object or text of the parameters
+ * that may contain names (`parameter`), or no provider names (null).
  */
 export type HeldKind = NameKind | 'mixed' | 'parameter' | null
 
-/** Facts, literals and patterns that meet in one expression without logic. */
+/** Facts, literals and patterns in one expression without logic operators. */
 export type NameComparison = {
   readonly facts: { readonly node: CelNode; readonly kind: HeldKind }[]
   readonly literals: { readonly node: CelNode; readonly isCompared: boolean }[]
   readonly patterns: CelNode[]
-  /** Called functions and operators: their result is no longer the fact itself. */
+  /** Called functions and operators: their result differs from the fact. */
   readonly operations: CelNode[]
   hasMap: boolean
 }
 
 export type NameScope = {
   readonly rules: NameRules
-  /** Variables of the comprehensions around. */
+  /** Variables of enclosing comprehensions. */
   readonly variables: ReadonlyMap<string, HeldKind>
-  /** Called with each expression that is a truth value of its own inside another one. */
+  /** Called for each nested expression with a truth value of its own. */
   readonly visit: (node: CelNode, scope: NameScope) => void
 }
 
@@ -50,7 +50,7 @@ function emptyComparison(): NameComparison {
   return { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
 }
 
-/** The keys of a fact are no names: `"owner" in parameters`. */
+/** The keys of a fact are not names: `"owner" in parameters`. */
 function operandsOf({ op, args }: CelNode, { variables }: NameScope): readonly CelNode[] {
   const [left, right] = args as [CelNode, CelNode]
   const isAmongKeys = op === 'in' && right.op === 'id' && !variables.has(String(right.args))
@@ -87,17 +87,17 @@ function collect(node: CelNode, isCompared: boolean, into: Into): void {
   else collectParts(node, isCompared, into)
 }
 
-/** Visits the comparisons inside of expressions whose own value meets nothing here. */
+/** Visits the comparisons inside expressions whose own value is not compared here. */
 function visitInside(nodes: readonly CelNode[], scope: NameScope): void {
   for (const node of nodes) collect(node, false, { scope, comparison: emptyComparison() })
 }
 
-/** Functions whose result depends on no spelling. */
+/** Functions whose result does not depend on spelling. */
 const NO_NAMES = new Set(['has', 'size', 'type'])
 
 const UTF8 = new TextDecoder()
 
-/** Bytes are judged by their text, and stay as they are: only text is made canonical. */
+/** Bytes are checked by their text but stay unchanged: only text is made canonical. */
 function collectLiteral(node: CelNode, isCompared: boolean, { literals }: NameComparison): void {
   const { args } = node
   if (typeof args === 'string') literals.push({ node, isCompared })
@@ -121,7 +121,7 @@ function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
   const before = into.comparison.facts.length
   for (const child of children) collect(child, isCompared && isList, into)
   if (!index.some((key) => isKeyVariable(key, into.scope))) return
-  // Which key it is, and so whether its value is a name, is unknown.
+  // The key is unknown, and therefore whether its value is a name.
   const { facts } = into.comparison
   for (const fact of facts.splice(before))
     facts.push(fact.kind === 'parameter' ? { ...fact, kind: 'mixed' } : fact)
@@ -132,14 +132,17 @@ function isKeyVariable({ op, args }: CelNode, { variables }: NameScope): boolean
   return op === 'id' && (variables.get(String(args)) ?? null) !== null
 }
 
-/** An index decides which value it is, and is no part of it, but where it meets the keys of a map in the condition. */
+/**
+ * An index selects a value without being part of it, except where it is looked up among the keys of a map in the
+ * condition.
+ */
 function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelNode[]] {
   const children = childrenOf(args)
   const isIndexed = op === '[]' && children[0]?.op !== 'map'
   return isIndexed ? [children.slice(0, 1), children.slice(1)] : [children, []]
 }
 
-/** The variable holds what the range holds; a map is gone through by its keys, which are no names. */
+/** The variable has the content of the range; a map is iterated by its keys, which are not names. */
 function collectComprehension(node: CelNode, { scope, comparison }: Into): void {
   const found = comprehensionOf(node)
   if (found === null) return

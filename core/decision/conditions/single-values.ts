@@ -3,14 +3,14 @@ import { type CelNode, childrenOf, comprehensionOf, pathOf } from './cel-node.ts
 import { type Edit, wrapFact } from './condition-edits.ts'
 
 /**
- * The edits by which a fact that is looked for in a list (`request.query.mode in ["a", "b"]`) must be a single value: a
- * parameter that was sent several times is a list, and neither in the list nor not.
+ * Returns edits that require a single value for a fact that is looked up in a list (`request.query.mode in ["a",
+ * "b"]`): a repeated parameter is a list, which is neither in the list nor absent from it.
  */
 export function singleValueEdits(root: CelNode, text: string): readonly Edit[] {
   return editsBelow(root, { text, sent: SENT })
 }
 
-/** Facts that hold what was sent, and comprehension variables over them: all others are single values. */
+/** Facts with content of the request, and comprehension variables over them: all others are single values. */
 type Scope = { readonly text: string; readonly sent: ReadonlySet<string> }
 
 const SENT: ReadonlySet<string> = new Set(['parameters', 'request', 'context'])
@@ -34,7 +34,7 @@ function isSent(node: CelNode, scope: Scope): boolean {
   return childrenOf(node.args).some((child) => isSent(child, scope))
 }
 
-/** A list of lists may hold the list. */
+/** A list of lists may contain the list. */
 function operandEdits([left, right]: [CelNode, CelNode], { text, sent }: Scope): readonly Edit[] {
   const isListOfLists = right.op === 'list' && childrenOf(right.args).some(({ op }) => op === 'list')
   if (isListOfLists) return []

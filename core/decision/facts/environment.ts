@@ -2,13 +2,13 @@ import { fold } from '../../action/pattern.ts'
 import { isProductionEnvironment } from '../../action/risk.ts'
 import type { DecisionInput } from '../decision.ts'
 
-/** One input in one environment (in lower case). Scopes, facts and risk read the environment here and nowhere else. */
+/** One input in one environment (lower case). Scopes, facts and risk read the environment only here. */
 export type PlacedInput = DecisionInput & { readonly environment: string; readonly isProduction: boolean }
 
 /**
- * The inputs that one decision has to be taken for. The first has the environment of the installation: the
- * connector's, else the gateway's, else the agent's. `resource.environment` and the hint `production_target` may be
- * claims of the caller: where they differ, the claimed readings follow, and the strictest decision holds.
+ * Returns the inputs that one decision covers. The first has the environment of the installation: the connector's, else
+ * the gateway's, else the agent's. `resource.environment` and the hint `production_target` may be claims of the caller:
+ * if they differ, the claimed readings follow, and the strictest decision applies.
  */
 export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
   const { action } = input
@@ -25,7 +25,7 @@ export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
   return [installed, ...hinted, ...other]
 }
 
-/** The environment that records and cards show: the one that was stated, else the installation's. */
+/** Returns the environment for records and cards: the stated one, else the installation's. */
 export function shownEnvironment(input: DecisionInput): string {
   return input.action.resource.environment ?? installedEnvironment(input)
 }

@@ -10,10 +10,10 @@ import type { DecisionInput } from '../decision.ts'
 import type { PlacedInput } from './environment.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** The variables of one decision as conditions see them. What no condition asks for is never converted. */
+/** The variables of one decision in conditions. Values are converted on first use. */
 export type Facts = Readonly<Record<string, unknown>>
 
-/** Beyond these a fact has no value for conditions: whoever looks at it gets an error, which can only tighten. */
+/** Bounds of a fact. A larger one has no value for conditions: reading it is an error, which can only tighten. */
 export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
 
 type State = { readonly input: PlacedInput; readonly risk: Risk; readonly made: Record<string, unknown> }
@@ -60,7 +60,7 @@ function lazyValues(given: object): object {
   return lazy
 }
 
-/** One shared prototype: a decision's facts cost two objects until a condition asks for one. */
+/** One shared prototype: a decision's facts cost two objects until a condition reads one. */
 const GETTERS: object = Object.defineProperties(
   {},
   Object.fromEntries(
@@ -80,24 +80,24 @@ const GETTERS: object = Object.defineProperties(
   ),
 )
 
-/** Policy-only mode: the action's first segment stands for the connector. */
+/** Policy-only mode: the action's first segment is the connector. */
 function ownConnector({ action }: DecisionInput): { name: string; type: string } {
   return { name: action.connector, type: action.connector }
 }
 
-/** Environments are compared without case: facts have them in lower case, and so have the literals of conditions. */
+/** Environments are compared without case: facts and literals of conditions are lower case. */
 function folded<T extends object>(named: T & { readonly environment?: string }): T {
   const { environment } = named
   return environment === undefined ? { ...named } : { ...named, environment: fold(environment) }
 }
 
-/** The connector type whose rules of equality the facts follow. */
+/** Returns the connector type whose equality rules the facts follow. */
 export function connectorOf(facts: Facts): string {
   const { input } = facts['state'] as State
   return input.action.connector
 }
 
-/** Reading the target is an error, behind `has()` too: the id may be that of what a rule names. */
+/** Reading the target is an error, also after `has()`: the id may identify a resource that a rule names. */
 function withUnknownTarget(input: PlacedInput): object {
   const fields = Object.entries(resourceOf(input)).map(([name, value]) => [name, celValue(value)])
   const fact: object = Object.fromEntries(fields)
@@ -110,7 +110,7 @@ function refuseId(): never {
   throw new Error('the request does not say whose the target is, and an id does not tell it')
 }
 
-/** Names in the one spelling of the provider; `raw_target` is the target as sent. */
+/** Names in the provider's canonical spelling; `raw_target` is the target as sent. */
 function resourceOf(input: PlacedInput): Parameters {
   const { connector, resource } = input.action
   const { target: sent, ...rest } = resource
@@ -124,7 +124,7 @@ function resourceOf(input: PlacedInput): Parameters {
   }
 }
 
-/** A target that is the address of the request has the path as `request.path` has it. */
+/** A target that is the address of the request uses the path of `request.path`. */
 function decodedTarget(target: string, { request }: PlacedInput): string | typeof UNKNOWN {
   if (request === undefined || target !== request.host + request.raw_path) return target
   return typeof request.path === 'string' ? request.host + request.path : UNKNOWN
@@ -142,7 +142,7 @@ function withPlainNames(parameters: Parameters): Parameters {
   return { ...parameters, ...plain }
 }
 
-/** The known hints always have a value, so that `hints.irreversible` is false rather than an error when nobody said so. */
+/** The known hints always have a value, so that a missing `hints.irreversible` is false instead of an error. */
 function hintsOf({ action, isProduction }: PlacedInput): Parameters {
   return {
     irreversible: false,
@@ -152,10 +152,7 @@ function hintsOf({ action, isProduction }: PlacedInput): Parameters {
   }
 }
 
-/**
- * JSON as CEL values: whole numbers become int, others double; objects become maps, in which no key has a meaning of
- * its own.
- */
+/** Converts JSON to CEL values: integers become int, other numbers double; objects become maps without special keys. */
 export function celValue(value: unknown, depth = 0): unknown {
   switch (typeof value) {
     case 'string':
@@ -181,7 +178,7 @@ function container(value: object, depth: number): unknown {
   return map
 }
 
-/** CEL's own time value; core has no clock and no Date. */
+/** Creates CEL's time value; core has no clock and no Date. */
 function timestamp(nowMs: number): unknown {
   const seconds = Math.floor(nowMs / 1_000)
   return TIMESTAMP({ risk: { seconds: BigInt(seconds), rest: `${Math.floor(nowMs) - seconds * 1_000}ms` } })

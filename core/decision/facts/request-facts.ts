@@ -10,13 +10,13 @@ import type { RequestFacts } from '../decision.ts'
 import { pathFacts } from './request-path.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** The body as the gateway has it: null without one, `unread` where it was not read. */
+/** The body in the gateway: null without one, `unread` if it was not read. */
 export type BodyFact = Uint8Array | 'unread' | null
 
-/** Beyond these `request.body` is unknown: `nodes` are objects, lists, members and elements. */
+/** Beyond these bounds `request.body` is unknown; `nodes` are objects, lists, members and elements. */
 export const BODY_FACT_BOUNDS = { bytes: 256 * 1024, nodes: 10_000 } as const
 
-/** The facts of a proxied request. Headers and body are converted when a condition reads them. */
+/** Returns the facts of a proxied request. Headers and body are converted when a condition reads them. */
 export function requestFacts(
   request: CanonicalRequest,
   bound: BoundConnector | null = null,
@@ -45,15 +45,15 @@ export function requestFacts(
 
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Fields of one connection, and those that the gateway writes anew. */
+/** Hop-by-hop fields, and fields that the gateway rewrites. */
 const NOT_END_TO_END: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'host', 'expect', 'http2-settings', 'content-length'],
 ])
 
 /**
- * The end-to-end fields by their names in lower case, without those that carry credentials. A repeated field is a list.
- * CGI-like servers read `_` as `-`, so that a name with `_` counts for both spellings.
+ * Returns the end-to-end fields by lower-case name, without credentials. A repeated field is a list. CGI-like servers
+ * read `_` as `-`, so a name with `_` counts for both spellings.
  */
 function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<string, string | string[]> {
   const carriers = carriersOf(bound)
@@ -68,7 +68,7 @@ function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<stri
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]))
 }
 
-/** Browsers and SDKs also put keys into the list of subprotocols. */
+/** Browsers and SDKs also send keys in the list of subprotocols. */
 function carriersOf(bound: BoundConnector | null): ReadonlySet<string> {
   const own = bound === null ? [] : [...bound.connector.carriers.headers, bound.entry.auth.header ?? '']
   return new Set(['sec-websocket-protocol', ...own.map((name) => name.toLowerCase().replaceAll('_', '-'))])
@@ -84,14 +84,14 @@ function bodyFact(body: Uint8Array | 'unread', request: CanonicalRequest): unkno
     : UNKNOWN
 }
 
-/** Without the members and fields that are removed as credentials. */
+/** Removes the members and fields that carry credentials. */
 function withoutCredentials(value: unknown, bound: BoundConnector | null): unknown {
   const fields = bound?.connector.carriers.bodyFields ?? []
   if (fields.length === 0 || !isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(fieldOf(name))))
 }
 
-/** False beyond the bound, and where one object has two members that servers may take for one (`amount`, `Amount`). */
+/** False beyond the bound, and if an object has two members that servers may confuse (`amount`, `Amount`). */
 function isUnambiguous(root: unknown): boolean {
   const open: unknown[] = [root]
   let nodes = 1

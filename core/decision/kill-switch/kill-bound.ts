@@ -2,19 +2,22 @@ import type { KillEntry } from '../../wire/gateway/kill.ts'
 import { widestScope } from './kill-reach.ts'
 import { namespaceOfScope } from './kill-switch.ts'
 
-/** Of the kill switches that one gateway is sent, as JSON. A gateway closes its stream for a line of 4 MiB. */
+/**
+ * Maximum size of the kill switches that one gateway receives, as JSON. A gateway closes its stream for a line of 4
+ * MiB.
+ */
 export const MAX_KILL_STATE_BYTES = 1024 * 1024
 const REASON_LENGTH = 200
 
 export type BoundedKills = {
   readonly entries: readonly KillEntry[]
-  /** Whether these are the given entries. */
+  /** True if these are the given entries. */
   readonly isWhole: boolean
 }
 
 /**
- * Kill switches that take at most `maxBytes` as JSON and stop at least what `entries` stop: the source with the most bytes
- * is replaced by one entry with the widest scope that its entries are within, then the next one.
+ * Returns kill switches of at most `maxBytes` as JSON that cover at least the scopes of `entries`: one entry with the
+ * widest scope of the source replaces the source with the most bytes, then the next one.
  */
 export function boundedKills(
   entries: readonly KillEntry[],
@@ -35,7 +38,7 @@ export function boundedKills(
   return { entries: [widestOf('control-plane', entries)], isWhole: false }
 }
 
-/** At least what these entries of one source stop. */
+/** Returns an entry that covers at least these entries of one source. */
 function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
   const [first = { scope: 'all', source, reason: '', since: '' }] = entries
   const since = entries.reduce((oldest, entry) => (entry.since < oldest ? entry.since : oldest), first.since)
@@ -45,7 +48,9 @@ function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
   return { scope: scopeOver(source, entries), source, reason: `${reason} (${more})`, since }
 }
 
-/** The source of people with rights in one namespace, such as `dashboard:NAMESPACE`, must not stop the others. */
+/**
+ * The source of users with rights in one namespace, such as `dashboard:NAMESPACE`, must not affect other namespaces.
+ */
 function scopeOver(source: string, entries: readonly KillEntry[]): string {
   const widest = widestScope(source)
   if (widest !== 'all') return widest

@@ -2,7 +2,7 @@ import { nearestNames } from '../../nearest.ts'
 import { namespaceOf } from './kill-reach.ts'
 import { matchKill } from './kill-switch.ts'
 
-/** What exists and can be stopped. Connectors have a type and a name, agents a name and an id. */
+/** Existing subjects of kill switches. Connectors have a type and a name, agents a name and an id. */
 export type KillNames = {
   readonly agents: ReadonlyArray<{ readonly id: string; readonly name: string }>
   readonly connectors: ReadonlyArray<{ readonly type: string; readonly name: string }>
@@ -14,7 +14,10 @@ export type UnknownScope = { readonly warning: string; readonly nearest: readonl
 const MAX_NEAREST = 3
 const NOBODY = { gateway: '', agent: null, agentId: null, connectors: [] } as const
 
-/** What to say about a scope that nothing bears now; null for a scope that stops something. `scope` is normalised. */
+/**
+ * Returns a message about a scope that matches no current subject; null for a scope that matches one. `scope` is
+ * normalised.
+ */
 export function unknownScope(scope: string, names: KillNames): UnknownScope | null {
   const entry = { scope, source: '', reason: '', since: '' }
   const isHit = (subject: Partial<Parameters<typeof matchKill>[1]>) =>
@@ -31,7 +34,7 @@ export function unknownScope(scope: string, names: KillNames): UnknownScope | nu
   }
 }
 
-/** Names in the form of the given scope: with its kind, or bare. */
+/** Names in the form of the given scope: with a kind, or bare. */
 function candidates(scope: string, { agents, connectors, gateways }: KillNames): readonly string[] {
   const kinds = {
     agent: agents.map(({ name }) => name),
@@ -51,7 +54,7 @@ function candidates(scope: string, { agents, connectors, gateways }: KillNames):
     : all.map(({ each, name }) => (each === 'namespace' ? `${each}:${name}` : name))
 }
 
-/** `namespace/name` is also called `name`. */
+/** `namespace/name` is also matched by `name`. */
 function bothForms(name: string): readonly string[] {
   const bare = name.slice(name.lastIndexOf('/') + 1)
   return bare === name ? [name] : [bare, name]

@@ -2,7 +2,7 @@ import { fold } from '../../action/pattern.ts'
 import type { KillEntry } from '../../wire/gateway/kill.ts'
 import { isWithinReach, namespaceOf } from './kill-reach.ts'
 
-/** Who a stop may hit. `connectors` holds the connector's type and its own record name. */
+/** Subject of a kill switch. `connectors` contains the connector's type and the name of its record. */
 export type KillSubject = {
   /** `namespace/name`. */
   readonly gateway: string
@@ -11,16 +11,17 @@ export type KillSubject = {
   readonly connectors: readonly string[]
 }
 
-/** What a scope without a kind may mean. */
+/** Kinds that a scope without a kind may name. */
 const BARE_KINDS = ['connector', 'agent', 'gateway'] as const
 const KINDS = [...BARE_KINDS, 'namespace'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
- * The entry that stops the subject, or null. Scopes: `all` (or empty), `connector:X`, `agent:X`, `gateway:X`,
- * `namespace:X` (the Gateways of a namespace, and its agents on others), and a bare `X`, which is whatever connector,
- * agent or gateway bears that name. An entry never reaches beyond its source (`isWithinReach`). Names ignore case, and `namespace/name` also answers to `name`: a stop
- * that hits one thing too many is better than one that misses. A stop of everything is named before a narrower one.
+ * Returns the entry that covers the subject, or null. Scopes: `all` (or empty), `connector:X`, `agent:X`, `gateway:X`,
+ * `namespace:X` (the Gateways of a namespace, and its agents on others), and a bare `X` for any connector, agent or
+ * gateway of that name. An entry never exceeds the reach of its source (`isWithinReach`). Names ignore case, and `name`
+ * matches `namespace/name`: a kill switch that covers too much is safer than one that covers too little. A scope of
+ * everything takes precedence over a narrower one.
  */
 export function matchKill(entries: readonly KillEntry[], subject: KillSubject): KillEntry | null {
   let narrow: KillEntry | null = null
@@ -32,7 +33,10 @@ export function matchKill(entries: readonly KillEntry[], subject: KillSubject): 
   return narrow
 }
 
-/** The scope as stored and shown: omitted and `ALL` are `all`, and kind and name are lower case, as `matchKill` compares them. */
+/**
+ * Returns the stored and displayed form of a scope: omitted and `ALL` become `all`; kind and name become lower case, as
+ * `matchKill` compares them.
+ */
 export function normaliseScope(scope: string | undefined): string {
   const text = scope?.trim() ?? ''
   if (isGlobal(text)) return 'all'
@@ -40,27 +44,27 @@ export function normaliseScope(scope: string | undefined): string {
   return fold(parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`)
 }
 
-/** The namespace that a scope stays within; null for a scope that may concern others, or what is in no namespace. */
+/** Returns the namespace that contains a scope; null for a scope that may concern several namespaces, or none. */
 export function namespaceOfScope(scope: string): string | null {
   const { kind, name } = parseScope(scope)
   if (kind === 'namespace') return fold(name)
   return kind === 'agent' || kind === 'gateway' ? fold(namespaceOf(name)) || null : null
 }
 
-/** What a scope may be, for whoever wrote another one. */
+/** Valid scope forms, for an error message. */
 export const KILL_SCOPE_FORMS =
   'is no scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
 
-/** Whether it is one of the forms. A name that nothing bears is none of its business: it may come to exist. */
+/** Reports whether the text is a valid scope. The named subject need not exist yet. */
 export function isKillScope(scope: string): boolean {
   const { kind, name } = parseScope(scope)
-  // Names of agents and gateways may have blanks inside; without a kind it is more likely a sentence.
+  // Names of agents and gateways may contain blanks; without a kind the text is more likely a sentence.
   return name !== '' && (kind !== null || !/[\s:]/.test(name)) && !CONTROL.test(name)
 }
 
 const CONTROL = /\p{Cc}/u
 
-/** The union of all latched sources: one entry per scope and source (the oldest), in a stable order. */
+/** Returns the union of all latched sources: one entry per scope and source (the oldest), in a stable order. */
 export function unionEffective(entries: readonly KillEntry[]): readonly KillEntry[] {
   const byKey = new Map<string, KillEntry>()
   for (const entry of entries) {
@@ -71,7 +75,7 @@ export function unionEffective(entries: readonly KillEntry[]): readonly KillEntr
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
 }
 
-/** The reason that every refusal and every v1 denial gives (spec 3.1). */
+/** Returns the reason in every refusal and v1 denial (spec 3.1). */
 export function killReason(entry: KillEntry): string {
   return `Kill switch active: ${entry.reason.trim() || 'no reason given'}`
 }

@@ -2,18 +2,18 @@ import type { Effect } from '../../action/action.ts'
 import { wildcardMayAllow } from '../../action/pattern.ts'
 import type { RuleDecision } from '../vocabulary.ts'
 
-/** The choices offered when a gateway is built (spec 4.1). */
+/** The choices when a gateway is created (spec 4.1). */
 export type AccessRule = 'allow_all' | 'read_only' | 'require_approval' | 'custom'
 
 export type PatternRule = { readonly pattern: string; readonly decision: RuleDecision }
 
-/** What an access rule needs of the connector's catalogue; `rows` may repeat a type. */
+/** An entry of the connector's catalogue; `rows` may repeat a type. */
 export type CatalogueEntry = { readonly type: string; readonly effect: Effect }
 
 /**
- * The permissions that an access rule stands for. Patterns speak of names, not of effects, so `read_only` and
- * `require_approval` name every reading and computing action of the catalogue and cover the rest (unmapped requests
- * included) with `<connector>.*`. `customPatterns` counts for `custom` only.
+ * Returns the permissions of an access rule. Patterns match names, not effects, so `read_only` and `require_approval`
+ * list every read and compute action of the catalogue and cover the rest (including unmapped requests) with
+ * `<connector>.*`. `customPatterns` applies to `custom` only.
  */
 export function permissionsOfAccessRule(
   connectorType: string,
@@ -43,7 +43,7 @@ function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): r
   return [...new Set(types)]
 }
 
-/** A name counts as harmless only when every row under it is: one name may cover reading and writing operations. */
+/** A name counts as harmless only if all of its rows are: one name may cover reads and writes. */
 function harmless(connectorType: string, rows: readonly CatalogueEntry[]): PatternRule[] {
   const types = new Set<string>()
   const writing = new Set<string>()

@@ -1,8 +1,9 @@
 import type { NameKind } from '../../connectors/names.ts'
 
 /**
- * True for a regular expression that treats upper and lower case alike, or that names lower-case letters only. Anything
- * that could mean an upper-case letter by another spelling (`\x41`, `\p{Lu}`, a negated class of letters) is not canonical.
+ * True for a regular expression that treats upper and lower case alike, or that contains lower-case letters only. An
+ * expression that could match an upper-case letter by other means (`\x41`, `\p{Lu}`, a negated class of letters) is not
+ * canonical.
  */
 export function isCanonicalPattern(kind: NameKind, pattern: string): boolean {
   if (kind === 'repository' && REPOSITORY_SUFFIX.test(pattern)) return false
@@ -16,7 +17,7 @@ export function isCanonicalPattern(kind: NameKind, pattern: string): boolean {
 const CLASS = /\[(?:[^\]\\]|\\[\s\S])*\]/g
 const RANGE = /([\s\S])-\\?([^\]])/g
 
-/** True for a range such as `[!-_]`: it holds upper-case letters without naming one, and lacks lower-case ones. */
+/** True for a range such as `[!-_]`, which includes upper-case letters implicitly and excludes lower-case ones. */
 function hasUpperCaseRange(text: string): boolean {
   return [...text.matchAll(RANGE)].some(([, from = '', to = '']) => from <= 'Z' && to >= 'A' && to < 'z')
 }
@@ -25,5 +26,5 @@ const IGNORES_CASE = /^\(\?[a-z]*i[a-z]*\)/
 const RESTORES_CASE = /\(\?[a-z]*-[a-z]*i/
 const SPELLED_OTHERWISE = /\\[xpPQ0-7]|\[:\^?(?:upper|lower)/
 const NEGATED_LETTERS = /\[\^(?:[^\]\\]|\\.)*[a-z]/
-/** A `.git` that must be there: no canonical repository ends so. */
+/** A mandatory `.git` suffix: no canonical repository has one. */
 const REPOSITORY_SUFFIX = /(?:\.|\[\.\])git(?![\w-])(?!\)?\?)/i

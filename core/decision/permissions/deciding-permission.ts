@@ -10,11 +10,12 @@ import {
 } from './permissions.ts'
 
 /**
- * The permission that decides about an action; null: the default does.
+ * Returns the permission that decides about an action; null for the default.
  *
- * One for an effect class (`effect:merge`) stands beside the one for the name, however specific that is, and the strictest
- * decides. Where no pattern over names matches, the classes permit the action only if each of them has a permission;
- * what tightens counts all the same. Classes that are not known (see `effectsOf`) may be any: they only tighten.
+ * Permissions for effect classes (`effect:merge`) apply in addition to the one for the name, regardless of its
+ * specificity, and the strictest decides. If no name pattern matches, the classes allow the action only if each of them
+ * has a permission; deny and require_approval always count. Unknown classes (see `effectsOf`) may be any class: they
+ * can only tighten.
  */
 export function decidingPermission(
   index: PermissionIndex,
@@ -34,7 +35,7 @@ export function decidingPermission(
   return isEveryClass || isStricter(strict, defaultVerdict) ? strict : null
 }
 
-/** The first of equals. */
+/** The first one wins if equal. */
 function stricter(a: PermissionMatch | null, b: PermissionMatch): PermissionMatch {
   return a === null || isStricter(b, verdictOf(a)) ? b : a
 }

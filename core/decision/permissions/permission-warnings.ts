@@ -17,14 +17,15 @@ export type PatternRule = {
   readonly decision: RuleDecision
 }
 
-/** Beginnings of the names that an MCP server chooses. */
+/** Prefixes of names that an MCP server chooses. */
 const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 'mcp.rpc.'] }
-/** Types whose action names follow the method, the rows that a Connector declares, or the connector's code. */
+/** Types whose action names come from the method, declared rows, or the connector's code. */
 const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*', ...TYPES_WITHOUT_CATALOGUE])
 
 /**
- * Why a permission can never match, as a sentence; null when it can. What allows compares names exactly, so a pattern
- * that allows nothing looks like a permission and is none. `declared`: action names of the rows of Connectors.
+ * Returns the reason, as a sentence, why a permission can never match; null if it can. Allow compares names exactly, so
+ * a pattern that allows nothing looks like a permission without being one. `declared`: action names of Connectors'
+ * rows.
  */
 export function idlePermission(rule: PatternRule, declared: readonly string[] = []): string | null {
   const { connectorType, actionPattern, decision } = rule
@@ -47,7 +48,7 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
   return `${actionPattern} matches no action of connector type ${connectorType} and allows nothing.${hint}`
 }
 
-/** Tools and rows of a Connector may declare any class; the others have those of their table. */
+/** Tools and rows of a Connector may declare any class; other actions have those of their table. */
 function idleEffect(connectorType: string, effect: string): string | null {
   const entries = effectEntries(connectorType)
   const isPossible =
@@ -56,7 +57,7 @@ function idleEffect(connectorType: string, effect: string): string | null {
   return `No action of connector type ${connectorType} has the effect class ${effect}, so effect:${effect} has no effect there.`
 }
 
-/** The only patterns that allow what no row describes, beside `<connector>.*`. */
+/** The only patterns, besides `<connector>.*`, that allow requests without a row. */
 function isUnmappedPattern(pattern: string, prefix: string): boolean {
   const unmapped = `${prefix}unmapped.`
   return pattern.startsWith(unmapped) && /^(\*|[a-z]+)$/.test(pattern.slice(unmapped.length))
@@ -74,12 +75,12 @@ function namesOf(type: string): readonly string[] {
   ]
 }
 
-/** `codehost.pr.*` for every group of names. */
+/** Returns `codehost.pr.*` for every group of names. */
 function wildcardsOf(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => `${name.slice(0, name.lastIndexOf('.') + 1)}*`))]
 }
 
-/** What is wrong with the pattern of a permission that can be stored all the same; empty when nothing is. */
+/** Returns warnings about the pattern of a valid permission; empty if there are none. */
 export function permissionWarnings(
   rule: PatternRule,
   declared: readonly string[] = [],
@@ -93,8 +94,8 @@ export function permissionWarnings(
 }
 
 /**
- * Warns where a rule allows, by wildcard alone, WebSockets of a model provider that nobody reads. `others`: the rules for
- * the same agents; one that names the action is a decision about it.
+ * Warns if a rule allows WebSockets of a model provider, whose messages are not read, by wildcard alone. `others`: the
+ * rules for the same agents; one that names the action is an explicit choice.
  */
 export function unreadSockets(rule: PatternRule, others: readonly PatternRule[]): readonly string[] {
   const { connectorType, actionPattern, decision } = rule

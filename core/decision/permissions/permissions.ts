@@ -15,10 +15,12 @@ export type PermissionMatch = {
   readonly manifest: string | null
 }
 
-/** The winners of one pattern for one agent (or `*`): what allows is compared exactly, what tightens folded. */
+/**
+ * The winners of one pattern for one agent (or `*`): allow is compared exactly, deny and require_approval case-folded.
+ */
 type Slot = { allow: PermissionMatch | null; tighten: PermissionMatch | null }
 
-/** Everything said under one pattern. `partials`: lengths of longer prefixes that end inside the next segment. */
+/** All permissions of one pattern. `partials`: lengths of longer prefixes that end inside the next segment. */
 type Node = { anyAgent: Slot | null; byAgent: Map<string, Slot> | null; partials: number[] }
 
 type Maps = {
@@ -29,29 +31,32 @@ type Maps = {
 }
 
 /**
- * All permissions of a gateway, by pattern: a look-up probes the exact name, then one prefix per dot, so its cost
- * does not grow with the number of permissions; what covers a name is found once and remembered. Allow patterns are keyed by their text, the others by the folded text.
+ * All permissions of a gateway, by pattern. A look-up probes the exact name, then one prefix per dot, so its cost does
+ * not depend on the number of permissions; the result per name is cached. Allow patterns are keyed by their text, the
+ * others by the folded text.
  */
 export type PermissionIndex = {
   readonly size: number
   readonly exact: ReadonlyMap<string, Node>
   /** Keyed by the text before the `*`. */
   readonly prefixes: ReadonlyMap<string, Node>
-  /** Patterns shorter than `<connector>.`, all of which mean `*`, by the connector type they were written for. */
+  /** Patterns shorter than `<connector>.`, all equivalent to `*`, by their connector type. */
   readonly bare: ReadonlyMap<string, Node>
   /** Permissions by effect class, keyed by `effectKey`. */
   readonly effects: ReadonlyMap<string, Node>
-  /** What was found for the action names asked so far, up to `MAX_REMEMBERED`: the only part that changes. */
+  /** Cached look-ups by action name, up to `MAX_REMEMBERED`: the only mutable part. */
   readonly remembered: Map<string, Chain>
 }
 
 /** The patterns that cover one name, most specific first. */
 type Chain = readonly Link[]
 
-/** One step of specificity: the pattern in its own spelling, of which allows count, and the folded one. Often the same. */
+/**
+ * One step of specificity: the pattern in its spelling, whose allows count, and the folded one. Often the same node.
+ */
 type Link = { allow: Node | null; tighten: Node | null }
 
-/** Agents can choose names (MCP tools), so the memory has an end: then it starts anew. */
+/** Agents can choose names (MCP tools), so the cache is bounded and cleared when full. */
 const MAX_REMEMBERED = 16_384
 
 export function buildPermissionIndex(entries: readonly PermissionEntry[]): PermissionIndex {
@@ -60,7 +65,7 @@ export function buildPermissionIndex(entries: readonly PermissionEntry[]): Permi
   return builder.finish()
 }
 
-/** The same in slices, say one shard at a time, so that a large set does not hold up the event loop. */
+/** Builds the same in slices, for example one shard at a time, so that a large set does not block the event loop. */
 export function createPermissionIndexBuilder(): {
   add(entries: readonly PermissionEntry[]): void
   finish(): PermissionIndex
@@ -77,9 +82,8 @@ export function createPermissionIndexBuilder(): {
 }
 
 /**
- * The permission that wins, or null. Most specific first: exact name, then longer prefixes before shorter; at equal
- * specificity the agent's own before its namespace's before the gateway's; on a full tie deny > require_approval >
- * allow.
+ * Returns the winning permission, or null. Order: exact name, then longer prefixes; at equal specificity the agent's
+ * own, then its namespace's, then the gateway's; on a full tie deny > require_approval > allow.
  */
 export function lookupPermission(
   index: PermissionIndex,
@@ -96,8 +100,8 @@ export function lookupPermission(
 }
 
 /**
- * The permission for an effect class on a connector type, or null: the agent's own before its namespace's before the
- * gateway's; on a full tie the strictest.
+ * Returns the permission for an effect class on a connector type, or null: the agent's own, then its namespace's, then
+ * the gateway's; on a full tie the strictest.
  */
 export function lookupEffectPermission(
   index: PermissionIndex,
@@ -112,7 +116,10 @@ function effectKey(connector: string, effect: string): string {
   return `${connector} ${effect}`
 }
 
-/** Does any permission deny this agent an action whose name begins with the prefix (lower case)? Costs one pass. */
+/**
+ * Reports whether a permission denies this agent any action whose name begins with the prefix (lower case). Costs one
+ * pass.
+ */
 export function deniesWithin(index: PermissionIndex, agent: string, prefix: string): boolean {
   const namespace = wholeNamespace(agent)
   const denies = ({ anyAgent, byAgent }: Node): boolean =>
@@ -126,7 +133,7 @@ export function deniesWithin(index: PermissionIndex, agent: string, prefix: stri
   return bare !== undefined && denies(bare)
 }
 
-/** `team/*` for the agent `team/bot`; a name without a namespace has none. */
+/** Returns `team/*` for the agent `team/bot`; a name without a namespace has none. */
 export function wholeNamespace(agent: string): string {
   return `${agent.slice(0, agent.indexOf('/') + 1)}*`
 }
@@ -160,11 +167,11 @@ function remember(index: PermissionIndex, actionType: string): Chain {
   return chain
 }
 
-/** A node that covers a name. `rank` rises with specificity; `prefix` is null for the exact name. */
+/** A node that covers a name. `rank` increases with specificity; `prefix` is null for the exact name. */
 type Covering = { readonly rank: number; readonly node: Node; readonly prefix: string | null }
 
 const EXACT = Number.POSITIVE_INFINITY
-/** Below every prefix, above the empty one. */
+/** Less specific than every prefix, more specific than the empty one. */
 const BARE = 0.5
 
 function covering(index: PermissionIndex, type: string): readonly Covering[] {
@@ -181,7 +188,7 @@ function covering(index: PermissionIndex, type: string): readonly Covering[] {
   return found
 }
 
-/** The lengths at which a prefix of the name may be a pattern: after every dot, and where a pattern ends in between. */
+/** Returns the possible lengths of a matching prefix: after every dot, and at the ends of patterns in between. */
 function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
   const ends = [0]
   for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)
@@ -204,7 +211,7 @@ function insert(maps: Maps, entry: PermissionEntry): void {
     put(nodeOf(maps.bare, connector), entry)
     return
   }
-  // A pattern for another connector's names can never match what this connector does.
+  // A pattern for another connector's names can never match this connector.
   if (!key.startsWith(home)) return
   if (isWildcard) notePartial(maps.prefixes, key)
   put(nodeOf(isWildcard ? maps.prefixes : maps.exact, key), entry)
@@ -247,7 +254,7 @@ function slotOf(node: Node, agent: string): Slot {
   return slot
 }
 
-/** Stricter wins; between equals the smaller id, so that the order of the rows does not matter. */
+/** The stricter one wins; at equal strictness the smaller id, so that the order of rows is irrelevant. */
 function replaces(entry: PermissionEntry, current: PermissionMatch): boolean {
   const difference = strictness(verdictOfRule(entry.decision)) - strictness(verdictOfRule(current.decision))
   return difference === 0 ? entry.id < current.id : difference > 0

@@ -1,16 +1,16 @@
 import { CHANNEL_FIELDS, CHAT_HOST, FURTHER_CHANNEL_FIELDS, WEBHOOK_HOSTS } from '../../connectors/chat.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 
-/** Above every priority that a policy can have, so that nothing allows what it denies. */
+/** Above every possible priority of a policy, so that no policy can override its denials. */
 const PRIORITY = 2_000_000
 
-/** The form of a channel's id, in which it can be compared; a name may change its owner. */
+/** Format of a channel id. Ids can be compared; a channel's name may pass to another channel. */
 export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
 
 /**
- * The built-in policy that keeps agents out of the channel in which people answer approvals: they neither write beside
- * the cards nor read, change or rename what is there. Channels have to be named by id, because the provider resolves
- * names as they are at that moment. A configured channel that is not an id cannot be compared: then no channel passes.
+ * Returns the built-in policy that keeps agents out of the channel in which approvers answer: they can neither write
+ * there nor read, change or rename its content. Requests must name channels by id, because the provider resolves names
+ * at execution. A configured channel that is not an id cannot be compared: then every channel is denied.
  */
 export function approvalsChannelPolicy(channel: string): PolicyEntry {
   const id = idOf(channel)
@@ -42,8 +42,8 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * The same for connectors of other types, at hosts of the chat. Their requests have no fields to look at, so all are denied;
- * of MCP only calls that name the channel, or cannot be compared with it. Incoming webhooks pass.
+ * The same for connectors of other types at hosts of the chat. Their requests have no channel fields, so all are
+ * denied; of MCP only calls that name the channel or cannot be compared with it. Incoming webhooks pass.
  */
 export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
@@ -51,7 +51,7 @@ export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   return builtIn('approvals-channel-elsewhere', ['*'], elsewhere(idOf(channel), isAt))
 }
 
-/** A literal list of a condition is short. */
+/** Limit of a literal list in a condition. */
 const NAMES_OF_ONE_RULE = 60
 
 /** The same for connectors with these names, whose base URL, upstream or credential leads to the chat. */
@@ -128,30 +128,30 @@ function idOf(channel: string): string | null {
 
 const ARGUMENTS = 'parameters.arguments'
 
-/** The id in a text of the arguments, or in the name of one. */
+/** The id in a text of the arguments, or in the name of an argument. */
 function mentions(id: string): string {
   const isId = holds(id)
   const value = `${ARGUMENTS}[k]`
   return `type(${ARGUMENTS}) == map && ${ARGUMENTS}.exists(k, ${isId('k')} || (type(${value}) == string && ${isId(value)}))`
 }
 
-/** Lists only as channels, because comprehensions of conditions are not nested. */
+/** Lists only as channels, because comprehensions in conditions cannot be nested. */
 function isNested(): string {
   const type = `type(${ARGUMENTS}[k])`
   const isOther = `${type} == map || (${type} == list && !(k in ${JSON.stringify(CHANNEL_FIELDS)}))`
   return `(type(${ARGUMENTS}) != map || ${ARGUMENTS}.exists(k, ${isOther}))`
 }
 
-/** True when the argument is there and one of its values meets the test, or is no text at all. */
+/** True if the argument exists and one of its values passes the test or is not text. */
 function argument(field: string, test: (value: string) => string): string {
   return `has(${ARGUMENTS}) && type(${ARGUMENTS}) == map && ${isMet(`${ARGUMENTS}.${field}`, test)}`
 }
 
 const ID = '[A-Z][A-Z0-9]+'
-/** With commas, or as a list in JSON: clients send lists so in forms. No escape fits in. */
+/** Separated by commas, or as a list in JSON, as clients send lists in forms. No escape matches. */
 const IDS = `^ *(${ID}( *, *${ID})*|\\[ *"${ID}"( *, *"${ID}")* *\\]) *$`
 
-/** True when one of the fields is there and one of its values meets the test, or is no text at all. */
+/** True if one of the fields exists and one of its values passes the test or is not text. */
 function anyOf(fields: readonly string[], test: (value: string) => string): string {
   return fields.map((field) => isMet(`parameters.${field}`, test)).join(' || ')
 }
@@ -171,12 +171,12 @@ function holds(id: string): (value: string) => string {
   return (value) => `${value}.matches(${JSON.stringify(`(^|[^A-Z0-9])${id}($|[^A-Z0-9])`)})`
 }
 
-/** Of an action that is submitted by its name, and may name the channel there only. */
+/** For an action submitted by name, which may name the channel only there. */
 function targets(id: string): string {
   return `(has(resource.target) && ${holds(id)('resource.target')})`
 }
 
-/** A search in a channel (`in:<#C…>`) answers with what is there. */
+/** A search in a channel (`in:<#C…>`) returns its content. */
 function searches(id: string): string {
   const query = 'parameters.query'
   return `(has(${query}) && (type(${query}) != string || ${holds(id)(query)}))`

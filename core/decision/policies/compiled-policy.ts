@@ -19,25 +19,25 @@ export type CompiledPolicy = {
   readonly id: string
   readonly name: string
   readonly version: number
-  /** `pol_…@version`, as decisions and records name it. */
+  /** `pol_…@version`, as in decisions and records. */
   readonly ref: string
   readonly priority: number
-  /** `monitor`: shadowed, its opinion shows only in what would have happened. */
+  /** `monitor`: shadow mode, the result affects only `would`. */
   readonly mode: 'enforce' | 'monitor'
-  /** Its `allow` counts as no opinion, and nothing that it says takes the place of what other policies say. */
+  /** Its `allow` counts as no match, and its results never replace those of other policies. */
   readonly tightensOnly: boolean
-  /** Its environments are in lower case. */
+  /** Its environments are lower case. */
   readonly scope: PolicyScope
   readonly patterns: readonly Pattern[]
   readonly rules: readonly CompiledRule[]
-  /** Why its text was never in force; its only rule denies. Null: its own rules decide. */
+  /** Reason why its text was never in force; its only rule denies. Null: its own rules apply. */
   readonly invalid: string | null
   readonly tier: PolicyTier
-  /** It speaks for agents of this namespace only; null: for all. */
+  /** Applies to agents of this namespace only; null for all. */
   readonly agentsOf: string | null
 }
 
-/** How far a policy's patterns reach: `tighten` when only its deny and require_approval rules may speak (see pattern.ts). */
+/** Coverage by a policy's patterns: with `tighten` only its deny and require_approval rules apply (see pattern.ts). */
 export type Reach = 'none' | 'tighten' | 'full'
 
 export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
@@ -45,12 +45,12 @@ export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
   return policy.patterns.some((pattern) => matchesPattern(pattern, actionType, 'allow')) ? 'full' : 'tighten'
 }
 
-/** The rest of a scope: agents, environments, connectors. An empty list restricts nothing. */
+/** Checks the rest of a scope: agents, environments, connectors. An empty list matches everything. */
 export function isInScope(policy: CompiledPolicy, input: PlacedInput): boolean {
   return concerns(policy, input) && names(policy.scope.environments, [input.environment])
 }
 
-/** What is known of agent, connector and action before anybody has read a body. */
+/** Agent, connector and action, before the body is read. */
 export type Concerned = {
   readonly agent: Pick<AgentFacts, 'id' | 'name'>
   readonly gateway?: { readonly name: string }
@@ -58,7 +58,7 @@ export type Concerned = {
   readonly action: { readonly connector: string }
 }
 
-/** False: whatever else is true of the action, the policy does not speak about it. */
+/** False if the policy cannot apply to the action, whatever the remaining facts are. */
 export function concerns(
   { scope, agentsOf }: CompiledPolicy,
   { agent, gateway, connector, action }: Concerned,
@@ -70,7 +70,7 @@ export function concerns(
   )
 }
 
-/** A scope as it is compared. */
+/** Returns a scope in the form for comparisons. */
 export function foldScope(scope: PolicyScope): PolicyScope {
   return { ...scope, environments: scope.environments.map(fold) }
 }
@@ -79,13 +79,13 @@ function names(wanted: readonly string[], own: readonly (string | undefined)[]):
   return wanted.length === 0 || wanted.some((name) => own.some((each) => isNamed(name, each)))
 }
 
-/** A whole name, or a prefix before a trailing `*`. */
+/** Matches a whole name, or a prefix before a trailing `*`. */
 function isNamed(wanted: string, own: string | undefined): boolean {
   if (own === undefined) return false
   return wanted.endsWith('*') ? own.startsWith(wanted.slice(0, -1)) : own === wanted
 }
 
-/** An agent whose name has no namespace belongs to its Gateway's; null when that is not known either. */
+/** An agent name without a namespace belongs to its Gateway's namespace; null if that is unknown as well. */
 function namespaceOf(agent: string, gateway: string | undefined): string | null {
   const qualified = agent.includes('/') ? agent : gateway
   return qualified === undefined || !qualified.includes('/')

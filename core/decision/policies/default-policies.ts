@@ -1,4 +1,4 @@
-/** A policy as it is stored when an organisation is created; an ordinary row that can be changed or disabled. */
+/** A policy that is stored when an organization is created; an ordinary row that can be changed or disabled. */
 export type DefaultPolicy = {
   readonly name: string
   readonly description: string
@@ -7,13 +7,13 @@ export type DefaultPolicy = {
   readonly policyYaml: string
 }
 
-/** Below the priority that policies get by default (100), so that anything an organisation writes goes first. */
+/** Below the default priority of policies (100), so that an organization's own policies take precedence. */
 const PRIORITY = 10
 
 /**
- * What a fresh organisation answers to actions submitted to v1: destructive work is denied, low risk passes, the rest
- * needs a person. Proxied requests (`has(request.method)`) are left to the gateway's permissions, which deny what they
- * do not name. Actions of unknown providers match nothing here.
+ * Policies of a new organization for actions submitted to v1: destructive actions are denied, low risk passes, the rest
+ * requires approval. Proxied requests (`has(request.method)`) are left to the gateway's permissions, which deny by
+ * default. Actions of unknown providers match nothing here.
  */
 export const DEFAULT_POLICIES: readonly DefaultPolicy[] = [
   {

@@ -7,19 +7,19 @@ import { compilePolicy } from './policy-document.ts'
 import { coversTest } from './policy-tests.ts'
 import { unknownActions } from './policy-warnings.ts'
 
-/** Above every priority that a policy can have, so that nothing allows what an invalid policy covers. */
+/** Above every possible priority of a policy, so that no policy overrides an invalid one. */
 const PRIORITY = 3_000_000
 
 export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
-  /** The `spec` of its manifest as it was written. */
+  /** The `spec` of its manifest as written. */
   readonly spec: unknown
   /** Full sentences. */
   readonly reason: string
 }
 
 /**
- * The entry of a policy whose text was never in force: it denies what its scope covers, and everything where the scope
- * cannot be read or cannot be what its author meant.
+ * Returns the entry of a policy whose text was never in force: it denies everything in its scope, or everything if the
+ * scope cannot be read or contradicts the author's intent.
  */
 export function invalidPolicyEntry({ spec, reason, ...named }: InvalidPolicy): PolicyEntry {
   const { scope, tests } = LEGIBLE.parse(spec)
@@ -44,10 +44,10 @@ function entryOf(
   return { ...named, priority: PRIORITY, mode: 'enforce', document, invalid: reason }
 }
 
-/** Gateways take the rule from `invalid`; the document has to have one. */
+/** Gateways take the rule from `invalid`, but the document requires one. */
 const RULE = { name: POLICY_INVALID, conditions: [], decision: 'deny' as const, approver_groups: [] }
 
-/** A scope that names unknown actions, or leaves out what its own tests expect it to stop, is most likely misspelt. */
+/** A scope with unknown actions, or without actions that its tests expect to be denied, is most likely misspelt. */
 function contradicts(entry: PolicyEntry, tests: readonly PolicyTest[]): boolean {
   if (unknownActions(entry.document.scope.actions).length > 0) return true
   const policy = compilePolicy(entry)

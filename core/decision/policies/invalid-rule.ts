@@ -1,6 +1,6 @@
 import type { CompiledRule } from './compiled-policy.ts'
 
-/** Name of the one rule of an invalid policy, and the reason of its denials. */
+/** Name of the only rule of an invalid policy, and the reason of its denials. */
 export const POLICY_INVALID = 'policy_invalid'
 
 export function invalidRule(reason: string): CompiledRule {

@@ -18,7 +18,7 @@ import { invalidRule } from './invalid-rule.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
-/** Fields of the policy's record. The text may repeat them, but not contradict them. */
+/** Fields of the policy's record. The text may repeat but not contradict them. */
 const RecordFields = PolicySpec.pick({ enabled: true, priority: true, tags: true, mode: true })
   .partial()
   .extend({ name: z.string().min(1).max(253).optional() })
@@ -27,22 +27,22 @@ export type RepeatedFields = z.infer<typeof RecordFields>
 
 export type ParsedPolicy = {
   readonly document: PolicyDocument
-  /** Full sentences about what is legal and probably not meant. */
+  /** Full sentences about valid but probably unintended content. */
   readonly warnings: readonly string[]
-  /** Record fields that the text states as well; see `assertRepeatedFieldsAgree`. */
+  /** Record fields that the text also states; see `assertRepeatedFieldsAgree`. */
   readonly repeated: RepeatedFields
 }
 
 const MAX_TEXT = 256 * 1024
 const MAX_ALIASES = 64
-/** Of collections and their items while they are read; a sound policy has about twenty. */
+/** Maximum number of open collections and items; a valid policy has about twenty. */
 const MAX_OPEN = 100
 const MAX_MESSAGES = 20
 
 /**
- * Reads `policyYaml`. Throws ChaperoneError `validation` whose detail joins messages such as
- * `line 7: rules.0.decision: Invalid option` by semicolons: YAML errors (duplicate keys too), unknown or wrong fields,
- * conditions that do not compile.
+ * Reads `policyYaml`. Throws ChaperoneError `validation` whose `problems` are messages such as `line 7:
+ * rules.0.decision: Invalid option`: YAML errors (including duplicate keys), unknown or invalid fields, conditions that
+ * do not compile.
  */
 export function parsePolicyYaml(text: string): ParsedPolicy {
   const { document, repeated, lineOf } = readPolicyYaml(text)
@@ -51,12 +51,12 @@ export function parsePolicyYaml(text: string): ParsedPolicy {
   return { document, warnings: policyWarnings(document), repeated }
 }
 
-/** The document of a text that is in force. Its conditions may have been accepted by another version: they are not compiled. */
+/** Reads a text in force. Another version may have accepted its conditions: they are not compiled. */
 export function readStoredPolicy(text: string): PolicyDocument {
   return readPolicyYaml(text).document
 }
 
-/** Compile errors of a document with their fields: `spec.rules.0.conditions.0: …`. */
+/** Returns compile errors of a document with their fields: `spec.rules.0.conditions.0: …`. */
 export function documentProblems(document: PolicyDocument): readonly string[] {
   return conditionFailures(document, () => 'spec.')
 }
@@ -79,7 +79,7 @@ function readPolicyYaml(text: string): ReadPolicy {
   return { document: validated(PolicyDocument, own, lineOf), repeated, lineOf }
 }
 
-/** Throws `validation` when the text states a record field and the record says otherwise (rulings: 400). */
+/** Throws `validation` if the text states a record field with another value than the record (rulings: 400). */
 export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: RepeatedFields): void {
   const differing = Object.entries(repeated).filter(([name, value]) => {
     const own = record[name as keyof RepeatedFields]
@@ -94,14 +94,14 @@ export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: Repe
   )
 }
 
-/** Compiles every condition once. Throws ChaperoneError `validation` that names rule, condition and column. */
+/** Compiles every condition once. Throws ChaperoneError `validation` with rule, condition and column. */
 export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
   return policyOf(entry, compileCondition)
 }
 
 /**
- * The same for a policy that is in force. A condition that no longer compiles, because the text was accepted by another
- * version, counts as one that cannot be evaluated: it can only tighten.
+ * The same for a policy in force. A condition that no longer compiles, because another version accepted it, counts as
+ * one that cannot be evaluated: it can only tighten.
  */
 export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
   return policyOf(entry, (text, place, isAbout) => {
@@ -138,12 +138,12 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
   }
 }
 
-/** Whether the scope covers actions of a connector type. */
+/** Reports whether the scope covers actions of a connector type. */
 function aboutOf(patterns: readonly Pattern[]): (connectorType: string) => boolean {
   return (connectorType) => patterns.some((pattern) => mayMatchBelow(pattern, `${connectorType}.`))
 }
 
-/** The same for a rule: the condition `connector.type == "TYPE"` leaves one type. */
+/** The same for a rule: the condition `connector.type == "TYPE"` restricts it to one type. */
 function ruleAboutOf(rule: PolicyRule, patterns: readonly Pattern[]): (connectorType: string) => boolean {
   const isAbout = aboutOf(patterns)
   const only = rule.conditions.flatMap((text) => ONE_TYPE.exec(text)?.[1] ?? [])
@@ -206,7 +206,7 @@ function splitFields(value: unknown, lineOf: LineOf): { own: unknown; repeated: 
   }
 }
 
-/** Without the defaults that the schema adds: what the text does not say, it does not repeat. */
+/** Removes the defaults of the schema: only fields in the text count as repeated. */
 function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
   return Object.fromEntries(Object.entries(parsed).filter(([name]) => name in stated))
 }
@@ -242,7 +242,7 @@ function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
   return failures
 }
 
-/** The line of the node at the path, or of the nearest node above it that exists. */
+/** Returns the line of the node at the path, or of its nearest existing ancestor. */
 function lineAt(yaml: Document.Parsed, lines: LineCounter, path: readonly PropertyKey[]): number {
   for (let length = path.length; length >= 0; length--) {
     const node: unknown = length === 0 ? yaml.contents : yaml.getIn(path.slice(0, length), true)
@@ -264,7 +264,7 @@ function yamlMessage(error: { pos: [number, number]; message: string }, lines: L
   return `line ${lines.linePos(error.pos[0]).line}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`
 }
 
-/** The first of them: a text that is no policy at all may have thousands. */
+/** Keeps the first messages: a text that is not a policy may have thousands. */
 function invalid(messages: readonly string[]): ChaperoneError {
   const left = messages.length - MAX_MESSAGES
   const more = left > 0 ? [`and ${left} more`] : []

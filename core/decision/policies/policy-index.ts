@@ -1,20 +1,23 @@
 import { fold } from '../../action/pattern.ts'
 import { type CompiledPolicy, type Reach, reachOf } from './compiled-policy.ts'
 
-/** A policy whose patterns cover an action, and how far they reach. */
+/** A policy whose patterns cover an action, and its reach. */
 export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: Exclude<Reach, 'none'> }
 
-/** All policies of a gateway by what their scope says of actions; the rest of a scope is checked per decision. */
+/** All policies of a gateway by the actions in their scope; the rest of a scope is checked per decision. */
 export type PolicyIndex = {
   /** By priority, highest first; equal priorities by id. */
   readonly all: readonly CompiledPolicy[]
-  /** The policies whose patterns cover the action, in the same order. Costs the number of matches, not of policies. */
+  /**
+   * Returns the policies whose patterns cover the action, in the same order. The cost depends on the number of matches,
+   * not of policies.
+   */
   matching(actionType: string): readonly CompiledPolicy[]
-  /** The same with how far each one's patterns reach. */
+  /** The same with the reach of each policy. */
   reaching(actionType: string): readonly ReachingPolicy[]
 }
 
-/** Answers are remembered per action name, up to this many: agents choose names, so the memory has an end. */
+/** Results are cached per action name, up to this many: agents choose names, so the cache is bounded. */
 const MAX_REMEMBERED = 4_096
 
 export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyIndex {
@@ -37,7 +40,7 @@ function reachingOf(policy: CompiledPolicy | undefined, actionType: string): Rea
   return policy === undefined || reach === 'none' ? [] : [{ policy, reach }]
 }
 
-/** Folded pattern texts -> places in `all`. What is found this way is checked once more by `reachOf`. */
+/** Folded pattern texts -> indexes in `all`. `reachOf` verifies each result. */
 type Tables = {
   readonly exact: ReadonlyMap<string, readonly number[]>
   readonly prefixes: ReadonlyMap<string, readonly number[]>

@@ -8,24 +8,24 @@ import type { PolicyIndex } from './policy-index.ts'
 import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
 import { policyLabel } from './rule-label.ts'
 
-/** What one policy says: its first rule that matches. */
+/** The result of one policy: its first matching rule. */
 export type Opinion = {
   readonly policy: CompiledPolicy
   readonly rule: CompiledRule
-  /** Set when a condition could not be evaluated and the rule matched because of it. */
+  /** Set if a condition could not be evaluated and the rule matched because of that. */
   readonly error: string | null
 }
 
-/** What all policies together say; null verdict = none has an opinion. */
+/** The combined result of all policies; a null verdict means that none matched. */
 export type PolicyVerdict = {
   readonly verdict: Verdict | null
-  /** The opinion that decides. */
+  /** The deciding match. */
   readonly decisive: Opinion | null
   readonly opinions: readonly Opinion[]
   readonly requiredGroups: readonly RequiredGroups[]
 }
 
-/** The opinions of all policies in scope, highest priority first. */
+/** Returns the results of all policies in scope, highest priority first. */
 export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly Opinion[] {
   const opinions: Opinion[] = []
   for (const { policy, reach } of index.reaching(input.action.type)) {
@@ -35,7 +35,7 @@ export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: F
   return opinions
 }
 
-/** The first matching rule of a policy, or null when it has no opinion. */
+/** Returns the first matching rule of a policy; null if none matches. */
 export function opinionOf(policy: CompiledPolicy, input: PlacedInput, facts: Facts): Opinion | null {
   const reach = scopeOf(policy, input)
   return reach === 'none' ? null : firstMatch(policy, reach, facts, input.isAnnounced)
@@ -60,9 +60,9 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
 }
 
 /**
- * Within a tier the highest priority with an opinion decides; at equal priority the strictest. Each policy of that
- * priority that holds requires its own groups. Of several tiers the strictest result stands, and policies that only
- * tighten are a tier of their own.
+ * Within a tier the highest matching priority decides; at equal priority the strictest. Each policy of that priority
+ * that holds requires its own groups. Across tiers the strictest result applies; policies that only tighten form a tier
+ * of their own.
  */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
@@ -74,7 +74,7 @@ export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   return { ...results.reduce(stricterOf), opinions }
 }
 
-/** The first of equally strict ones is named. */
+/** Among equally strict results, the first is named. */
 const TIERS = [...POLICY_TIERS, 'tightening'] as const
 type Tier = (typeof TIERS)[number]
 
@@ -120,8 +120,8 @@ export function matchedRule({ policy, rule }: Opinion): MatchedRule {
 type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; readonly error: string | null }
 
 /**
- * All conditions must hold. One that is false settles it; else one that cannot be evaluated can only tighten:
- * an allow rule then does not match, a deny or require_approval rule does. For an announced action it is the other way.
+ * All conditions must be true. A false one settles the rule; otherwise one that cannot be evaluated can only tighten:
+ * an allow rule does not match, a deny or require_approval rule does. For an announced action it is the opposite.
  */
 function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleMatch {
   let error: string | null = null
@@ -137,7 +137,7 @@ function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleM
   return { isMatch: error === null || isUnknownMatch, failed, error }
 }
 
-/** Every policy, every rule, for the dry run. */
+/** Traces every policy and rule, for the dry run. */
 export function tracePolicies(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly PolicyTrace[] {
   return index.all.map((policy) => {
     const scope = scopeOf(policy, input)

@@ -1,14 +1,14 @@
 import type { PolicyDocument } from '../../crd/schemas.ts'
 
-/** Comprehensions (lists have up to 64 elements) and regular expressions, relative to a comparison. */
+/** Comprehensions (up to 64 elements) and regular expressions, relative to a comparison. */
 const COSTLY_CALL = /\.\s*(?:all|exists|exists_one|map|filter|matches)\s*\(/g
 const COSTLY_WEIGHT = 32
 /** A test with larger facts counts as several. */
 const TEST_UNIT = 1_024
 
 /**
- * The work of running a policy's tests: evaluations of a condition of one comparison. A process needs about 1.5 µs for
- * one, and answers nothing else meanwhile.
+ * Returns the work of running a policy's tests, in evaluations of a condition with one comparison. One takes about 1.5
+ * µs, during which the process is blocked.
  */
 export function policyTestCost({ rules, tests }: Pick<PolicyDocument, 'rules' | 'tests'>): number {
   const perTest = rules.reduce((sum, { conditions }) => sum + 1 + total(conditions.map(weightOf)), 0)

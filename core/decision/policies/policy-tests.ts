@@ -19,20 +19,20 @@ export type PolicyTestResult = {
   readonly passed: boolean
   readonly expected: string
   readonly got: string
-  /** The rule that decided, or null when the policy had no opinion. */
+  /** The deciding rule; null if the policy did not match. */
   readonly rule: string | null
 }
 
-/** `now` of tests that name none: any moment does, as long as it is always the same. */
+/** Default `now` of tests: constant, so that results are reproducible. */
 const DEFAULT_NOW_MS = 1_767_268_800_000
 
-/** About 0.2 s. Texts come from tenants, and a kill switch waits for the process that runs their tests. */
+/** About 0.2 s. Texts come from tenants, and a kill switch waits for a process that runs tests. */
 const MAX_COST = 128 * 1_024
 
 /**
  * Runs the tests in a policy against that policy alone. `knownAction` looks an action name up in the catalogue, for
- * conditions on risk and effect; without it every action is a write of medium risk.
- * Throws ChaperoneError `validation` when a condition does not compile, and for tests that need too long.
+ * conditions on risk and effect; without it every action is a write of medium risk. Throws ChaperoneError `validation`
+ * if a condition does not compile, or if the tests are too expensive.
  */
 export function runPolicyTests(
   document: PolicyDocument,
@@ -72,7 +72,7 @@ function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | 
   }
 }
 
-/** Whether the scope of a policy covers what one of its tests is about. */
+/** Reports whether the scope of a policy covers the action of one of its tests. */
 export function coversTest(policy: CompiledPolicy, test: PolicyTest): boolean {
   const input = inputOf(test, null)
   return isInScope(policy, input) && reachOf(policy, input.action.type) !== 'none'
@@ -83,8 +83,8 @@ function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
   const action = actionFromSpec(test.action, known)
   return {
     action,
-    // A test states where its action lands. The agent's environment has a default, which only scopes may read: else
-    // every test that names no environment would be one of production.
+    // A test states its environment. The default environment of the agent is visible only to scopes; otherwise every
+    // test without an environment would be one of production.
     environment: fold(action.resource.environment ?? environment),
     isProduction: isProductionAction(action),
     agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },

@@ -6,11 +6,11 @@ import { nearest } from '../../nearest.ts'
 import { conditionWarnings, guardedTarget, spelledFact } from '../conditions/condition-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
-/** What is legal in a policy and probably not meant. Full sentences. */
+/** Returns warnings about valid but probably unintended content of a policy. Full sentences. */
 export function policyWarnings(document: PolicyDocument): readonly string[] {
   const { rules, scope, tests } = document
   return [
-    // A test of a name that does not exist passes whatever the rules say.
+    // A test of an unknown name passes regardless of the rules.
     ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
     ...new Set(undeclaredWarnings(document)),
@@ -41,7 +41,7 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
   })
 }
 
-/** Rules that tighten by facts which have names as they were sent, where the provider compares names without case. */
+/** Tightening rules over facts with names as sent, although the provider compares names without case. */
 function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
   const patterns = scope.actions.filter((text) => text !== '*').map(parsePattern)
   const [type] = [...NAME_RULES.keys()].filter((one) =>
@@ -62,16 +62,16 @@ function idleAllows({ rules, scope }: PolicyDocument): readonly string[] {
   return scope.actions.flatMap((pattern) => idleAllowWarning(pattern) ?? [])
 }
 
-/** Patterns of actions that match no action that is known. Full sentences. */
+/** Returns warnings about action patterns that match no known action. Full sentences. */
 export function unknownActions(patterns: readonly string[]): readonly string[] {
   return patterns.map((pattern) => unknownActionWarning(pattern)).filter((warning) => warning !== null)
 }
 
 /**
- * Approver groups in which nobody was found, in full sentences.
+ * Returns warnings about approver groups without members. Full sentences.
  *
- * @param groups Those that somebody is in.
- * @param absence Says of another one where its members were looked for; null where it has members all the same.
+ * @param groups Groups with at least one member. @param absence Returns where the members of another group were looked
+ * up; null if the group has members after all.
  */
 export function emptyGroupWarnings(
   document: PolicyDocument,
@@ -90,7 +90,7 @@ export function emptyGroupWarnings(
     })
 }
 
-/** What is known of a group where accounts alone have groups. */
+/** Text about a group if only accounts have groups. */
 export function noAccount(group: string): string {
   return `No account is in the group "${group}".`
 }

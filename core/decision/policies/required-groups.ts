@@ -1,16 +1,16 @@
 import type { RequiredGroupsView } from '../../wire/internal.ts'
 
-/** Approver groups that one rule requires. One member of any of them is enough; no group means any approver. */
+/** Approver groups that one rule requires. One member of any of them is sufficient; no group means any approver. */
 export type RequiredGroups = {
   readonly policyId: string
   /** Name of the policy. */
   readonly policy: string
   readonly groups: readonly string[]
-  /** With it anywhere in a request, one person counts for one set of the request only. */
+  /** If set for any set of a request, one approver counts for only one set of the request. */
   readonly distinct: boolean
 }
 
-/** Keeps the first of equal sets: the same policy that holds two actions of a request with the same groups asks once. */
+/** Removes duplicate sets: a policy that holds two actions of a request with the same groups requires them once. */
 export function uniqueRequired(sets: readonly RequiredGroups[]): readonly RequiredGroups[] {
   const keyed = sets.map((set) => [JSON.stringify([set.policyId, set.groups, set.distinct]), set] as const)
   const unique = new Map<string, RequiredGroups>()
@@ -18,17 +18,17 @@ export function uniqueRequired(sets: readonly RequiredGroups[]): readonly Requir
   return [...unique.values()]
 }
 
-/** As approvals are opened and shown. */
+/** Converts the sets to the form in approvals. */
 export function requiredView(sets: readonly RequiredGroups[]): RequiredGroupsView[] {
   return sets.map(({ policy, groups, distinct }) => ({ policy, groups: [...groups], distinct }))
 }
 
-/** All groups that are named, each once. */
+/** Returns all named groups, each once. */
 export function groupNames(sets: ReadonlyArray<Pick<RequiredGroups, 'groups'>>): string[] {
   return [...new Set(sets.flatMap(({ groups }) => groups))]
 }
 
-/** `release and (finance or audit), different people`; empty when any approver is enough. */
+/** `release and (finance or audit), different people`; empty if any approver is sufficient. */
 export function requiredText(sets: ReadonlyArray<Pick<RequiredGroups, 'groups' | 'distinct'>>): string {
   const isDistinct = sets.length > 1 && sets.some(({ distinct }) => distinct)
   const shown = isDistinct ? sets : sets.filter(({ groups }) => groups.length > 0)

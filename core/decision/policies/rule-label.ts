@@ -1,6 +1,6 @@
 import type { MatchedRule } from '../decision.ts'
 
-/** The name of a policy as approvers and callers read it: it says which rules are those of the platform team. */
+/** Returns the name of a policy for approvers and callers; it marks policies of the platform team. */
 export function policyLabel({ policyName, tier }: Pick<MatchedRule, 'policyName' | 'tier'>): string {
   return tier === 'platform' ? `${policyName} (platform)` : policyName
 }

@@ -7,7 +7,7 @@ import { factsOf } from '../conditions/fact-shapes.ts'
 /** Parameters that a condition reads and no row of its scope declares, as sentences without a full stop. */
 export type UndeclaredNames = { readonly errors: readonly string[]; readonly warnings: readonly string[] }
 
-/** Judges `parameters.NAME`, `has(parameters.NAME)` and `"NAME" in parameters` of one condition. */
+/** Checks `parameters.NAME`, `has(parameters.NAME)` and `"NAME" in parameters` of one condition. */
 export function undeclaredNames(text: string, patterns: readonly Pattern[]): UndeclaredNames {
   const root = parseCondition(text)
   const errors: string[] = []

@@ -6,8 +6,8 @@ import { judgePairCount, readPairs } from '../target.ts'
 
 /**
  * Reads a whole body as far as a class can depend on it. 415 for an encoding other than identity or a charset other
- * than UTF-8; 400 for bytes that are not UTF-8 or JSON that two parsers could read differently. JSON that is no JSON
- * is `invalid`, media types that cannot decide anything (multipart, octet-stream, none) are `opaque`.
+ * than UTF-8; 400 for invalid UTF-8 or JSON that two parsers could read differently. A body labelled JSON that is not
+ * JSON is `invalid`; media types that cannot decide anything (multipart, octet-stream, none) are `opaque`.
  */
 export function parseBody(
   bytes: Uint8Array,
@@ -24,7 +24,7 @@ export function parseBody(
   return format === 'json' ? readJson(text, decidingKeys) : readForm(text, bytes)
 }
 
-/** Why a body with this label is not read, whatever its bytes are; null for one that is. */
+/** Returns the reason why a body with this label is not read, regardless of its bytes; null if it is read. */
 export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal | null {
   if (encoding !== undefined) {
     return refusal('unsupported_body', `the body is ${encoding}-encoded; send it without Content-Encoding`)
@@ -33,7 +33,7 @@ export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal 
   return refusal('unsupported_body', `the body's charset is ${charset}; send UTF-8`)
 }
 
-/** True for a body that is labelled JSON in UTF-8, without an encoding. */
+/** True for a body labelled JSON in UTF-8 without an encoding. */
 export function isPlainJson(info: BodyInfo): boolean {
   return formatOf(info.mediaType) === 'json' && judgeLabel(info) === null
 }
@@ -42,14 +42,14 @@ function isUtf8(charset: string | undefined): boolean {
   return charset === undefined || charset === 'utf-8' || charset === 'utf8'
 }
 
-/** What a media type (lower case, without parameters) makes of a body. */
+/** Returns the format of a media type (lower case, without parameters). */
 export function formatOf(mediaType: string | undefined): 'json' | 'form' | 'opaque' {
   if (mediaType === undefined) return 'opaque'
   if (mediaType === 'application/json' || /^[a-z]+\/[^\s/+]+\+json$/.test(mediaType)) return 'json'
   return mediaType === 'application/x-www-form-urlencoded' ? 'form' : 'opaque'
 }
 
-// A byte order mark is kept, so that it is seen and refused.
+// Keeps a byte order mark, so that it is detected and refused.
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function decodeUtf8(bytes: Uint8Array): string | null {
@@ -75,18 +75,21 @@ function readForm(text: string, bytes: Uint8Array): BodyView | Refusal {
   return judgePairs(fields, text, 'form field') ?? { kind: 'form', fields, bytes }
 }
 
-/** Sees the chunks of a streamed JSON body pass and remembers top-level scalars. Names the record, never decides. */
+/** Scans the chunks of a streamed JSON body for top-level scalars. Completes the record, never decides. */
 export type KeyScan = {
   push(chunk: Uint8Array): void
-  /** The values seen so far of the keys asked for; an object or a list is an empty object, a long string is left out. */
+  /**
+   * Returns the values found so far of the requested keys; an object or a list is an empty object, a long string is
+   * absent.
+   */
   seen(): ReadonlyMap<string, unknown>
-  /** True once every key was seen or the object ended. Further chunks can still make the scan ambiguous. */
+  /** True once every key was found or the object ended. Further chunks can still make the scan ambiguous. */
   readonly isDone: boolean
   /** True once the object ended. */
   readonly isClosed: boolean
   /**
-   * True when the values do not say what a server reads: a key stands there twice or in another spelling, its value is
-   * too long or cut, or the text is no JSON object.
+   * True if a server may read other values: a key is repeated or in another spelling, its value is too long or
+   * truncated, or the text is not a JSON object.
    */
   readonly isAmbiguous: boolean
 }
@@ -101,20 +104,20 @@ type State = {
   depth: number
   inString: boolean
   isEscaped: boolean
-  /** What a token at depth 1 is: a key before the colon, a value after it. */
+  /** Role of a token at depth 1: a key before the colon, a value after it. */
   role: 'key' | 'value'
   key: string | null
-  /** Bytes of the token in progress at depth 1; null when it is too long to matter or belongs to no key asked for. */
+  /** Bytes of the current token at depth 1; null if it is too long or belongs to no requested key. */
   token: number[] | null
   /** The value is an object or a list. */
   isNested: boolean
   isClosed: boolean
   isAmbiguous: boolean
-  /** The text is no JSON object. */
+  /** The text is not a JSON object. */
   isBroken: boolean
 }
 
-/** `keys` are top-level names such as `stream`. Costs one pass over the bytes and no copy of them. */
+/** `keys` are top-level names such as `stream`. One pass over the bytes, without a copy. */
 export function createKeyScan(keys: readonly string[]): KeyScan {
   const state: State = {
     wanted: new Map(keys.map((key) => [fold(key), key])),
@@ -148,7 +151,7 @@ export function createKeyScan(keys: readonly string[]): KeyScan {
   }
 }
 
-/** The bytes so far end within a key or the value of a key asked for. */
+/** True if the bytes so far end within a key or the value of a requested key. */
 function isCut({ isClosed, depth, role, key, token }: State): boolean {
   if (isClosed || depth === 0) return false
   return key !== null || (depth === 1 && role === 'key' && token !== null && token.length > 0)
@@ -167,7 +170,7 @@ function takeInString(state: State, byte: number): void {
 }
 
 function takeOutside(state: State, byte: number): void {
-  // Behind the object, before it, and what JSON has nowhere: comments, other quotes, bare words.
+  // After the object, before it, and text that is never JSON: comments, other quotes, bare words.
   if (state.isClosed || (state.depth === 0 && byte !== 0x7b) || OUTSIDE_STRINGS[byte] !== 1) {
     state.isBroken = true
   } else if (byte === 0x22) {
@@ -213,7 +216,10 @@ function separate(state: State, byte: number): void {
   else keep(state, byte)
 }
 
-/** The key asked for that the token is, if any. A key that another reader could take for it is ambiguous. */
+/**
+ * Returns the requested key that the token equals, if any. A key that another reader could confuse with it is
+ * ambiguous.
+ */
 function wantedKey(state: State): string | null {
   if (state.token === null) return null
   const text = parseToken(state.token)

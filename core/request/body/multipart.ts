@@ -1,6 +1,6 @@
 import { isRefusal, type Refusal, refusal } from '../canonical.ts'
 
-/** The boundary of a `multipart/form-data` Content-Type, or why readers could find different ones. */
+/** Returns the boundary of a `multipart/form-data` Content-Type; a refusal if readers could find different ones. */
 export function boundaryOf(contentType: string): string | Refusal {
   const match = /^\s*multipart\/form-data\s*;\s*boundary=(?:"([^"\\]{1,70})"|([^\s";,]{1,70}))\s*$/i.exec(
     contentType,
@@ -15,29 +15,29 @@ export function boundaryOf(contentType: string): string | Refusal {
 }
 
 const HEADER_END = '\r\n\r\n'
-/** What clients send: one disposition with a plain name, perhaps a file name, perhaps a type and a length. */
+/** The usual headers of clients: one disposition with a plain name, optionally a file name, a type and a length. */
 const DISPOSITION =
   /^content-disposition: *form-data; *name="([^"\\%\r\n]*)"(?:; *filename="[^"\\\r\n]*")?(?:; *filename\*=[^;"\r\n]*)?$/i
 const OTHER = /^content-(?:type|length|transfer-encoding): *[^\r\n]*$/i
 
 /**
- * The names of the parts of a multipart form, in order. Strict about what surrounds them, because servers disagree
- * about everything else: whatever is not plainly one form is refused (415).
+ * Returns the names of the parts of a multipart form, in order. Strict about delimiters, because servers disagree about
+ * everything else: an ambiguous form is refused (415).
  */
 export function readPartNames(bytes: Uint8Array, boundary: string): readonly string[] | Refusal {
   const parts = readParts(bytes, boundary)
   return isRefusal(parts) ? parts : parts.map(({ name }) => name)
 }
 
-/** Head and content of a part, without the delimiters around them, are the bytes from `start` to before `end`. */
+/** Head and content of a part, without delimiters: the bytes from `start` to before `end`. */
 export type Part = { readonly name: string; readonly start: number; readonly end: number }
 
 export const MAX_PARTS = 1_000
 export const MAX_PART_HEAD = 4_096
 
-/** The parts of a multipart form, in order; 415 as `readPartNames`. Reads no further than `MAX_PARTS`. */
+/** Returns the parts of a multipart form, in order; 415 as `readPartNames`. Reads at most `MAX_PARTS`. */
 export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] | Refusal {
-  // One character a byte, so that no decoding can move a delimiter.
+  // One character per byte, so that decoding cannot move a delimiter.
   const text = LATIN1.decode(bytes)
   const delimiter = `--${boundary}`
   if (!text.startsWith(delimiter)) return unclear('begins with something else than its boundary')
@@ -71,7 +71,7 @@ function headEndOf(bytes: Uint8Array, { start, end }: Part): number {
   return start + head.indexOf(HEADER_END)
 }
 
-/** A line that begins with LF or CR alone before the boundary is a delimiter to lenient readers. */
+/** Lenient readers treat a line that begins with LF or CR alone before the boundary as a delimiter. */
 function hidesBoundary(text: string, delimiter: string): boolean {
   for (let at = text.indexOf(`\n${delimiter}`); at !== -1; at = text.indexOf(`\n${delimiter}`, at + 1)) {
     if (text[at - 1] !== '\r') return true
@@ -79,7 +79,7 @@ function hidesBoundary(text: string, delimiter: string): boolean {
   return text.includes(`\r${delimiter}`)
 }
 
-/** The name of the part between `start` and `end`. */
+/** Returns the name of the part between `start` and `end`. */
 function nameOf(text: string, start: number, end: number): string | Refusal {
   const head = text.slice(start, Math.min(end, start + MAX_PART_HEAD))
   const headEnd = head.indexOf(HEADER_END)
