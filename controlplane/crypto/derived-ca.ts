@@ -12,27 +12,24 @@ import { pem } from '../../core/x509/der.ts'
 import type { Keyring } from './keyring.ts'
 
 export type DerivedCa = {
-  /** The root, PEM. Made anew in each process, but always with the same name and key: any of them verifies all. */
+  /** The root certificate, PEM. Each process creates its own, with the same name and key, so that any of them verifies all chains. */
   readonly caPem: string
   readonly issuer: Issuer
 }
 
 export type CaPurpose = {
-  /** What its key is derived for: another purpose is another key. */
+  /** Input of the key derivation; a different purpose gives a different key. */
   readonly purpose: string
-  /** The beginning of its common name; the key's id follows. */
+  /** Prefix of the common name, before the key id. */
   readonly name: string
-  /** How many authorities may stand below it. */
+  /** Maximum number of intermediate CAs below it (`pathLenConstraint`). */
   readonly pathLength: number
   readonly nowMs: number
 }
 
 const ROOT_MS = 3_650 * 86_400_000
 
-/**
- * An authority whose key is derived from the master key: every replica has the same one, it rests nowhere, and it never
- * leaves the process.
- */
+/** Creates a CA whose key is derived from the master key. Every replica derives the same key, which is never stored. */
 export function createDerivedCa(
   keyring: Keyring,
   { purpose, name, pathLength, nowMs }: CaPurpose,
@@ -50,7 +47,7 @@ export function createDerivedCa(
   return { caPem: pem('CERTIFICATE', root), issuer: { ...signer, keyId, name: authorityName(commonName) } }
 }
 
-/** Almost every 32 bytes are a private key of P-256; the rest, one in four thousand million, are passed over. */
+/** Derives a P-256 private key. A value outside the range of the curve (about 1 in 2^32) is skipped. */
 function deriveKey(keyring: Keyring, purpose: string): KeyObject {
   const ecdh = createECDH('prime256v1')
   for (let attempt = 0; ; attempt++) {
@@ -69,14 +66,14 @@ function deriveKey(keyring: Keyring, purpose: string): KeyObject {
   }
 }
 
-/** The number of points of the curve: a private key is smaller. */
+/** Order of P-256. Private keys are smaller. */
 const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
 
 function base64url(point: Buffer, from: number): string {
   return point.subarray(from, from + 32).toString('base64url')
 }
 
-/** RFC 5280 method 1: SHA-1 of the public key bits. It names the key and protects nothing. */
+/** Key identifier, RFC 5280 4.2.1.2 method 1: SHA-1 of the public key bits. SHA-1 is not used for security here. */
 export function keyIdOf(spki: Uint8Array): Uint8Array {
   return new Uint8Array(createHash('sha1').update(spki.subarray(-65)).digest())
 }

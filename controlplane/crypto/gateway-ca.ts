@@ -7,37 +7,34 @@ import { permittedNames } from '../../core/x509/name-constraints.ts'
 import { createDerivedCa, keyIdOf } from './derived-ca.ts'
 import type { Keyring } from './keyring.ts'
 
-export type Issued = {
-  /** The sidecar's certificate, then the root: PEM. */
+export type IssuedCertificate = {
+  /** The intermediate certificate of the sidecar, then the root, PEM. */
   readonly chain: string
-  /** Epoch ms. */
+  /** Expiry in epoch ms. */
   readonly notAfterMs: number
 }
 
 export type GatewayCa = {
-  /** The root that governed pods trust: PEM. */
+  /** The root certificate that governed pods trust, PEM. */
   readonly caPem: string
-  /** Signs the key of a PKCS#10 request (PEM) for a day. Throws `validation` for any other text. */
-  issue(request: string, terms: IssueTerms): Issued
+  /** Issues an intermediate certificate for a PKCS#10 request (PEM), valid for a day. Throws `validation` for an invalid request. */
+  issue(request: string, terms: IssueTerms): IssuedCertificate
 }
 
 export type IssueTerms = {
   /** The agent or gateway that holds the key. */
   readonly subject: string
-  /** The hosts whose leaves clients accept, everything below them included. None: no host at all. */
+  /** Permitted DNS names, including their subdomains. An empty list permits no host. */
   readonly hosts: Iterable<string>
   readonly nowMs: number
 }
 
 const DAY_MS = 86_400_000
 const INTERMEDIATE_MS = DAY_MS
-/** X.509 caps a common name at 64 characters. */
+/** Maximum length of a common name in X.509. */
 const MAX_NAME = 64
 
-/**
- * The root of what governed pods are shown. Its key is derived from the master key: every replica has the same one,
- * it rests nowhere, and it never leaves this process. A sidecar makes a key of its own and has it signed.
- */
+/** Creates the root CA of the certificates that sidecars present to governed pods. Each sidecar creates its own key and requests a certificate. */
 export function createGatewayCa(keyring: Keyring, nowMs: number): GatewayCa {
   const { caPem, issuer } = createDerivedCa(keyring, {
     purpose: 'gateway authority',
@@ -48,24 +45,26 @@ export function createGatewayCa(keyring: Keyring, nowMs: number): GatewayCa {
   return {
     caPem,
     issue(request, { subject, hosts, nowMs: now }) {
-      const asked = readProved(request)
+      const spki = readVerifiedKey(request)
       const notAfterMs = now + INTERMEDIATE_MS
       const commonName = `Chaperone ${subject}`.slice(0, MAX_NAME)
       const given = { commonName, permitted: permittedNames(hosts), nowMs: now, notAfterMs }
-      const certificate = intermediateCertificate(issuer, { spki: asked, keyId: keyIdOf(asked) }, given)
+      const certificate = intermediateCertificate(issuer, { spki, keyId: keyIdOf(spki) }, given)
       return { chain: pem('CERTIFICATE', certificate) + caPem, notAfterMs }
     },
   }
 }
 
-/** The public key of a request whose signature proves that its sender has the private one. */
-function readProved(text: string): Uint8Array {
+/** Returns the public key of a request after verifying its signature, which proves possession of the private key. */
+function readVerifiedKey(text: string): Uint8Array {
   const body = /-----BEGIN CERTIFICATE REQUEST-----([^-]+)-----END CERTIFICATE REQUEST-----/.exec(text)?.[1]
   const request = readCertificateRequest(Buffer.from(body ?? '', 'base64'))
   if (request === null) {
-    throw new ChaperoneError('validation', { detail: 'request: a PKCS#10 request for a P-256 key, as PEM' })
+    throw new ChaperoneError('validation', {
+      detail: 'request: must be a PKCS#10 request for a P-256 key, PEM',
+    })
   }
   const key = createPublicKey({ key: Buffer.from(request.spki), format: 'der', type: 'spki' })
   if (verify('sha256', request.info, key, request.signature)) return request.spki
-  throw new ChaperoneError('validation', { detail: 'request: it is not signed with the key that it is for' })
+  throw new ChaperoneError('validation', { detail: 'request: the signature does not match the public key' })
 }

@@ -1,7 +1,7 @@
 import { type IdKind, makeId } from '../../core/ids.ts'
 import { pooledRandom } from './random.ts'
 
-/** A new id with 20 random characters (about 118 bits) after its prefix. */
+/** Returns a new id: the prefix of its kind, and 20 random characters (about 118 bits). */
 export function newId(kind: IdKind): string {
   return makeId(kind, pooledRandom(20))
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { InstallationKey, proofMessage } from '../../core/wire/installation-proof.ts'
 import { readSecretFile } from './secret-files.ts'
 
-/** Answers the challenge that came on this connection. */
+/** Returns the proof for a challenge that was received on this connection. */
 export type InstallationProof = (nonce: string, end: Pick<Socket, 'localAddress' | 'localPort'>) => string
 
 export function createInstallationProof({ folder, key }: InstallationKey): InstallationProof {
@@ -13,15 +13,14 @@ export function createInstallationProof({ folder, key }: InstallationKey): Insta
       .digest('base64url')
 }
 
-/** Throws with the setting's name when the file holds no key. */
+/** Reads the installation key. Rejects with an error that names the setting when the file is not valid. */
 export async function readInstallationKey(path: string): Promise<InstallationKey> {
   const text = await readSecretFile(path, 'INSTALLATION_KEY_FILE')
   try {
     return InstallationKey.parse(JSON.parse(text))
   } catch (cause) {
-    throw new Error(
-      `INSTALLATION_KEY_FILE: ${path} holds no key of an installation: start chaperone up again`,
-      { cause },
-    )
+    throw new Error(`INSTALLATION_KEY_FILE: ${path} is not an installation key. Restart chaperone up.`, {
+      cause,
+    })
   }
 }

@@ -2,34 +2,34 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { ChaperoneError } from '../../core/errors.ts'
 import { createFairQueue } from '../fair-queue.ts'
 
-/** About 60 ms and 32 MiB on a small machine; stored with each hash, so that it can rise later. */
+/** About 60 ms and 32 MiB on a small machine. Stored with each hash, so that it can be raised later. */
 const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
 const KEY_BYTES = 32
 
 /**
- * Hashes run in the thread pool that opening a database connection needs too: no more at once than leave it room,
- * and no more waiting than are done in a few seconds.
+ * Hashes run in libuv's thread pool, which opening a database connection also uses. The concurrency leaves threads for it; the queue is
+ * short enough to complete in a few seconds.
  */
-const AT_ONCE = 2
-const MAX_WAITING = 150
+const CONCURRENCY = 2
+const MAX_QUEUED = 150
 
 /** Parameters of scrypt (RFC 7914). */
 export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
-/** `turn`: whose password it is, or where the caller comes from. Callers take turns by it. */
+/** `turn` is the key of fair queueing: the user of the password, or the network of the caller. */
 export type Passwords = {
-  /** `scrypt$N$r$p$salt$hash`, salt and hash base64. Throws `rate_limited` when too many wait. */
+  /** Returns `scrypt$N$r$p$salt$hash`, with salt and hash in base64. Rejects with `rate_limited` when the queue is full. */
   hash(password: string, turn: string): Promise<string>
   /**
-   * Whether the password is the one of the hash. `undefined` (no such user) takes as long as a wrong password and is
-   * false, so that the time of the answer does not tell who has an account. Throws `rate_limited` when too many wait.
+   * Verifies a password. An undefined hash (unknown user) is false and takes as long as a wrong password, so that the response time does
+   * not reveal whether an account exists. Rejects with `rate_limited` when the queue is full.
    */
   verify(password: string, stored: string | undefined, turn: string): Promise<boolean>
 }
 
-/** `cost` is that of new hashes, and of an attempt without a user. */
+/** @param cost Cost of new hashes, and of verifications for unknown users. */
 export function createPasswords(cost = COST): Passwords {
-  const inTurn = createFairQueue({ atOnce: AT_ONCE, limit: { waiting: MAX_WAITING, full: tooBusy } })
+  const inTurn = createFairQueue({ atOnce: CONCURRENCY, limit: { waiting: MAX_QUEUED, full: tooBusy } })
   const nobody = format(cost, Buffer.alloc(16), Buffer.alloc(KEY_BYTES))
   return {
     hash: (password, turn) => inTurn(turn, () => hashPassword(password, cost)),
@@ -53,7 +53,7 @@ async function verifyPassword(
 ): Promise<boolean> {
   const [scheme, n, r, p, salt, hash] = (stored ?? nobody).split('$')
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
-    throw new Error('unknown password hash')
+    throw new Error('The format of a stored password hash is unknown.')
   const expected = Buffer.from(hash, 'base64')
   const actual = await derive(password, Buffer.from(salt, 'base64'), {
     N: Number(n),
@@ -66,7 +66,7 @@ async function verifyPassword(
 function derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   const options: ScryptOptions = { ...cost, maxmem: 256 * cost.N * cost.r }
   return new Promise((resolve, reject) => {
-    // NFKC: the same password typed on another keyboard or system is the same bytes.
+    // NFKC, because keyboards and systems encode the same character differently.
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     )
@@ -76,7 +76,7 @@ function derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buf
 function tooBusy(): ChaperoneError {
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: 'Too many people sign in or register at this moment: try again in a few seconds',
+    detail: 'Too many users are signing in or registering. Try again in a few seconds.',
     retryAfterS: 5,
   })
 }

@@ -5,11 +5,11 @@ const pool = Buffer.alloc(POOL_BYTES)
 let used = POOL_BYTES
 
 /**
- * Random bytes of the operating system, fetched for hundreds of ids at a time: one by one they are a twentieth of what
- * a small request costs. Each byte is given out once and is zero in the pool from then on.
+ * Returns random bytes of the operating system from a pool, because a system call per id is about 5 % of the cost of a small request.
+ * Each byte is used once, and overwritten with zero in the pool.
  */
 export function pooledRandom(length: number): Uint8Array {
-  if (length > POOL_BYTES) throw new RangeError(`at most ${POOL_BYTES} random bytes at once`)
+  if (length > POOL_BYTES) throw new RangeError(`At most ${POOL_BYTES} random bytes can be read at once.`)
   if (used + length > POOL_BYTES) {
     randomFillSync(pool)
     used = 0

@@ -2,34 +2,40 @@ import { existsSync } from 'node:fs'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { randomToken } from './tokens.ts'
 
-/** 32 bytes written as base64 or as 64 hexadecimal digits. `origin` names the setting in the error. */
+/**
+ * Parses 32 bytes in base64 or 64 hexadecimal digits.
+ *
+ * @param origin Name of the setting in the error.
+ */
 export function parseMasterKey(text: string, origin: string): Buffer {
   const trimmed = text.trim()
   const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64')
   if (key.length === 32) return key
   throw new Error(
-    `${origin} does not hold 32 bytes as base64 or hex. Bring back the key that the database was made with: what is stored cannot be read with another one. Only a new installation takes a new key, from \`openssl rand -base64 32\``,
+    `${origin} does not contain 32 bytes in base64 or hex. Use the key with which the database was created, because stored secrets cannot be decrypted with another key. For a new installation, create a key with \`openssl rand -base64 32\``,
   )
 }
 
-/** The trimmed text of a secret's file. The error names the setting and never the content. */
+/** Reads a secret file and trims the text. Errors name the setting and do not contain the text. */
 export async function readSecretFile(path: string, setting: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`${setting}: cannot read ${path} (${error.code}): create the file or change the setting`)
+    throw new Error(`${setting}: cannot read ${path} (${error.code}). Create the file or change the setting.`)
   })
   if (text.trim() === '')
-    throw new Error(`${setting}: ${path} is empty: write the secret into it or delete it`)
+    throw new Error(`${setting}: ${path} is empty. Write the secret to the file or delete it.`)
   return text.trim()
 }
 
-/** The same, after making the file (mode 0600, a random token) when there is none: its folder may be read-only when there is one. */
+/** Reads a token file, or creates it with a random token and mode 0600. The folder must only be writable when the file is missing. */
 export async function readOrCreateToken(path: string, setting: string): Promise<string> {
   if (existsSync(path)) return await readSecretFile(path, setting)
-  // Written aside and linked into place: a reader never sees half a token, and two starts agree on one.
+  // Linked into place, so that readers never see a partial token and concurrent starts use the same one.
   const draft = `${path}.${randomToken().slice(0, 8)}`
   const token = randomToken()
   await writeFile(draft, `${token}\n`, { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`${setting}: cannot write beside ${path} (${error.code}): make its folder writable`)
+    throw new Error(
+      `${setting}: cannot write to the folder of ${path} (${error.code}). Make the folder writable.`,
+    )
   })
   try {
     await link(draft, path)

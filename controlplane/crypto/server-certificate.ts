@@ -4,14 +4,14 @@ import { pem } from '../../core/x509/der.ts'
 import { createDerivedCa, type DerivedCa } from './derived-ca.ts'
 import type { Keyring } from './keyring.ts'
 
-/** What a server shows, PEM. */
+/** A certificate and its private key, PEM. */
 export type ServerCertificate = { readonly cert: string; readonly key: string }
 
 const LEAF_MS = 7 * 86_400_000
-/** A certificate is replaced when a third of its life is left. */
+/** A certificate is renewed when a third of its lifetime remains. */
 export const RENEW_AFTER_MS = (LEAF_MS * 2) / 3
 
-/** The authority of this installation's own addresses; whoever calls the control plane inside a cluster trusts it. */
+/** Creates the CA of the control plane's own certificate, which its clients inside a cluster trust. */
 export function createServerCa(keyring: Keyring, nowMs: number): DerivedCa {
   return createDerivedCa(keyring, {
     purpose: 'server authority',
@@ -21,7 +21,7 @@ export function createServerCa(keyring: Keyring, nowMs: number): DerivedCa {
   })
 }
 
-/** A certificate for these names, for a week, with a key that nothing but this process ever has. */
+/** Issues a certificate for these names, valid for a week, with a new key that does not leave this process. */
 export function issueServerCertificate(
   { issuer }: DerivedCa,
   hosts: readonly [string, ...string[]],

@@ -8,16 +8,16 @@ import {
 } from '../features/tokens/signing-key-store.ts'
 import type { Keyring } from './keyring.ts'
 
-/** Ed25519. `publicJwk` has `kid`, `alg`, `use`; it is what gateways and `/.well-known/jwks.json` get. */
+/** An Ed25519 key. `publicJwk` has `kid`, `alg` and `use`, and is published to gateways and at `/.well-known/jwks.json`. */
 export type SigningKey = { readonly kid: string; readonly privateKey: KeyObject; readonly publicJwk: JWK }
 export type SigningKeys = {
-  /** Signs. */
+  /** The key that signs. */
   readonly current: SigningKey
-  /** Verify: the current one and those not yet retired. */
+  /** The keys that verify: the current one and those that are not retired. */
   readonly all: readonly SigningKey[]
 }
 
-/** Loads the keys that sign decision tokens and makes the first one. Call it in a transaction. */
+/** Loads the keys that sign decision tokens, and creates the first one. Must be called in a transaction. */
 export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<SigningKeys> {
   let rows = await listSigningKeys(q)
   if (rows.length === 0) {
@@ -30,11 +30,11 @@ export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<Signi
     publicJwk: row.publicJwk,
   }))
   const [current] = all
-  if (current === undefined) throw new Error('the signing key that was just made is not in the database')
+  if (current === undefined) throw new Error('The signing key that was just created is not in the database.')
   return { current, all }
 }
 
-/** A key that signs nothing yet; its private half is sealed. */
+/** Creates a signing key with an encrypted private key. */
 export async function newSigningKey(keyring: Keyring): Promise<SigningKeyRow> {
   const pair = generateKeyPairSync('ed25519')
   const jwk = pair.publicKey.export({ format: 'jwk' })

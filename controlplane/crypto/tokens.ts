@@ -1,35 +1,35 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { base62 } from '../../core/ids.ts'
 
-/** A secret that is shown once: `key` goes to its owner, the rest into the database. */
+/** A new key. `key` is shown once to its owner; prefix and hash are stored. */
 export type IssuedKey = { readonly key: string; readonly prefix: string; readonly sha256: Buffer }
 
 const PREFIX_LENGTH = 15
-/** 43 characters of 62 carry 256 bits. */
+/** 43 base62 characters have 256 bits of entropy. */
 const SECRET_LENGTH = 43
 
-/** `svc_live_…` for the environment `production`, else `svc_test_…`. */
+/** Issues an agent key: `svc_live_…` for the environment `production`, else `svc_test_…`. */
 export function issueAgentKey(environment: string): IssuedKey {
   return issue(environment === 'production' ? 'svc_live_' : 'svc_test_')
 }
 
-/** `svc_user_…`: lets a user answer approvals without a browser. */
+/** Issues an approver key, `svc_user_…`, with which a user answers approvals without a session. */
 export function issueUserKey(): IssuedKey {
   return issue('svc_user_')
 }
 
-/** Whether a key that a caller chose has the form of an issued agent key, and room for as much randomness. */
+/** Reports whether a caller-supplied key has the format and at least the length of an issued agent key. */
 export function isAgentKeyForm(key: string): boolean {
   const [, secret = ''] = /^svc_(?:live|test)_([0-9A-Za-z]+)$/.exec(key) ?? []
   return secret.length >= SECRET_LENGTH
 }
 
-/** What a key is looked up by: its first 15 characters. */
+/** Returns the first 15 characters of a key, by which it is looked up. */
 export function keyPrefix(key: string): string {
   return key.slice(0, PREFIX_LENGTH)
 }
 
-/** 32 random bytes as base64url: session ids, gateway, operator, admin and invitation tokens. */
+/** Returns 32 random bytes in base64url, for session ids and for gateway, operator, admin and invitation tokens. */
 export function randomToken(): string {
   return randomBytes(32).toString('base64url')
 }
@@ -38,17 +38,17 @@ export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** Whether `text` is the one that was hashed; the time does not depend on where they differ. */
+/** Compares the hash of `text` in constant time. */
 export function matchesHash(text: string, hash: Buffer | null): boolean {
   return hash !== null && isSameHash(sha256(text), hash)
 }
 
-/** Whether two hashes are the same; the time does not depend on where they differ. */
+/** Compares two hashes in constant time. */
 export function isSameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The key that signs what a gateway is sent: both sides make it from the gateway's token. */
+/** Derives the key that signs messages to a gateway. Both sides derive it from the gateway's token. */
 export function syncKeyOf(gatewayToken: string): Buffer {
   return sha256(`sync:${gatewayToken}`)
 }
@@ -58,7 +58,7 @@ function issue(kind: string): IssuedKey {
   return { key, prefix: keyPrefix(key), sha256: sha256(key) }
 }
 
-/** Bytes of 248 and above would make the first eight characters likelier than the others. */
+/** Skips bytes from 248, which would bias the first eight characters, because 256 is not a multiple of 62. */
 function unbiasedBase62(length: number): string {
   let bytes = Buffer.alloc(0)
   while (bytes.length < length) {

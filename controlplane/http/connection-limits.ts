@@ -3,21 +3,21 @@ import { networkOf } from '../features/sessions/attempts.ts'
 import type { Principal } from './route.ts'
 
 /**
- * Limits how many connections a caller may hold. Unauthenticated connections have a limit of their own: beyond it the
- * oldest connection of the address with the most is closed, so that new ones are accepted. IPv6 addresses count by /64.
+ * Limits the connections of each caller. Unauthenticated connections have a separate limit; when it is reached, the oldest connection of
+ * the network with the most connections is closed. A network is an IPv4 address or an IPv6 /64.
  */
 export type ConnectionLimits = {
-  /** Counts the connection of an authenticated request for its principal; closes the oldest of a principal with too many. */
+  /** Assigns the connection to the principal of an authenticated request. Closes the principal's oldest connection above its limit. */
   authenticated(socket: Socket, principal: Principal): void
 }
 
 export type ConnectionLimitOptions = {
-  /** Of all callers. Node closes further ones as soon as it has accepted them. */
+  /** Limit of all connections. Node closes further connections after accept. */
   readonly maxConnections: number
   readonly maxUnauthenticated: number
-  /** Of one agent, pod, user or machine. */
+  /** Limit for one agent, pod or user, the operator and the maintenance secret. */
   readonly maxPerPrincipal: number
-  /** Of one gateway outside of pods: all of its processes have one token, and each holds up to 17 connections. */
+  /** Limit for one gateway outside pods. All of its processes share one token, and each opens up to 17 connections. */
   readonly maxPerGateway: number
 }
 
@@ -28,11 +28,11 @@ export const CONNECTION_LIMITS: ConnectionLimitOptions = {
   maxPerGateway: 2_000,
 }
 
-/** `owner`: the principal; null while unauthenticated. */
+/** `owner` is the principal; null while unauthenticated. */
 type State = { readonly socket: Socket; readonly network: string; owner: string | null }
 
 export function limitConnections(server: Server, options: ConnectionLimitOptions): ConnectionLimits {
-  // Over TLS a request has another socket than the connection: both have the same two ends.
+  // With TLS, the socket of a request is not that of the connection, but both have the same addresses and ports.
   const open = new Map<string, State>()
   const unauthenticated = createGroups()
   const owned = createGroups()
@@ -106,7 +106,7 @@ function ownerOf(principal: Principal): string | null {
   }
 }
 
-/** Connections by key, each group in the order of arrival. */
+/** Connections grouped by key, oldest first. */
 function createGroups() {
   const groups = new Map<string, Set<State>>()
   let size = 0
@@ -114,7 +114,7 @@ function createGroups() {
     get size() {
       return size
     },
-    /** Returns how many the group has then. */
+    /** Returns the new size of the group. */
     add(key: string, state: State): number {
       const group = groups.get(key) ?? new Set<State>()
       groups.set(key, group.add(state))
@@ -131,7 +131,7 @@ function createGroups() {
       const [first] = groups.get(key) ?? []
       return first
     },
-    /** The oldest of the largest group. */
+    /** Returns the oldest connection of the largest group. */
     largest(): State | undefined {
       let found: ReadonlySet<State> = new Set()
       for (const group of groups.values()) if (group.size > found.size) found = group

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { unstorableIn } from '../../core/storable.ts'
 
-/** The parsed value. Throws `validation` with `details` = `path: message; path: message` (spec 7). */
+/** Parses input. Throws `validation` with `details` = `path: message; path: message` (spec 7). */
 export function parseInput<S extends z.ZodType>(
   schema: S | undefined,
   value: unknown,
@@ -10,13 +10,13 @@ export function parseInput<S extends z.ZodType>(
   const unstorable = unstorableIn(value)
   if (unstorable !== null) throw validationError([`${pathText(unstorable.path)}: ${unstorable.why}`])
   if (schema === undefined) return undefined
-  // A missing body is an empty one: the message then names the fields instead of "expected object".
+  // A missing body is parsed as an empty object, so that the message names the missing fields.
   const result = schema.safeParse(value ?? {})
   if (result.success) return result.data
   throw validationError(result.error.issues.flatMap(sentences))
 }
 
-/** The error of spec 7.2 for these `path: message` sentences. */
+/** Creates the error of spec 7.2 from `path: message` entries. */
 export function validationError(list: readonly string[]): ChaperoneError {
   const details = [...new Set(list)].join('; ')
   return new ChaperoneError('validation', { detail: details, extra: { details } })

@@ -10,12 +10,12 @@ export type ListenOptions = {
   readonly listensOnLoopback: boolean
 }
 
-/** Listens; the error says which setting to change. */
+/** Starts to listen. Rejects with an error that names the setting to change. */
 export async function listen(
   app: FastifyInstance,
   { host, port, tls, listensOnLoopback }: ListenOptions,
 ): Promise<{ readonly port: number; readonly url: string }> {
-  const loopback = createServer(AS_HTTP, (socket) => app.server.emit('connection', socket))
+  const loopback = createServer(HTTP_SOCKET_OPTIONS, (socket) => app.server.emit('connection', socket))
   app.addHook('preClose', (done) => {
     loopback.close()
     done()
@@ -35,12 +35,12 @@ export async function listen(
   }
 }
 
-/** What an HTTP server does by itself: it sends small answers at once, and ends connections as it decides. */
-const AS_HTTP = { allowHalfOpen: true, noDelay: true }
+/** Socket options of Node's HTTP server. */
+const HTTP_SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])
 
-/** A loopback address is what the programs of this machine ask for; the name `localhost` may be `::1` alone. */
+/** Reports whether 127.0.0.1 is reachable. Checks the bound addresses, because the name `localhost` may resolve to `::1` only. */
 function isReachable(host: string, addresses: readonly (string | AddressInfo)[]): boolean {
   return (
     (isIP(host) !== 0 && isLoopback(host)) ||
@@ -60,7 +60,7 @@ async function open(server: Server, port: number): Promise<void> {
 function explain(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
   if (code === 'EADDRINUSE')
-    return `port ${port} on ${host} is in use: stop what uses it, or set PORT to another one (0 = any)`
-  if (code === 'EACCES') return `port ${port} may not be opened by this user: set PORT to one above 1023`
-  return `cannot listen on ${host}:${port} (${code}): set HOST to an address of this machine`
+    return `Port ${port} on ${host} is in use. Stop the program that uses it, or set PORT to another port (0 for any free port).`
+  if (code === 'EACCES') return `This user cannot open port ${port}. Set PORT to a port above 1023.`
+  return `Cannot listen on ${host}:${port} (${code}). Set HOST to an address of this machine.`
 }

@@ -6,7 +6,7 @@ import type { Route, RouteAuth } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The OpenAPI 3.1 document of these routes: every one under /api and the probes, with every status it may answer. */
+/** Returns the OpenAPI 3.1 document of the routes below /api and of the probes, with every status of each. */
 export function openApiDocument(
   routes: readonly Route[],
   facts: { readonly version: string; readonly url: string },
@@ -83,7 +83,7 @@ function failure(status: number, body?: z.ZodType): Json {
   }
 }
 
-/** What may be answered beside success; the tests hold every answer they get against it. */
+/** Returns the error statuses of a route. Tests check every response against them. */
 export function statusesOf(route: Route): readonly number[] {
   const isWrite = route.method !== 'GET'
   const hasInput = route.params !== undefined || route.query !== undefined || route.body !== undefined
@@ -94,10 +94,10 @@ export function statusesOf(route: Route): readonly number[] {
     ...(route.params === undefined ? [] : [404]),
     ...(route.statuses ?? []),
     421,
-    // Addresses and headers of more than 16 KiB together.
+    // Request line and header fields above the limit.
     431,
     500,
-    // The database is away.
+    // The database does not answer.
     503,
   ]
   return [...new Set(statuses)].sort((a, b) => a - b)
@@ -137,7 +137,7 @@ const SCHEMES: Json = {
     name: 'svc_session',
     description: `From POST /api/auth/login. The session of a browser writes only with \`page_secret\` of that answer in \`${HEADERS.pageSecret}\``,
   },
-  agentKey: bearer('svc_live_… or svc_test_…, shown once when the agent is made'),
+  agentKey: bearer('svc_live_… or svc_test_…, shown once when the agent is created'),
   approverKey: bearer('svc_user_…'),
   gatewayToken: bearer("A gateway's enrolment token"),
   operatorToken: bearer('The token of the operator or of the manifests watcher'),
@@ -149,13 +149,13 @@ const ERROR_SCHEMA: Json = {
   required: ['error'],
   properties: {
     error: { type: 'string' },
-    message: { type: 'string', description: 'What happened, why, and what to change' },
+    message: { type: 'string', description: 'What happened, why, and how to fix it' },
     details: { type: 'string', description: 'Validation: `path: message` joined by semicolons' },
     required_role: { type: 'string' },
     your_role: { type: 'string' },
     restriction: {
       enum: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
-      description: 'Why the caller may only read',
+      description: 'Reason why the caller is read-only',
     },
     retry_after: { type: 'integer' },
   },

@@ -3,15 +3,15 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { isLoopback } from '../../core/loopback.ts'
 
 /**
- * A write that a browser sends with the session cookie must come from a page of this origin. A client that sends none
- * of the three headers is no browser and is let through.
+ * Throws `forbidden` for a write that a browser sends with the session cookie from a page of another origin. A client that sends none of
+ * Origin, Sec-Fetch-Site and Referer is not a browser and is accepted.
  */
 export function refuseForeignOrigin(request: FastifyRequest, publicUrl: string | null): void {
   if (request.method === 'GET' || request.method === 'HEAD') return
   if (isFromOwnPage(request, publicUrl)) return
   throw new ChaperoneError('forbidden', {
     detail:
-      'This write came from a page of another site: open the dashboard at its own address, or set PUBLIC_URL to the address that people use',
+      'The request was sent by a page of another origin. Open the dashboard at its own address, or set PUBLIC_URL to the address that users open.',
   })
 }
 
@@ -29,8 +29,8 @@ function isOwnOrigin(text: string, request: FastifyRequest, publicUrl: string | 
 }
 
 /**
- * On loopback the Host must be a loopback name: a web page that points its own name at 127.0.0.1 (DNS rebinding) would
- * otherwise be "same origin" with this server.
+ * Throws `misdirected` for another Host than a loopback name when the server listens on loopback. Otherwise a page whose name resolves
+ * to 127.0.0.1 (DNS rebinding) would be of the same origin as this server.
  */
 export function refuseForeignHost(
   request: FastifyRequest,
@@ -42,6 +42,6 @@ export function refuseForeignHost(
   if (isLoopback(name)) return
   if (listen.publicUrl !== null && authority === new URL(listen.publicUrl).host) return
   throw new ChaperoneError('misdirected', {
-    detail: `This control plane listens on loopback and answers to localhost only: open http://127.0.0.1, or set PUBLIC_URL to the address that people use`,
+    detail: `The control plane listens on loopback and only accepts requests to localhost. Open http://127.0.0.1, or set PUBLIC_URL to the address that users open.`,
   })
 }

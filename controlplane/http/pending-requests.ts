@@ -2,27 +2,26 @@ import type { Socket } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
 
 /**
- * Limits the unanswered requests of a connection: Node parses pipelined requests without a limit, and one connection could
- * fill the memory with them. Connections of one network on which nobody has authenticated share a further limit, beyond which
- * each of them has one pending request.
+ * Limits the pending requests of a connection, because Node parses pipelined requests without a limit and one connection could exhaust
+ * the memory. Unauthenticated connections of one network share a further limit, above which each of them can have one pending request.
  */
 export type PendingRequests = {
   /**
-   * Counts a request, which comes from `network`. False, and the connection is closed, when its connection has too many.
-   * Throws `not_ready` when its network has too many.
+   * Counts a request from `network`. Closes the connection and returns false above the limit of the connection. Throws `not_ready` above
+   * the limit of the network.
    */
   begin(socket: Socket, network: string): boolean
-  /** From now on the requests of this connection do not count for their networks. */
+  /** Requests of this connection no longer count for their networks. */
   authenticated(socket: Socket): void
-  /** The oldest request of the connection was answered. */
+  /** Removes the oldest pending request of the connection. */
   answered(socket: Socket): void
 }
 
-/** Clients that pipeline at all send a few. */
+/** Clients that use pipelining send a few requests. */
 const MAX_PENDING = 100
 const MAX_PENDING_OF_NETWORK = 1_000
 
-/** `networks`: of the unanswered requests, in the order of arrival. Behind a proxy one connection has several. */
+/** `networks` of the pending requests, oldest first. Behind a proxy, one connection has requests from several networks. */
 type State = { networks: (string | null)[]; isAuthenticated: boolean }
 
 export function createPendingRequests(): PendingRequests {
@@ -50,7 +49,7 @@ export function createPendingRequests(): PendingRequests {
     if (known !== undefined) return known
     const state: State = { networks: [], isAuthenticated: false }
     states.set(socket, state)
-    // Node reports no end of the answers that wait behind another one.
+    // Node does not emit `close` for responses that are queued behind another response.
     socket.once('close', () => release(state))
     return state
   }
@@ -82,6 +81,6 @@ export function createPendingRequests(): PendingRequests {
 }
 
 function tooMany(): ChaperoneError {
-  const detail = `More than ${MAX_PENDING_OF_NETWORK} requests of this network wait for an answer, and nobody has authenticated on their connections. Try again in a moment.`
+  const detail = `More than ${MAX_PENDING_OF_NETWORK} requests of this network are pending on unauthenticated connections. Try again in a moment.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }

@@ -3,11 +3,11 @@ import { createSlidingWindow, type SlidingWindow } from '../../core/state/slidin
 const WINDOW_MS = 60_000
 
 export type RateWindow = {
-  /** Counts one request of `key`; when the limit is reached, nothing is counted and the seconds to wait are given. */
+  /** Counts one request of `key`. At the limit, counts nothing and returns the seconds to wait. */
   hit(key: string): ReturnType<SlidingWindow['take']>
 }
 
-/** A sliding window of one minute per key; keys that were quiet for a window are forgotten. `nowMs` is monotonic. */
+/** Creates a sliding window of one minute per key. Keys without requests for a minute are evicted. `nowMs` must be monotonic. */
 export function createRateWindow(limit: number, nowMs: () => number): RateWindow {
   const windows = new Map<string, { readonly window: SlidingWindow; lastAt: number }>()
   let sweepAt = nowMs() + WINDOW_MS

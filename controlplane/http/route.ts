@@ -5,9 +5,8 @@ import type { ClusterUser } from '../db/cluster-user.ts'
 import type { Restriction } from './auth/restriction.ts'
 
 /**
- * Who may call a route. A right admits the people who have it; `session` is any signed-in user; `agent_or_admin` an agent
- * key, or a person who may lift kill switches. The admin token of the laptop install acts as an owner. Without `auth` a
- * route does not compile.
+ * Callers of a route: a right admits users who have it; `session` any signed-in user; `agent_or_admin` an agent key, or a user with the
+ * right to lift kill switches. The admin token acts as an owner. A route without `auth` does not compile.
  */
 export type RouteAuth =
   | 'none'
@@ -19,23 +18,23 @@ export type RouteAuth =
   | 'operator'
   | 'maintenance'
 
-/** The sidecar of a pod: it acts for one agent, and ends with its pod. */
+/** The sidecar of a pod. It acts for one agent. */
 export type SidecarPrincipal = {
   readonly podUid: string
-  /** Of the pod. */
+  /** Namespace of the pod. */
   readonly namespace: string
   readonly agent: { readonly id: string; readonly name: string }
-  /** Signs what it is sent while it uses this token. */
+  /** Signs the messages to the sidecar while it uses this token. */
   readonly syncKey: Uint8Array
-  /** SHA-256 of the token, hex: another one means that the token was rotated. */
+  /** SHA-256 of the token, hex. A different value means that the token was rotated. */
   readonly tokenId: string
-  /** Milliseconds since the cluster reviewed the token. */
+  /** Milliseconds since the last TokenReview. */
   readonly reviewAgeMs: number
-  /** Asks the cluster about the token again. Rejects with `not_ready` when the cluster does not answer. */
+  /** Sends a new TokenReview. Rejects with `not_ready` when the cluster does not answer. */
   review(): Promise<TokenState>
 }
 
-/** `stale`: it is rejected after its expiry, or the pod has a newer one, which says nothing about the pod. */
+/** `stale`: the token has expired or the pod has a newer one, which does not show whether the pod still exists. */
 export type TokenState = 'valid' | 'stale' | 'invalid'
 
 export type Principal =
@@ -47,21 +46,21 @@ export type Principal =
       readonly role: Role
       readonly groups: readonly string[]
       readonly via: 'session' | 'admin_token' | 'approver_key' | 'cluster'
-      /** Where the user has the right that the route requires. */
+      /** Namespaces in which the user has the right that the route requires. */
       readonly namespaces: Namespaces
-      /** Where the role counts; absent = in all. */
+      /** Namespaces of the role; absent for all namespaces. */
       readonly roleNamespaces?: ReadonlySet<string>
-      /** Lower roles that count in other namespaces, too. */
+      /** Lower roles in further namespaces. */
       readonly lowerRoles?: ReadonlyArray<{ readonly role: Role; readonly namespaces: Namespaces }>
-      /** Where the cluster gives its caller a right; absent where the role decides. */
+      /** Resolves to the namespaces in which RBAC grants the right; absent for users with a role of their own. */
       readonly clusterRights?: (right: Right, reach: Reach) => Promise<Namespaces>
-      /** How the cluster identified its caller; absent for everybody else. */
+      /** Credential of a user of the cluster; absent for other users. */
       readonly clusterCredential?: 'token' | 'certificate'
-      /** The caller's attributes in the cluster; absent for everybody else. */
+      /** Attributes of a user of the cluster; absent for other users. */
       readonly clusterUser?: ClusterUser
-      /** Set for a caller who may only read, apart from what routes admit. */
+      /** Set for a read-only caller. Routes may admit restrictions. */
       readonly restriction?: Restriction
-      /** The session that vouches for the user. */
+      /** The session that authenticated the user. */
       readonly session?: { readonly id: string; readonly isPage: boolean }
     }
   | {
@@ -87,15 +86,15 @@ export type RouteInput<P, Q, B> = {
   readonly query: Q
   readonly body: B
   readonly principal: Principal
-  /** Where the user has the right that the route requires: what is elsewhere does not exist for them. Nowhere without a user. */
+  /** Namespaces in which the user has the right that the route requires. Other objects are not visible. Empty without a user. */
   readonly namespaces: Namespaces
   readonly requestId: string
   readonly log: FastifyBaseLogger
-  /** For streams and raw answers only; a handler that returns a value must not touch it. */
+  /** For streams and raw responses only. A handler that returns a value must not use it. */
   readonly raw: { readonly request: FastifyRequest; readonly reply: FastifyReply }
 }
 
-/** `{status, body}` when the status is not 200. `undefined` when the handler has taken over `raw.reply`. */
+/** Result with another status than 200. A handler that uses `raw.reply` returns undefined instead. */
 export type RouteResult = {
   readonly status: number
   readonly body: unknown
@@ -106,29 +105,29 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly auth: RouteAuth
-  /** Its handler keeps to `namespaces` of the principal. Without it, the right is required in all namespaces. */
+  /** The handler only uses objects in `namespaces`. Without it, the right is required in all namespaces. */
   readonly isNamespaced?: boolean
-  /** Restricted callers that a write admits; its handler refuses their other inputs. Without it, a write admits none. */
+  /** Restrictions that a write admits. The handler must refuse other inputs of restricted callers. Default none. */
   readonly admits?: readonly Restriction[]
   /**
-   * Makes users or what answers approvals, which a program could prepare before the owner registers: the machine token is
-   * restricted here without an owner, too, while approvals require a session.
+   * Creates users or credentials that can answer approvals. A program could create them before the owner registers, so the machine token
+   * is restricted here even without an owner, while approvals require a session.
    */
   readonly givesAccess?: boolean
-  /** Answers a secret: refused to restricted callers although it only reads. */
+  /** The response contains a secret, so restricted callers are refused although the route only reads. */
   readonly showsSecret?: boolean
   readonly summary: string
   readonly params?: z.ZodType
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   readonly response?: z.ZodType
-  /** Content type of a success that is not JSON. */
+  /** Content type of a success response that is not JSON. */
   readonly produces?: string
-  /** Further statuses that it answers with, beside what its inputs and `auth` imply. */
+  /** Statuses besides those that its inputs and `auth` imply. */
   readonly statuses?: readonly number[]
-  /** Bodies of statuses whose body is not the common error. */
+  /** Bodies of error statuses with another body than the common error. */
   readonly failures?: Readonly<Record<number, z.ZodType>>
-  /** Bytes; default 1 MiB. */
+  /** In bytes; default 1 MiB, without `auth` 64 KiB. */
   readonly bodyLimit?: number
   readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
 }

@@ -30,7 +30,7 @@ import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
 import { clientCaOptions, type Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
-/** Of routes that anybody may call: the body is in memory before the caller is known. */
+/** Limit for routes without authentication, whose bodies are read into memory for any caller. */
 const ANONYMOUS_BODY_LIMIT = 64 * 1024
 const ANONYMOUS_BODY_MS = 10_000
 const ANONYMOUS: Principal = { kind: 'anonymous' }
@@ -43,30 +43,30 @@ export type ServerDeps = {
   /** `X-Service-Version`. */
   readonly version: string
   readonly listenHost: string
-  /** Addresses and ranges whose `X-Forwarded-For` is believed. */
+  /** Addresses and ranges of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
-  /** Null = plain HTTP. */
+  /** Null for plain HTTP. */
   readonly tls: Tls | null
   readonly connectionLimits?: ConnectionLimitOptions
 }
 
-/** The whole HTTP surface as a Fastify app that does not listen yet. */
+/** Creates the Fastify app with all routes. The app does not listen yet. */
 export function createHttpServer(deps: ServerDeps): FastifyInstance {
   const sendError = errorSender(deps.log)
   const maxHeaderSize = maxHeaderBytes(deps.listenHost)
   const app = fastify({
     ...(deps.tls === null ? {} : { serverFactory: secureServer(deps.tls, maxHeaderSize) }),
-    // Without a logger of the framework: addresses may carry tokens (`/setup?token=`) and are not logged, and each request
-    // would get listeners and a logger that log nothing. What is worth a line has it here.
+    // The framework's logger is disabled, because URLs may contain tokens (`/setup?token=`) and a logger per request is expensive.
+    // Errors are logged by `errorSender`.
     genReqId: () => newId('request'),
     bodyLimit: BODY_LIMIT,
     trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     forceCloseConnections: 'idle',
-    // Streams to gateways live for days; the time-outs below cover headers and bodies of requests.
+    // Limits how long a request may take to arrive. Responses are not limited, because streams to gateways last for days.
     requestTimeout: 60_000,
     http: { headersTimeout: 20_000, maxHeaderSize },
     keepAliveTimeout: 75_000,
-    // While it closes, too, an answer is one of ours.
+    // Requests during shutdown are served, so that their responses have the common format.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       stamp(request.id, reply, deps.version)
@@ -84,7 +84,9 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) =>
     sendError(
-      new ChaperoneError('not_found', { detail: `There is no ${request.method} ${pathOf(request)}` }),
+      new ChaperoneError('not_found', {
+        detail: `There is no endpoint ${request.method} ${pathOf(request)}.`,
+      }),
       request,
       reply,
     ),
@@ -96,8 +98,8 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
 }
 
 /**
- * Cookies know no ports: a server on another port of the host may set as many as a browser keeps, 180 of 4 KiB each, and
- * would lock the owner out. Whoever reaches loopback could use the memory otherwise; elsewhere heads stay short.
+ * Returns the limit of header fields. Cookies are shared between ports, so a server on another port of loopback could set as many cookies
+ * as a browser stores (180 of 4 KiB) and lock users out; the limit on loopback is above that. Elsewhere the limit protects the memory.
  */
 function maxHeaderBytes(listenHost: string): number {
   return isLoopback(listenHost) ? 1024 * 1024 : 64 * 1024
@@ -105,12 +107,12 @@ function maxHeaderBytes(listenHost: string): number {
 
 function secureServer(tls: Tls, maxHeaderSize: number) {
   return (handler: RequestListener): Server => {
-    // Connections without a verified certificate are served: each route requires its own authentication mode.
+    // Connections without a verified certificate are accepted, because each route has its own authentication mode.
     const requested = tls.clientCa === null ? {} : { requestCert: true, rejectUnauthorized: false }
     const clients = { ...requested, ...clientCaOptions(tls.clientCa) }
     const server = createServer({ ...tls.certificate, ...clients, maxHeaderSize }, handler)
     tls.keepFresh(server)
-    // The framework only asks what both kinds of server have.
+    // The framework only uses members that both kinds of server have.
     return server as unknown as Server
   }
 }
@@ -123,7 +125,7 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
     method: declared.method,
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? (declared.auth === 'none' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
-    // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
+    // Authenticates before the body is read, so that an unauthenticated upload is refused early.
     onRequest: declared.auth === 'none' ? anonymous(deps) : authenticator(declared, deps),
     handler: async (request, reply) => {
       const principal = declared.auth === 'none' ? ANONYMOUS : request.principal
@@ -147,7 +149,7 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
   })
 }
 
-/** Ends a connection whose body is not complete in time. Authenticated callers have `requestTimeout`. */
+/** Closes an unauthenticated connection whose body is not complete in time. Authenticated requests have `requestTimeout`. */
 function anonymous({ pending }: RouteDeps): onRequestHookHandler {
   return ({ raw, ip }, reply, done) => {
     const { socket } = raw
@@ -179,7 +181,7 @@ function authenticator(declared: Route, { auth, connections, pending }: RouteDep
   }
 }
 
-/** An object of exactly `status`, `body` and perhaps `headers` is a RouteResult; anything else is the body itself. */
+/** An object with only `status`, `body` and optionally `headers` is a `RouteResult`; any other value is the body. */
 function isResult(value: unknown): value is RouteResult {
   if (typeof value !== 'object' || value === null) return false
   const keys = Object.keys(value)
@@ -191,14 +193,14 @@ function isResult(value: unknown): value is RouteResult {
   )
 }
 
-/** JSON is the only body we read; an empty one counts as none, whatever Content-Type says. */
+/** Accepts JSON bodies only. An empty body counts as no body for every Content-Type. */
 function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'ignore')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, given, done) => {
     const bytes = Buffer.isBuffer(given) ? given : Buffer.from(given)
     if (bytes.length === 0) return done(null, undefined)
-    // A decoder would put another character for what is no UTF-8, and something else would be decided than was sent.
+    // A decoder would replace invalid UTF-8, so that the decision would be about another text than was sent.
     if (!isUtf8(bytes)) {
       return done(validationError(['body: is not valid UTF-8']))
     }
@@ -217,8 +219,8 @@ function stamp(requestId: string, reply: FastifyReply, version: string): void {
 }
 
 /**
- * Streams take over the socket, and carry our headers too: whoever asks for the answer itself finds them on it. All
- * others get them with the rest in one go, which is a twentieth cheaper.
+ * Returns request and reply for handlers that write the response themselves. The common header fields are set when `reply` is first read;
+ * for other responses the framework sets them, which is about 5 % cheaper.
  */
 function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, never, never>['raw'] {
   return {
@@ -248,11 +250,11 @@ function pathOf(request: FastifyRequest): string {
 
 const MALFORMED = {
   headers_too_large:
-    'The header fields of the request are too long. In a browser, remove the cookies of this host: they are sent to every port of it, and a server on another port may have set them. The kill switch can also be activated with chaperone kill on (in a cluster kubectl chaperone kill on)',
-  malformed_request: 'The request is not valid HTTP/1.1',
+    'The header fields of the request are too long. In a browser, remove the cookies of this host, which are shared between its ports and may be set by a server on another port. The kill switch can also be activated with chaperone kill on (in a cluster kubectl chaperone kill on).',
+  malformed_request: 'The request is not valid HTTP/1.1.',
 } as const
 
-/** Bytes that are no HTTP request: answered and closed, so that a client sees why. */
+/** Sends an error response to a request that cannot be parsed, and closes the connection. */
 function answerMalformed(error: Error & { code?: string }, socket: Socket, version: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -10,34 +10,34 @@ import {
   type ServerCertificate,
 } from '../crypto/server-certificate.ts'
 
-/** The certificate of an HTTPS server and the CAs of its clients, both renewed while it runs. */
+/** The certificate of an HTTPS server and the CAs of its clients, both renewed while the server runs. */
 export type Tls = {
   readonly certificate: ServerCertificate
-  /** CAs whose client certificates are verified, PEM; null = the server requests no client certificates. */
+  /** CAs of client certificates, PEM; null when the server does not request client certificates. */
   readonly clientCa: readonly string[] | null
-  /** Renews the certificate and reads the CAs again, until the server closes. */
+  /** Renews the certificate and rereads the CAs until the server closes. */
   keepFresh(server: Server): void
 }
 
 const REREAD_MS = 60 * 60_000
-/** As often as the API server reads the file of its client CAs. */
+/** Same interval as the Kubernetes API server rereads its client CA file. */
 const CLIENT_CA_MS = 60_000
 
 export type OpenTlsDeps = {
   readonly keyring: Keyring
   readonly log: Logger
-  /** Reads the CAs of client certificates; null where no client has one. */
+  /** Reads the CAs of client certificates; null when client certificates are not used. */
   readonly readClientCa?: (() => Promise<readonly string[]>) | null
   readonly clientCaMs?: number
 }
 
-/** Rejects when the files of a given certificate cannot be read; the error names the setting. */
+/** Loads or issues the certificate. Rejects with an error that names the setting when a file cannot be read. */
 export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls> {
   const { keyring, log, readClientCa = null, clientCaMs = CLIENT_CA_MS } = deps
   const next = certificates(config, keyring)
   const everyMs = 'hosts' in config ? RENEW_AFTER_MS : REREAD_MS
   let certificate = await next()
-  // An empty list verifies no certificate; without a list every public CA would count.
+  // An empty list accepts no certificate; without a list every public CA would be trusted.
   let clientCa = readClientCa === null ? null : await readClientCa().catch((): readonly string[] => [])
   return {
     certificate,
@@ -54,7 +54,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
         clientCa = found
         update()
       }
-      // The last good one stays in use: a file that is being replaced is read the next time.
+      // After an error the last valid certificate stays in use, and the file is read again at the next interval.
       const failed = (error: unknown) => log.error({ err: error }, 'certificate not renewed')
       const timers = [setInterval(() => void renew().catch(failed), everyMs).unref()]
       if (readClientCa !== null)
@@ -64,7 +64,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
   }
 }
 
-/** An intermediate CA counts without its root, as it does for the API server. */
+/** Accepts an intermediate CA without its root, as the Kubernetes API server does. */
 export function clientCaOptions(clientCa: readonly string[] | null) {
   return clientCa === null ? {} : { ca: [...clientCa], allowPartialTrustChain: true }
 }
@@ -76,8 +76,8 @@ function certificates(config: TlsConfig, keyring: Keyring): () => Promise<Server
       key: await readPem(config.keyFile, 'TLS_KEY_FILE'),
     })
   }
-  const authority = createServerCa(keyring, Date.now())
-  return async () => issueServerCertificate(authority, config.hosts, Date.now())
+  const ca = createServerCa(keyring, Date.now())
+  return async () => issueServerCertificate(ca, config.hosts, Date.now())
 }
 
 async function readPem(path: string, setting: string): Promise<string> {
@@ -85,7 +85,7 @@ async function readPem(path: string, setting: string): Promise<string> {
     return await readFile(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new Error(`${setting}: cannot read ${path} (${code}): mount the file or change the setting`, {
+    throw new Error(`${setting}: cannot read ${path} (${code}). Mount the file or change the setting.`, {
       cause: error,
     })
   }

@@ -41,7 +41,7 @@ test('status says what runs, and every Gateway', async () => {
   expect(stdout).toMatch(new RegExp(`${AGENTS} +${GATEWAY} +full_enforce +transparent +1/1`))
 })
 
-test('doctor says of a governed pod what holds it and which of its clients would fail, and why', async () => {
+test('doctor reports the Gateway and layer of a governed pod, and which of its clients fail', async () => {
   const { code, stdout } = await chaperone('doctor', POD, '-n', AGENTS)
   expect(code).toBe(0)
   expect(stdout).toContain(`governed: by Gateway ${AGENTS}/${GATEWAY}`)
@@ -52,17 +52,17 @@ test('doctor says of a governed pod what holds it and which of its clients would
   expect(stdout).not.toContain('outdated')
 })
 
-test('doctor says of any other pod that nothing governs it, and of none that there is none', async () => {
+test('doctor reports an ungoverned pod and a missing pod', async () => {
   await apply({ ...agentPod('free', GATEWAY), metadata: { name: 'free', namespace: AGENTS } })
   await running('free')
   expect((await chaperone('doctor', 'free', '-n', AGENTS)).stdout).toMatch(/warning {2}governed: no/)
   const missing = await chaperone('doctor', 'nobody', '-n', AGENTS)
   expect(missing.code).toBe(1)
-  expect(missing.stderr).toContain('there is no pod nobody')
+  expect(missing.stderr).toContain('There is no pod nobody')
   await kube(['delete', 'pod', 'free', '-n', AGENTS, '--wait=false'])
 })
 
-test('inject prints what the webhook makes of the same pod, and names what is in the way', async () => {
+test('inject prints the same pod as the webhook creates, or the conflicting fields', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'chaperone-inject-'))
   const file = join(folder, 'pod.yaml')
   const gateway = ['--gateway', `${AGENTS}/${GATEWAY}`, '-n', AGENTS]

@@ -145,8 +145,8 @@ describe('the control plane as a process', () => {
       { DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' },
       /cannot use the database 127\.0\.0\.1:1\/x \(.*ECONNREFUSED.*\): check DATABASE_URL/,
     ],
-    [{ MASTER_KEY: 'short' }, /MASTER_KEY does not hold 32 bytes/],
-    [{ MASTER_KEY: 'ef'.repeat(32) }, /start with the master key that the database was created with/],
+    [{ MASTER_KEY: 'short' }, /MASTER_KEY does not contain 32 bytes/],
+    [{ MASTER_KEY: 'ef'.repeat(32) }, /Start with the master key of this database/],
     [{ PORT: 'many' }, /PORT is "many"/],
   ])('that cannot start with %o says why and ends with 1', async (env, message) => {
     const child = start(env as Record<string, string>)
@@ -161,7 +161,7 @@ describe('the control plane as a process', () => {
     const first = start()
     const { url } = await said(first)
     const second = start({ PORT: new URL(url).port })
-    expect((await said(second)).message).toMatch(/port \d+ on 127\.0\.0\.1 is in use: .*PORT/)
+    expect((await said(second)).message).toMatch(/Port \d+ on 127\.0\.0\.1 is in use: .*PORT/)
     await once(second, 'exit')
     first.kill('SIGTERM')
     await once(first, 'exit')

@@ -5,7 +5,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** One JSON object a line, compressed. The last line says that nothing is missing. */
+/** One JSON object a line, gzip-compressed. The entry `end` shows that the file is complete. */
 const Line = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('header'),
@@ -13,7 +13,7 @@ const Line = z.discriminatedUnion('kind', [
     version: z.literal(2),
     program: z.string(),
     created_at: z.string(),
-    /** The id of the key that the credentials in it are encrypted with. */
+    /** Id of the key that encrypts the credentials. */
     master_key_id: z.string(),
     includes_master_key: z.boolean(),
     schema: z.array(z.number().int()),
@@ -30,19 +30,19 @@ const Line = z.discriminatedUnion('kind', [
 export type ArchiveEntry = z.infer<typeof Line>
 export type ArchiveHeader = Extract<ArchiveEntry, { kind: 'header' }>
 
-/** Writes the file (mode 0600) whole or not at all. Throws when there is one already. */
+/** Writes the file atomically, with mode 0600. Throws `conflict` when it exists. */
 export async function writeArchive(
   file: string,
   fill: (write: (line: ArchiveEntry) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   if (existsSync(file))
-    throw new ChaperoneError('conflict', { detail: `${file} exists already: name another file.` })
+    throw new ChaperoneError('conflict', { detail: `${file} exists already. Give another file name.` })
   const unfinished = `${file}.new`
   const zip = createGzip()
   const out = createWriteStream(unfinished, { mode: 0o600, flush: true })
   zip.on('error', (error) => out.destroy(error)).pipe(out)
   const written = finished(out)
-  // Whoever waits below hears of it; meanwhile it must not end the process.
+  // Prevents an unhandled rejection until `written` is awaited below.
   written.catch(() => undefined)
   const write = async (line: ArchiveEntry): Promise<void> => {
     if (zip.write(`${JSON.stringify(line)}\n`)) return
@@ -61,7 +61,7 @@ export async function writeArchive(
   }
 }
 
-/** The lines of a backup. Throws when it is none, or cut short. */
+/** Reads the entries of a backup. Throws `conflict` when the file is not a backup or is truncated. */
 export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry> {
   let isWhole = false
   try {
@@ -73,7 +73,7 @@ export async function* readArchive(file: string): AsyncGenerator<ArchiveEntry> {
   } catch (error) {
     throw unreadable(file, error)
   }
-  if (!isWhole) throw unreadable(file, new Error('its end is missing'))
+  if (!isWhole) throw unreadable(file, new Error('it is truncated'))
 }
 
 async function* unzipped(file: string): AsyncGenerator<string> {
@@ -87,7 +87,7 @@ function unreadable(file: string, cause: unknown): unknown {
   if (cause instanceof ChaperoneError) return cause
   const isOurs = cause instanceof z.ZodError || cause instanceof SyntaxError
   const why = isOurs
-    ? 'it does not hold what a backup holds'
+    ? 'it is not a backup of Chaperone'
     : cause instanceof Error
       ? cause.message
       : String(cause)

@@ -14,24 +14,24 @@ import { installationKey, type NamedKey } from './master-key.ts'
 
 export const backup: Command = {
   name: 'backup',
-  summary: 'Writes database, keys and manifests of an installation into one file (mode 0600).',
+  summary: 'Write the database, keys and manifests of an installation to one file',
   usage: ['backup FILE'],
   details:
-    'Works while Chaperone runs and while it does not. Stored credentials stay encrypted, and the master key is left out:\n' +
-    'keep keys/master.key in another place, restore asks for it. Tokens, the key of the CA and the manifests are in the\n' +
-    'file as they are. Records that the gateway has not uploaded yet are not in it.',
+    'Works whether Chaperone runs or not. The file has mode 0600. Stored credentials stay encrypted, and the master key is not included:\n' +
+    'keep keys/master.key in another place, because restore requires it. Tokens, the private key of the CA and the manifests are included\n' +
+    'in clear text. Records that the gateway has not uploaded are not included.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
     'include-master-key': {
       type: 'boolean',
-      help: 'also write the master key: the file alone then opens every credential',
+      help: 'include the master key; the file alone then decrypts every credential',
     },
   },
   examples: [
-    ['chaperone backup chaperone.backup', 'everything of this data folder'],
+    ['chaperone backup chaperone.backup', 'back up the data folder'],
     [
       'chaperone restore chaperone.backup --master-key master.key --data DIR',
-      'brings it back in an empty one',
+      'restore the backup to an empty data folder',
     ],
   ],
   run,
@@ -56,8 +56,8 @@ async function run(invocation: Invocation): Promise<number> {
     terminal.print(`Wrote ${file}: ${rows} rows, ${Math.ceil(bytes / 1024)} KiB. Keep it secret.`)
     terminal.print(
       included === null
-        ? `Master key ${key.id} is not in it: keep a copy of ${folder.masterKey} in another place.`
-        : `Master key ${key.id} is in it: the file alone opens every credential.`,
+        ? `Master key ${key.id} is not included. Keep a copy of ${folder.masterKey} in another place.`
+        : `Master key ${key.id} is included: the file alone decrypts every credential.`,
     )
   }
   return EXIT.ok
@@ -66,19 +66,19 @@ async function run(invocation: Invocation): Promise<number> {
 function refuseEmpty(folder: DataFolder, env: NodeJS.ProcessEnv): void {
   if (existsSync(folder.masterKey) && (env['DATABASE_URL'] || existsSync(folder.postgres))) return
   throw new ChaperoneError('conflict', {
-    detail: `There is no installation in ${folder.root}: name its folder with --data DIR.`,
+    detail: `There is no installation in ${folder.root}. Give its data folder with --data DIR.`,
   })
 }
 
-type Plan = {
+type BackupPlan = {
   readonly folder: DataFolder
   readonly file: string
   readonly key: NamedKey
-  /** The key again where the backup holds it, else null. */
+  /** The master key if the backup includes it, else null. */
   readonly included: NamedKey | null
 }
 
-async function writeBackup(db: Db, { folder, file, key, included }: Plan): Promise<number> {
+async function writeBackup(db: Db, { folder, file, key, included }: BackupPlan): Promise<number> {
   const schema = [...(await schemaOf(db))]
   let rows = 0
   await writeArchive(file, async (write) => {

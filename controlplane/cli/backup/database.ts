@@ -10,8 +10,8 @@ import type { DataFolder } from '../state/data-folder.ts'
 import { lockFolder, lockHolder } from '../state/folder-lock.ts'
 
 /**
- * Works on the installation's database: the one of DATABASE_URL, the embedded one that is running, or the embedded one
- * started for as long as it takes (under the folder's lock, so that nobody else starts it).
+ * Runs `work` with the installation's database: that of DATABASE_URL, the running embedded one, or the embedded one started for the
+ * duration of `work`, under the folder's lock.
  */
 export async function withDatabase<T>(
   folder: DataFolder,
@@ -29,7 +29,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** The caller holds the folder's lock. */
+/** Starts the embedded database for the duration of `work`. The caller must hold the folder's lock. */
 export async function withStartedDatabase<T>(folder: DataFolder, work: (db: Db) => Promise<T>): Promise<T> {
   const server = await startEmbeddedPostgres({
     dir: folder.postgres,
@@ -52,11 +52,11 @@ async function onDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promise
   }
 }
 
-/** The fourth line of PostgreSQL's own note is its port. */
+/** Reads the port from line 4 of PostgreSQL's pid file. */
 function runningUrl(folder: DataFolder): string {
   const port = readFileSync(join(folder.postgres, 'postmaster.pid'), 'utf8').split('\n')[3]?.trim()
   if (port === undefined || !/^\d+$/.test(port)) {
-    throw new ChaperoneError('not_ready', { detail: 'The database is just starting or stopping: try again.' })
+    throw new ChaperoneError('not_ready', { detail: 'The database is starting or stopping. Try again.' })
   }
   return `postgres://${ROLE}:${passwordOf(folder)}@127.0.0.1:${port}/${ROLE}`
 }

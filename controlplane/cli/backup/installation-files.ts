@@ -7,10 +7,10 @@ import type { NamedKey } from './master-key.ts'
 
 type FileLine = Extract<ArchiveEntry, { kind: 'file' }>
 
-/** In the data folder. */
+/** Path in the data folder. */
 export const MASTER_KEY_PATH = 'keys/master.key'
 
-/** Tokens, certificates and their keys, the agents' ports and the manifests. The master key is `masterKeyEntry`. */
+/** Returns tokens, certificates, private keys, the agents' ports and the manifests, without the master key. */
 export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   const single = [folder.caCert, folder.caBundle, folder.adminToken, folder.gatewayToken]
   const ports = join(folder.gateway, 'ports.json')
@@ -26,18 +26,18 @@ export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   }
 }
 
-/** The master key as a kept file, wherever this installation reads it from. */
+/** Returns the master key as a file entry. */
 export function masterKeyEntry({ bytes }: NamedKey): FileLine {
   const text = `${bytes.toString('base64')}\n`
   return { kind: 'file', path: MASTER_KEY_PATH, mode: 0o600, base64: Buffer.from(text).toString('base64') }
 }
 
-/** Writes one of them; a path that leads out of the folder is refused. */
+/** Writes a file entry to the data folder. Throws `conflict` for a path outside the folder. */
 export function restoreFile(folder: DataFolder, { path, mode, base64 }: FileLine): void {
   const file = resolve(folder.root, path)
   if (!file.startsWith(folder.root + sep)) {
     throw new ChaperoneError('conflict', {
-      detail: `The backup names ${path}, which is outside the data folder.`,
+      detail: `The backup contains ${path}, which is outside the data folder. It may have been manipulated.`,
     })
   }
   const isPrivate = [folder.keys, folder.manifests].some((dir) => file.startsWith(dir + sep))

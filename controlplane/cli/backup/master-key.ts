@@ -4,28 +4,32 @@ import { createKeyring } from '../../crypto/keyring.ts'
 import { parseMasterKey } from '../../crypto/secret-files.ts'
 import type { DataFolder } from '../state/data-folder.ts'
 
-/** A master key with the id that the database stores beside each secret. */
+/** A master key, and its id, which the database stores with each secret. */
 export type NamedKey = { readonly id: string; readonly bytes: Buffer }
 
-/** The key of MASTER_KEY or MASTER_KEY_FILE, as the control plane reads them; null when neither is set. */
+/** Returns the key of MASTER_KEY or MASTER_KEY_FILE; null when neither is set. */
 export function environmentKey(env: NodeJS.ProcessEnv): NamedKey | null {
   const { MASTER_KEY: value, MASTER_KEY_FILE: file } = env
-  if (value) return named(value, 'MASTER_KEY')
+  if (value) return parseNamedKey(value, 'MASTER_KEY')
   return file ? fileKey(file, 'MASTER_KEY_FILE') : null
 }
 
-/** The key that this installation encrypts with. Throws `conflict` when it cannot be read. */
+/** Returns the key that encrypts secrets of this installation. Throws `conflict` when it cannot be read. */
 export function installationKey(folder: DataFolder, env: NodeJS.ProcessEnv): NamedKey {
   return environmentKey(env) ?? fileKey(folder.masterKey, 'The master key')
 }
 
-/** `origin` begins the sentence of an error. */
+/**
+ * Reads a key file. Throws `conflict` when it is missing or malformed.
+ *
+ * @param origin Source of the key in errors.
+ */
 export function fileKey(file: string, origin: string): NamedKey {
-  if (!existsSync(file)) throw conflict(`${origin}: there is no file ${file}.`)
-  return named(readFileSync(file, 'utf8'), `${origin} (${file})`)
+  if (!existsSync(file)) throw conflict(`${origin}: ${file} does not exist.`)
+  return parseNamedKey(readFileSync(file, 'utf8'), `${origin} (${file})`)
 }
 
-export function named(text: string, origin: string): NamedKey {
+function parseNamedKey(text: string, origin: string): NamedKey {
   try {
     const bytes = parseMasterKey(text, origin)
     return { id: createKeyring(bytes).id, bytes }

@@ -15,20 +15,20 @@ import { environmentKey, fileKey, type NamedKey } from './master-key.ts'
 
 export const restore: Command = {
   name: 'restore',
-  summary: 'Brings an installation back from a backup, into an empty data folder.',
+  summary: 'Restore a backup to an empty data folder',
   usage: ['restore FILE [--master-key FILE] [--data DIR]'],
   details:
-    'Nothing is overwritten: a folder or a database that is in use already is refused. A backup without the master key\n' +
-    'needs the key that the installation had (its file keys/master.key), by --master-key, MASTER_KEY_FILE or MASTER_KEY.',
+    'Overwrites nothing: a data folder or a database that is not empty is refused. A backup without the master key requires the key of\n' +
+    'the original installation (keys/master.key) in --master-key, MASTER_KEY_FILE or MASTER_KEY.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
     'master-key': {
       type: 'string',
       value: 'FILE',
-      help: 'the master key that the backup leaves out, kept as keys/master.key',
+      help: 'master key of the backup, which is stored as keys/master.key',
     },
   },
-  examples: [['chaperone restore chaperone.backup --master-key master.key --data DIR', 'then: chaperone up']],
+  examples: [['chaperone restore chaperone.backup --master-key master.key --data DIR', 'restore a backup']],
   run,
 }
 
@@ -56,46 +56,46 @@ async function run(invocation: Invocation): Promise<number> {
 async function headerOf(file: string): Promise<ArchiveHeader> {
   if (!existsSync(file)) throw new ChaperoneError('conflict', { detail: `There is no file ${file}.` })
   let header: ArchiveHeader | undefined
-  // To the end: a backup that was cut short is refused before anything is written.
+  // Reads the complete file, so that a truncated backup is refused before anything is written.
   for await (const line of readArchive(file)) if (line.kind === 'header') header ??= line
   if (header === undefined)
-    throw new ChaperoneError('conflict', { detail: `${file} is no backup of Chaperone.` })
+    throw new ChaperoneError('conflict', { detail: `${file} is not a backup of Chaperone.` })
   const known = await knownSchemas()
   if (header.schema.every((number) => known.includes(number))) return header
   throw new ChaperoneError('conflict', {
-    detail: `${file} was made by Chaperone ${header.program}, which is newer than this program: restore it with that version.`,
+    detail: `${file} was created by Chaperone ${header.program}, which is newer than this version. Restore it with that version.`,
   })
 }
 
-/** Before anything is written: with another master key nothing that is stored could be opened. */
+/** Throws `conflict` for another master key, with which stored secrets cannot be decrypted. Called before anything is written. */
 function refuseOtherKey(file: string, header: ArchiveHeader, key: NamedKey | null): void {
   const wanted = header.master_key_id
   if (key?.id === wanted || (key === null && header.includes_master_key)) return
   const detail =
     key === null
-      ? `${file} leaves out master key ${wanted}, which its credentials are encrypted with: nothing was changed.\nGive the key (the file keys/master.key of the installation that was backed up) with --master-key FILE.`
-      : `${file} was made with master key ${wanted}, and the key given is ${key.id}: nothing was changed.\nGive the file keys/master.key of the installation that was backed up.`
+      ? `The credentials in ${file} are encrypted with master key ${wanted}, which the file does not include. Nothing was changed.\nGive the file keys/master.key of the original installation with --master-key FILE.`
+      : `The credentials in ${file} are encrypted with master key ${wanted}, but the given key is ${key.id}. Nothing was changed.\nGive the file keys/master.key of the original installation.`
   throw new ChaperoneError('conflict', { detail })
 }
 
 function refuseNonEmpty(folder: DataFolder): void {
-  const there = existsSync(folder.root) ? readdirSync(folder.root) : []
-  if (there.length === 0) return
+  const entries = existsSync(folder.root) ? readdirSync(folder.root) : []
+  if (entries.length === 0) return
   throw new ChaperoneError('conflict', {
     detail:
-      `${folder.root} is not empty (${there.slice(0, 3).join(', ')}): nothing was changed.\n` +
-      'Restore into another folder with --data DIR, or move this one away first.',
+      `${folder.root} is not empty (${entries.slice(0, 3).join(', ')}). Nothing was changed.\n` +
+      'Restore to another folder with --data DIR, or move this folder first.',
   })
 }
 
 type Backup = {
   readonly file: string
   readonly header: ArchiveHeader
-  /** Given on the command line: it becomes the installation's own. */
+  /** The key of `--master-key`, which is stored in the data folder. */
   readonly key: NamedKey | null
 }
 
-/** All or nothing: after a failure the folder is as empty as it was. */
+/** Restores files and database. After an error the data folder is empty again. */
 async function intoFolder(folder: DataFolder, env: NodeJS.ProcessEnv, backup: Backup): Promise<number> {
   prepareDataFolder(folder)
   const lock = await lockFolder(folder.lock)
@@ -121,7 +121,7 @@ async function writeFiles(
   for await (const line of readArchive(file)) {
     if (line.kind === 'file' && (key === null || line.path !== MASTER_KEY_PATH)) restoreFile(folder, line)
   }
-  // The header may claim more than the file holds.
+  // The header may declare a master key that the file does not contain.
   if (environmentKey(env) === null) refuseOtherKey(file, header, fileKey(folder.masterKey, 'The backup'))
 }
 
@@ -129,7 +129,7 @@ function unloadable(file: string, cause: unknown): unknown {
   if (cause instanceof ChaperoneError) return cause
   const why = cause instanceof Error ? cause.message : String(cause)
   return new ChaperoneError('conflict', {
-    detail: `${file} could not be loaded (${why}): nothing was kept. Try another backup.`,
+    detail: `${file} could not be restored (${why}). Nothing was changed. Try another backup.`,
     cause,
   })
 }
@@ -137,7 +137,8 @@ function unloadable(file: string, cause: unknown): unknown {
 async function loadDatabase(db: Db, { file, header }: Backup): Promise<number> {
   if ((await schemaOf(db)).length > 0) {
     throw new ChaperoneError('conflict', {
-      detail: 'The database of DATABASE_URL is in use already: nothing was changed. Give an empty one.',
+      detail:
+        'The database of DATABASE_URL is not empty. Nothing was changed. Set DATABASE_URL to an empty database.',
     })
   }
   await migrate(db, undefined, (number) => header.schema.includes(number))

@@ -12,8 +12,8 @@ type Secret = {
 }
 
 /**
- * Opens the owner's token for a time, or closes it (`--for 0`), with the rights `get` and `update` of the user of kubectl on
- * its Secret. Returns the end as an ISO time; null when it is closed.
+ * Opens the owner's token for a time, or closes it (`--for 0`). The user of kubectl needs the rights `get` and `update` on the Secret.
+ * Returns the end as an ISO time; null when the token is closed.
  */
 export async function breakGlass(
   kubectl: Kubectl,
@@ -26,7 +26,7 @@ export async function breakGlass(
   const until = ms === 0 ? null : new Date(Date.now() + ms).toISOString()
   const { [BREAK_GLASS_KEY]: _, ...data } = secret.data ?? {}
   const entry = until === null ? {} : { [BREAK_GLASS_KEY]: Buffer.from(until).toString('base64') }
-  // The resource version is sent, too: a Secret that changed meanwhile is refused.
+  // Includes the resource version, so that a concurrent change of the Secret is a conflict.
   await kubectl.input(JSON.stringify({ ...secret, data: { ...data, ...entry } }), 'replace', '-f', '-')
   return until
 }
@@ -55,12 +55,12 @@ function duration(args: readonly string[]): number {
   const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
   if (isKnown && ms > 0 && ms <= MAX_BREAK_GLASS_MS) return ms
   throw new ChaperoneError('validation', {
-    detail: 'Give a time from 1m to 24h, or 0 to close the token: kubectl chaperone break-glass --for 1h',
+    detail: 'Give a duration from 1m to 24h, or 0 to close the token: kubectl chaperone break-glass --for 1h',
   })
 }
 
 function missing(namespace: string): ChaperoneError {
   return new ChaperoneError('not_found', {
-    detail: `There is no Secret ${SECRET} in namespace ${namespace}: name the namespace of the installation with --system-namespace`,
+    detail: `There is no Secret ${SECRET} in namespace ${namespace}. Give the namespace of the installation with --system-namespace.`,
   })
 }

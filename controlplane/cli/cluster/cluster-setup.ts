@@ -16,21 +16,21 @@ import {
 
 export const clusterSetup: Command = {
   name: 'cluster-setup',
-  summary: 'Makes the keys of an installation in a cluster, once; run by the chart before anything else.',
+  summary: 'Create the keys of an installation in a cluster; run by the Helm chart',
   usage: ['cluster-setup [--secret NAME] [--ca-configmap NAME]'],
   details:
-    'Runs in a pod whose ServiceAccount may get and create the Secrets, and patch the ConfigMap, of its own namespace\n' +
-    '(POD_NAMESPACE). A Secret that exists is never changed: everything stored is encrypted with the key in it. The Secret\n' +
-    'chaperone-owner-link holds the link with which the first owner registers within an hour (PUBLIC_URL: its address).',
+    'Runs in a pod whose ServiceAccount can get and create Secrets and patch the ConfigMap in its namespace (POD_NAMESPACE). Does not\n' +
+    'change an existing Secret, because stored data is encrypted with its key. The Secret chaperone-owner-link contains the link with\n' +
+    'which the first owner registers within an hour (PUBLIC_URL is the address of the link).',
   options: {
     secret: { type: 'string', value: 'NAME', help: 'Secret with the keys (default chaperone-keys)' },
     'ca-configmap': {
       type: 'string',
       value: 'NAME',
-      help: 'ConfigMap with the authority of the control plane (default chaperone-control-plane-authority)',
+      help: 'ConfigMap with the CA of the control plane (default chaperone-control-plane-authority)',
     },
   },
-  examples: [['chaperone cluster-setup', 'in the chart’s own job']],
+  examples: [['chaperone cluster-setup', 'create the keys; run by a job of the chart']],
   run,
 }
 
@@ -40,7 +40,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (namespace === '' || kube === null) {
     throw new ChaperoneError('validation', {
       detail:
-        'cluster-setup runs in a pod: set POD_NAMESPACE, and KUBE_API_URL where the kubelet does not say where the API is',
+        'cluster-setup requires the environment of a pod. Set POD_NAMESPACE, and KUBE_API_URL if the kubelet does not set the address of the API server.',
     })
   }
   const secret = text(invocation, 'secret') ?? 'chaperone-keys'
@@ -52,14 +52,14 @@ async function run(invocation: Invocation): Promise<number> {
     return { ...keys, hasNewLink: await ensureOwnerLink(api, namespace, publicUrl) }
   })
   invocation.terminal.print(
-    `${isNew ? 'made' : 'kept'} Secret ${namespace}/${secret} (${masterKey.length} bytes of key)`,
+    `${isNew ? 'created' : 'kept'} Secret ${namespace}/${secret} (key of ${masterKey.length} bytes)`,
   )
   invocation.terminal.print(`published ConfigMap ${namespace}/${configMap}`)
-  invocation.terminal.print(`${hasNewLink ? 'made' : 'kept'} Secret ${namespace}/${OWNER_LINK_SECRET}`)
+  invocation.terminal.print(`${hasNewLink ? 'created' : 'kept'} Secret ${namespace}/${OWNER_LINK_SECRET}`)
   return EXIT.ok
 }
 
-/** Names of the Secret's entries: the files that the other processes are told to read. */
+/** Entries of the Secret, which are mounted as files. */
 const KEYS = ['master.key', 'admin.token', 'maintenance.secret'] as const
 
 async function ensureKeys(
@@ -88,7 +88,7 @@ function readMasterKey(secret: unknown, name: string): Buffer {
   const missing = KEYS.filter((key) => (data[key] ?? '') === '')
   if (missing.length > 0) {
     throw new ChaperoneError('conflict', {
-      detail: `Secret ${name} has no ${missing.join(', ')}: add what is missing, or delete the Secret of an installation that holds nothing yet`,
+      detail: `Secret ${name} has no ${missing.join(', ')}. Add the missing entries, or delete the Secret if the installation has no data.`,
     })
   }
   return parseMasterKey(Buffer.from(data['master.key'] ?? '', 'base64').toString('utf8'), `Secret ${name}`)

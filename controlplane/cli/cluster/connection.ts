@@ -17,13 +17,13 @@ type Variable =
   | 'CHAPERONE_CLIENT_KEY'
   | 'NODE_EXTRA_CA_CERTS'
 
-/** The control plane of a cluster, reached as the user of kubectl. */
+/** A connection to the control plane of a cluster, with the identity of the user of kubectl. */
 export type Connection = AsyncDisposable & {
-  /** What the command line needs to speak with it. */
+  /** Environment of a command that uses the connection. */
   readonly env: Readonly<Record<Variable, string>>
 }
 
-/** Rejects with what is missing: the installation, or a caller that kubectl has a token or a certificate for. */
+/** Opens a port-forward. Rejects without an installation, or without a token or a certificate in the kubeconfig. */
 export async function openConnection(kubectl: Kubectl, namespace: string): Promise<Connection> {
   const [caller, ca] = await Promise.all([callerOf(kubectl), authority(kubectl, namespace)])
   const forward = await kubectl.forward(namespace, 'chaperone-control-plane', 443)
@@ -34,7 +34,7 @@ export async function openConnection(kubectl: Kubectl, namespace: string): Promi
     env: {
       CHAPERONE_URL: `https://localhost:${forward.port}`,
       NODE_EXTRA_CA_CERTS: caFile,
-      // Both kinds are set: what the shell exports is another caller's.
+      // Set both kinds of credentials, because the shell may export those of another caller.
       CHAPERONE_TOKEN: 'token' in caller ? caller.token : '',
       CHAPERONE_CLIENT_CERT: 'cert' in caller ? caller.cert : '',
       CHAPERONE_CLIENT_KEY: 'cert' in caller ? caller.key : '',
@@ -51,8 +51,8 @@ type Data = { readonly data?: Readonly<Record<string, string>> }
 type Caller = { readonly token: string } | ClientCertificate
 
 /**
- * The identity that kubectl presents to the cluster: a client certificate, which goes first there too, or a bearer token, those
- * of credential plugins included.
+ * Returns the identity that kubectl presents to the cluster: a client certificate, which takes precedence as in kubectl, or a bearer
+ * token, including those of credential plugins.
  */
 async function callerOf(kubectl: Kubectl): Promise<Caller> {
   const options: RequestOptions = {}
@@ -69,7 +69,7 @@ async function callerOf(kubectl: Kubectl): Promise<Caller> {
 
 function unidentified(): ChaperoneError {
   const detail =
-    'kubectl has neither a bearer token nor a client certificate for this cluster. Name another context with --context.'
+    'kubectl has neither a bearer token nor a client certificate for this cluster. Give another context with --context.'
   return new ChaperoneError('unauthorized', { detail })
 }
 
@@ -78,7 +78,7 @@ async function configOf(kubectl: Kubectl): Promise<KubeConfig> {
   const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
   config.loadFromString(await kubectl.run(...view))
   if (config.contexts.length > 0) config.loadFromString(await kubectl.run(...view, '--minify'))
-  // In a pod without a kubeconfig kubectl uses the ServiceAccount, too.
+  // kubectl also uses the ServiceAccount in a pod without a kubeconfig.
   else if (existsSync(POD_TOKEN)) config.loadFromCluster()
   else throw unidentified()
   return config
@@ -86,7 +86,7 @@ async function configOf(kubectl: Kubectl): Promise<KubeConfig> {
 
 function impersonating(): ChaperoneError {
   const detail =
-    'This context of kubectl impersonates another user, which the control plane does not support. Name another context with --context.'
+    'The context of kubectl impersonates another user, which the control plane does not support. Give another context with --context.'
   return new ChaperoneError('validation', { detail })
 }
 
@@ -103,6 +103,6 @@ async function authority(kubectl: Kubectl, namespace: string): Promise<string> {
 
 function missing(namespace: string, what: string): ChaperoneError {
   return new ChaperoneError('not_found', {
-    detail: `there is no ${what} in namespace ${namespace}: install the chart, or name its namespace with --system-namespace`,
+    detail: `There is no ${what} in namespace ${namespace}. Install the chart, or give its namespace with --system-namespace.`,
   })
 }

@@ -16,27 +16,27 @@ import { podFacts } from './pod-facts.ts'
 
 const HELP = `kubectl chaperone COMMAND
 
-  status                         control plane, what is stopped, what waits; every Gateway
-  kill on|off|status             stop agents at once, all or some: --scope, --reason
-  approvals ls|approve|deny ID   requests that wait for a person
-  explain METHOD URL             what would happen to a request, and why: --agent NAMESPACE/NAME
+  status                         show the control plane, kill switches, approvals and every Gateway
+  kill on|off|status             activate or lift the kill switch: --scope, --reason
+  approvals ls|approve|deny ID   list pending approvals, and approve or deny them
+  explain METHOD URL             show the decision for a request, and why: --agent NAMESPACE/NAME
   traffic, get, agent, policy,
-  export                         as in: chaperone COMMAND --help
-  doctor POD [-n NAMESPACE]      is it governed, by what, what is outdated, which client fails and why
-  owner-link                     a new link with which the first owner registers, valid for an hour and once
-  break-glass --for 1h           opens the owner's token for a time, for emergencies; --for 0 closes it
-  inject -f FILE                 a pod as the injector would make it, or what is in the way
+  export                         see chaperone COMMAND --help
+  doctor POD [-n NAMESPACE]      diagnose a pod: whether it is governed, its Gateway, sidecar and clients
+  owner-link                     create a link with which the first owner registers, valid for an hour and once
+  break-glass --for 1h           open the owner's token for a time, for emergencies; --for 0 closes it
+  inject -f FILE                 print a pod as the injector would change it, or every conflicting field
 
-  --context, --kubeconfig        as kubectl has them
-  --system-namespace NAME        where the chart is installed (default chaperone-system)
+  --context, --kubeconfig        options of kubectl
+  --system-namespace NAME        namespace of the chart (default chaperone-system)
 `
 
-/** These need no control plane: they are about the files or the pods alone. */
+/** Commands that do not require a control plane. */
 const OFFLINE = ['inject', 'catalogue']
-/** These ask or tell the control plane. */
+/** Commands that call the control plane. */
 const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy', 'export']
 
-/** The plugin of kubectl: the same command line, on the installation of a cluster. Resolves to the exit code. */
+/** The kubectl plugin: runs commands against the installation of a cluster. Resolves to the exit code. */
 async function main(argv: readonly string[]): Promise<number> {
   const { globals, system, namespace, json, rest } = split(argv)
   const [command, ...args] = rest
@@ -59,7 +59,7 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function ownerLink(kubectl: Kubectl, system: string, json: boolean): Promise<number> {
   const link = await renewOwnerLink(kubectl, system)
-  const text = `${link}\nThe first person who opens it within an hour becomes the owner. Once there is an owner, it is void.`
+  const text = `${link}\nThe first user who opens it within an hour becomes the owner. Once there is an owner, the link is invalid.`
   process.stdout.write(`${json ? JSON.stringify({ owner_link: link }) : text}\n`)
   return EXIT.ok
 }
@@ -75,7 +75,7 @@ async function openToken(
 }
 
 function unknown(command: string): ChaperoneError {
-  const detail = `there is no command ${printable(command)}; kubectl chaperone help lists them`
+  const detail = `${printable(command)} is not a command. See: kubectl chaperone help`
   return new ChaperoneError('validation', { detail })
 }
 
@@ -87,7 +87,7 @@ type Split = {
   readonly rest: readonly string[]
 }
 
-/** Takes kubectl's own flags out; all others are the command's. */
+/** Separates kubectl's flags from the arguments of the command. */
 function split(argv: readonly string[]): Split {
   const { tokens } = parseArgs({
     args: [...argv],
@@ -123,7 +123,7 @@ const VALUES = {
   'system-namespace': { type: 'string' },
 } as const
 
-/** In a process of its own: what Node trusts is read when it starts. */
+/** Runs a command in a child process, because Node reads NODE_EXTRA_CA_CERTS only when it starts. */
 async function chaperone(args: readonly string[], env: Partial<Connection['env']>): Promise<number> {
   const child = spawn(process.execPath, [...NODE_OPTIONS, programFile(), ...args], {
     stdio: 'inherit',
@@ -135,19 +135,19 @@ async function chaperone(args: readonly string[], env: Partial<Connection['env']
   })
 }
 
-/** The command line: its bundle beside ours, else its source. */
+/** Returns the entry file of the command line: the released bundle, else the source. */
 function programFile(): string {
   const bundle = fileURLToPath(new URL('./cli.js', import.meta.url))
   return existsSync(bundle) ? bundle : fileURLToPath(new URL('../main.ts', import.meta.url))
 }
 
-/** Of all namespaces, else of the one that is given or that the context names: as far as the user may list them. */
+/** Lists the Gateways of all namespaces, else of the given namespace or that of the context, if the user has the right to. */
 async function gatewaysOf(kubectl: Kubectl, namespace: readonly string[]): Promise<string> {
   const table = (await listed(kubectl, ['--all-namespaces'])) ?? (await listed(kubectl, namespace)) ?? ''
   return table === '' ? '' : `\n${table}`
 }
 
-/** Null for a user who may not list the Gateways. */
+/** Null for a user without the right to list Gateways. */
 async function listed(kubectl: Kubectl, where: readonly string[]): Promise<string | null> {
   try {
     return await kubectl.run('get', 'gateways.chaperone.dev', ...where)
@@ -175,17 +175,17 @@ async function doctor(
   const { name } = asked
   if (name === undefined)
     throw new ChaperoneError('validation', {
-      detail: 'Which pod? kubectl chaperone doctor POD [-n NAMESPACE]',
+      detail: 'Give the pod: kubectl chaperone doctor POD [-n NAMESPACE]',
     })
   const facts = await podFacts(kubectl, { ...asked, name: name.replace(/^pods?\//, '') })
   if (facts === null)
     throw new ChaperoneError('not_found', {
-      detail: `there is no pod ${name} in this namespace: name another with -n`,
+      detail: `There is no pod ${name} in this namespace. Give another namespace with -n.`,
     })
   const checks = podChecks(facts)
-  const lines = checks.flatMap(({ state, name: what, found, mend }) => [
+  const lines = checks.flatMap(({ state, name: what, found, remedy }) => [
     `${MARKS[state]}  ${what}: ${found}`,
-    ...(mend === undefined ? [] : [`         -> ${mend}`]),
+    ...(remedy === undefined ? [] : [`         -> ${remedy}`]),
   ])
   process.stdout.write(`${asked.json ? JSON.stringify({ checks }) : lines.map(printable).join('\n')}\n`)
   return checks.some(({ state }) => state === 'problem') ? EXIT.refused : EXIT.ok
@@ -197,7 +197,7 @@ function exitOf(error: unknown): number {
   return code === 'validation' ? EXIT.usage : EXIT.refused
 }
 
-// Node opens its inspector on SIGUSR1: other programs of the user could read the cluster's credentials.
+// By default Node opens its inspector on SIGUSR1, which would let other programs of the user read the cluster's credentials.
 process.on('SIGUSR1', () => undefined)
 main(process.argv.slice(2)).then(
   (code) => {

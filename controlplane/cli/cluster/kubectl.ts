@@ -2,20 +2,20 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** kubectl as the person has it: their cluster, their rights. */
+/** Runs kubectl with the user's kubeconfig. */
 export type Kubectl = {
-  /** Standard output. Rejects with what kubectl complained about. */
+  /** Returns standard output. Rejects with the error of kubectl. */
   run(...args: readonly string[]): Promise<string>
-  /** The same, with this text on standard input. */
+  /** Like `run`, with standard input. */
   input(text: string, ...args: readonly string[]): Promise<string>
-  /** Null when there is no such object. */
+  /** Returns an object; null when it does not exist. */
   object<T>(...args: readonly string[]): Promise<T | null>
-  /** Forwards a free local port to a Service; rejects when kubectl ends before it has. */
+  /** Forwards a free local port to a Service. Rejects when kubectl ends before the port is open. */
   forward(namespace: string, service: string, port: number): Promise<Forward>
 }
 export type Forward = { readonly port: number; close(): void }
 
-/** `globals`: such as `--context NAME`. */
+/** @param globals Options before the subcommand, for example `--context NAME`. */
 export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv): Kubectl {
   const program = env['KUBECTL'] || 'kubectl'
   const start = (args: readonly string[]) =>
@@ -23,7 +23,7 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
 
   async function input(given: string, ...args: readonly string[]): Promise<string> {
     const child = start(args)
-    // A program that ends before it has read everything says why on its own.
+    // EPIPE is ignored: kubectl reports its own error when it ends before it has read the input.
     child.stdin.on('error', () => undefined).end(given)
     const ended = new Promise<number>((resolve, reject) => {
       child.once('error', (cause) => reject(notThere(program, cause)))
@@ -53,7 +53,7 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
           if (found !== undefined) resolve(Number(found))
         })
         child.once('exit', async () => {
-          const detail = `service ${namespace}/${service} cannot be reached: ${(await complaint).trim()}`
+          const detail = `Service ${namespace}/${service} is unreachable: ${(await complaint).trim()}`
           reject(new ChaperoneError('not_ready', { detail }))
         })
       })
@@ -62,21 +62,21 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
   }
 }
 
-/** What kubectl logs for its own developers, once for each attempt. */
+/** Log lines of client-go, one for each attempt. */
 const LOG_LINE = /^[EIWF]\d{4} /
 const UNREACHABLE = /was refused|unable to connect|no such host|i\/o timeout|context deadline exceeded/i
 
 function failureOf(args: readonly string[], stderr: string): ChaperoneError {
   const lines = stderr.trim().split('\n')
-  const told = lines.filter((line) => !LOG_LINE.test(line)).join(' ') || lines.join(' ')
-  if (!UNREACHABLE.test(told)) {
-    return new ChaperoneError('conflict', { detail: `kubectl ${args.slice(0, 3).join(' ')}: ${told}` })
+  const message = lines.filter((line) => !LOG_LINE.test(line)).join(' ') || lines.join(' ')
+  if (!UNREACHABLE.test(message)) {
+    return new ChaperoneError('conflict', { detail: `kubectl ${args.slice(0, 3).join(' ')}: ${message}` })
   }
-  const mend = 'Name a cluster that runs with --context, --kubeconfig or KUBECONFIG.'
-  return new ChaperoneError('not_ready', { detail: `the cluster cannot be reached: ${told} ${mend}` })
+  const remedy = 'Give another cluster with --context, --kubeconfig or KUBECONFIG.'
+  return new ChaperoneError('not_ready', { detail: `The cluster is unreachable: ${message} ${remedy}` })
 }
 
 function notThere(program: string, cause: Error): ChaperoneError {
-  const detail = `${program} cannot be started (${cause.message}): put kubectl on the PATH, or its path into KUBECTL`
+  const detail = `${program} cannot be started (${cause.message}). Add kubectl to the PATH, or set KUBECTL to its path.`
   return new ChaperoneError('validation', { detail, cause })
 }

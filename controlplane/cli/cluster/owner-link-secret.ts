@@ -6,9 +6,9 @@ import { randomToken } from '../../crypto/tokens.ts'
 import type { KubeApi } from './kube-api.ts'
 import type { Kubectl } from './kubectl.ts'
 
-/** The Secret that holds the owner link of a cluster: its writer becomes the owner while there is none. */
+/** The Secret with the owner link. While there is no owner, a user who can write it can become the owner. */
 export const OWNER_LINK_SECRET = 'chaperone-owner-link'
-/** Entry of the ConfigMap with the control plane's CA: the address that people open. */
+/** Entry of the ConfigMap with the control plane's CA: the address of the dashboard for users. */
 export const PUBLIC_URL_KEY = 'public-url'
 export const DEFAULT_PUBLIC_URL = 'https://localhost:3443'
 
@@ -20,14 +20,14 @@ export async function ensureOwnerLink(api: KubeApi, namespace: string, publicUrl
   return true
 }
 
-/** Replaces the link in the Secret, with the rights of whoever runs kubectl (`update`). Returns the link. */
+/** Replaces the link in the Secret and returns it. The user of kubectl needs the right `update` on the Secret. */
 export async function renewOwnerLink(kubectl: Kubectl, namespace: string): Promise<string> {
   const secret = newSecret(namespace, await publicUrlOf(kubectl, namespace))
   const folder = await mkdtemp(join(tmpdir(), 'kubectl-chaperone-'))
   try {
     const file = join(folder, 'secret.json')
     await writeFile(file, JSON.stringify(secret), { mode: 0o600 })
-    // A plain PUT: `kubectl apply` would keep the token in an annotation.
+    // PUT, because `kubectl apply` would store the token in an annotation.
     const path = `/api/v1/namespaces/${namespace}/secrets/${OWNER_LINK_SECRET}`
     await kubectl.run('replace', '--raw', path, '-f', file)
     return secret.stringData.link
@@ -51,7 +51,7 @@ type ConfigMap = { readonly data?: Readonly<Record<string, string>> }
 
 async function publicUrlOf(kubectl: Kubectl, namespace: string): Promise<string> {
   const name = 'chaperone-control-plane-authority'
-  // Only the right to update the Secret is required: without that to read the ConfigMap the default address is shown.
+  // The right to read the ConfigMap is optional; without it the link has the default address.
   const found = await kubectl.object<ConfigMap>('configmap', name, '-n', namespace).catch(() => null)
   return found?.data?.[PUBLIC_URL_KEY] || DEFAULT_PUBLIC_URL
 }

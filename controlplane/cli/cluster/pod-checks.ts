@@ -4,21 +4,21 @@ import type { DiagnosedPod, PodFacts } from './pod-facts.ts'
 const RULES = 'chaperone-rules'
 const PROXY = 'chaperone-proxy'
 
-/** What is to be said about a pod: is it governed, by what, what is outdated, and which of its clients will fail and why. */
+/** Checks whether a pod is governed, its Gateway, its sidecar, and the clients in its containers. */
 export function podChecks(facts: PodFacts): readonly Check[] {
   const { pod, gatewayName } = facts
   const isInjected = pod.metadata.labels['chaperone.dev/inject'] === 'injected'
   if (gatewayName === null && !isInjected) {
-    const mend = 'annotate the pod template: chaperone.dev/gateway: NAME, then restart the workload'
-    return [warning('governed', 'no: the pod names no Gateway, so nothing of Chaperone concerns it', mend)]
+    const remedy = 'annotate the pod template with chaperone.dev/gateway: NAME, then restart the workload'
+    return [warning('governed', 'no: the pod has no annotation with a Gateway', remedy)]
   }
   if (!isInjected) {
-    const mend = `kubectl delete pod ${pod.metadata.name} -n ${pod.metadata.namespace}: its workload makes a governed one`
+    const remedy = `kubectl delete pod ${pod.metadata.name} -n ${pod.metadata.namespace}: its workload then creates a governed pod`
     return [
       problem(
         'governed',
-        'NO: it names a Gateway and has no sidecar; it was made while nobody injected',
-        mend,
+        'NO: the pod has a Gateway but no sidecar, because the injector was not available when it was created',
+        remedy,
       ),
     ]
   }
@@ -37,37 +37,37 @@ export function podChecks(facts: PodFacts): readonly Check[] {
 }
 
 function layerCheck(isCaptured: boolean): Check {
-  if (isCaptured) return ok('layer', 'Captured: whatever leaves the pod goes through the sidecar')
+  if (isCaptured) return ok('layer', 'Captured: all outbound traffic of the pod is redirected to the sidecar')
   return warning(
     'layer',
-    'Cooperative: programs that ignore the proxy variables are not held',
-    'spec.interception: transparent in the Gateway, then restart the workload',
+    'Cooperative: programs that ignore the proxy variables bypass the sidecar',
+    'set spec.interception: transparent in the Gateway, then restart the workload',
   )
 }
 
-/** What the injector found in the pod's own words. */
+/** Findings of the injector, from the annotation of the pod. */
 function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
   if (found === undefined) return []
-  const mend = 'set runAsUser in its securityContext, and never give the capabilities back'
-  return [warning('user', `a container changes its user, which it cannot when governed: ${found}`, mend)]
+  const remedy = 'set runAsUser in its securityContext, and do not add the capabilities again'
+  return [warning('user', `a container changes its user, which fails in a governed pod: ${found}`, remedy)]
 }
 
-/** Conditions that are errors only while they are there. */
-const TROUBLES = ['Degraded', 'KillSwitchActive', 'BypassPossible', 'BypassDetected', 'Stale']
+/** Conditions whose status True is a problem. */
+const NEGATIVE_CONDITIONS = ['Degraded', 'KillSwitchActive', 'BypassPossible', 'BypassDetected', 'Stale']
 
 function gatewayChecks({ gateway, gatewayName }: PodFacts): readonly Check[] {
   if (gateway === null) {
-    const mend = `apply gateways.chaperone.dev ${gatewayName} again; until then the last rules stay in force`
-    return [problem('gateway', 'it is not there any more', mend)]
+    const remedy = `create gateways.chaperone.dev ${gatewayName} again; until then the last rules stay in force`
+    return [problem('gateway', 'the Gateway does not exist', remedy)]
   }
   const { conditions } = gateway.status
   const bad = conditions.filter(({ type, status }) =>
-    TROUBLES.includes(type) ? status === 'True' : status !== 'True',
+    NEGATIVE_CONDITIONS.includes(type) ? status === 'True' : status !== 'True',
   )
   if (bad.length === 0) return [ok('gateway', 'ready, in force on every sidecar')]
-  const mend = `kubectl describe gateways.chaperone.dev ${gatewayName?.replace('/', ' -n ').replace(/^(\S+) -n (\S+)$/, '$2 -n $1')}`
-  return bad.map(({ type, reason, message }) => warning('gateway', `${type} (${reason}): ${message}`, mend))
+  const remedy = `kubectl describe gateways.chaperone.dev ${gatewayName?.replace('/', ' -n ').replace(/^(\S+) -n (\S+)$/, '$2 -n $1')}`
+  return bad.map(({ type, reason, message }) => warning('gateway', `${type} (${reason}): ${message}`, remedy))
 }
 
 function sidecarChecks({ pod, sidecarImage }: PodFacts, isCaptured: boolean): readonly Check[] {
@@ -75,13 +75,14 @@ function sidecarChecks({ pod, sidecarImage }: PodFacts, isCaptured: boolean): re
   const proxy = spec.initContainers.find(({ name }) => name === PROXY)
   const logs = `kubectl logs ${metadata.name} -n ${metadata.namespace} -c`
   const restart = 'restart the workload: kubectl rollout restart'
-  if (proxy === undefined) return [problem('sidecar', 'the label says injected, and there is none', restart)]
+  if (proxy === undefined)
+    return [problem('sidecar', 'the pod is labelled as injected but has no sidecar', restart)]
   return [
     ...(isCaptured ? [rulesCheck(status, `${logs} ${RULES}`)] : []),
     proxyCheck(status, `${logs} ${PROXY}`),
     sidecarImage === null || sidecarImage === proxy.image
       ? ok('version', proxy.image)
-      : warning('version', `outdated: ${proxy.image}, the installation has ${sidecarImage}`, restart),
+      : warning('version', `outdated: ${proxy.image}; the current image is ${sidecarImage}`, restart),
   ]
 }
 
@@ -90,27 +91,28 @@ type Status = DiagnosedPod['status']
 function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   const exitCode = initContainerStatuses.find(({ name }) => name === RULES)?.state.terminated?.exitCode
   if (exitCode === 0) return ok('rules', 'set')
-  if (exitCode === undefined) return warning('rules', 'not set yet: nothing of the pod runs before', logs)
-  return problem('rules', `could not be set (exit code ${exitCode}): the agent does not start`, logs)
+  if (exitCode === undefined)
+    return warning('rules', 'not set yet; the containers of the pod start afterwards', logs)
+  return problem('rules', `could not be set (exit code ${exitCode}), so the agent does not start`, logs)
 }
 
 function proxyCheck({ initContainerStatuses }: Status, logs: string): Check {
   const found = initContainerStatuses.find(({ name }) => name === PROXY)
   const restarts = found?.restartCount ?? 0
   const times = restarts === 0 ? '' : `, restarted ${restarts} times`
-  if (found?.ready !== true)
-    return problem('sidecar', `not ready${times}: calls are refused, nothing leaves`, logs)
+  if (found?.ready !== true) return problem('sidecar', `not ready${times}: requests are refused`, logs)
   return restarts === 0 ? ok('sidecar', 'ready') : warning('sidecar', `ready${times}`, `${logs} --previous`)
 }
 
-type Known = { readonly works: string; readonly fails?: readonly [what: string, why: string, mend: string] }
+type Known = { readonly works: string; readonly fails?: readonly [what: string, why: string, remedy: string] }
 
-const NO_TRUST = 'brings its own roots and refuses our certificate'
-const PASSTHROUGH = 'a Connector with tls.mode: passthrough lets it through unread'
+const NO_TRUST = 'has its own root certificates and rejects the CA of the gateway'
+const PASSTHROUGH =
+  'add a Connector with tls.mode: passthrough, which forwards the connection without decryption'
 const SETUID =
-  'cannot change the user: all capabilities are dropped, and it ends with "operation not permitted"'
+  'cannot change the user, because all capabilities are dropped; it fails with "operation not permitted"'
 
-/** By program: what works under capture, and what does not. */
+/** Clients of each program that work under capture, and that fail. */
 const CLIENTS: Readonly<Record<string, Known>> = {
   node: { works: 'fetch, https and every SDK on them (NODE_EXTRA_CA_CERTS)' },
   python3: {
@@ -119,7 +121,7 @@ const CLIENTS: Readonly<Record<string, Known>> = {
   },
   java: {
     works: 'HttpClient (JAVA_TOOL_OPTIONS)',
-    fails: ['a program that builds its own SSLContext', NO_TRUST, 'let it use SSLContext.getDefault()'],
+    fails: ['a program with its own SSLContext', NO_TRUST, 'use SSLContext.getDefault()'],
   },
   go: { works: 'net/http (SSL_CERT_FILE)' },
   curl: { works: 'CURL_CA_BUNDLE' },
@@ -127,7 +129,7 @@ const CLIENTS: Readonly<Record<string, Known>> = {
     works: 'over HTTPS (GIT_SSL_CAINFO)',
     fails: [
       'git over ssh',
-      'no Connector reads SSH',
+      'no Connector supports SSH',
       'git config --global url."https://github.com/".insteadOf git@github.com:',
     ],
   },
@@ -142,8 +144,8 @@ const CLIENTS: Readonly<Record<string, Known>> = {
   'su-exec': { works: '', fails: ['su-exec', SETUID, 'runAsUser of the container instead'] },
   sudo: { works: '', fails: ['sudo', SETUID, 'runAsUser of the container instead'] },
 }
-/** Under variables alone these go around, too. */
-const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, mend: string]>> = {
+/** Clients that bypass the sidecar without capture, by program. */
+const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   node: ['stripe and ws', 'new Stripe(key, { httpClient: Stripe.createFetchHttpClient() })'],
   python3: ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],
 }
@@ -154,16 +156,24 @@ function clientChecks(
   isCaptured: boolean,
 ): readonly Check[] {
   if (programs === null)
-    return [ok(container, 'its programs could not be listed: no shell in it, or no right to exec')]
+    return [
+      ok(container, 'its programs could not be listed: the image has no shell, or you have no right to exec'),
+    ]
   return programs.flatMap((program) => {
-    const { works, fails } = CLIENTS[program] ?? { works: 'not known' }
+    const { works, fails } = CLIENTS[program] ?? { works: 'unknown' }
     const around = isCaptured ? undefined : IGNORES_PROXY[program]
     return [
       ...(works === '' ? [] : [ok(`${container}: ${program}`, works)]),
       ...(fails === undefined ? [] : [warning(`${container}: ${fails[0]}`, fails[1], fails[2])]),
       ...(around === undefined
         ? []
-        : [warning(`${container}: ${around[0]}`, 'ignores the variables, goes around', around[1])]),
+        : [
+            warning(
+              `${container}: ${around[0]}`,
+              'ignores the variables, and bypasses the sidecar',
+              around[1],
+            ),
+          ]),
     ]
   })
 }

@@ -10,7 +10,7 @@ const ContainerStatus = z.looseObject({
 const Container = z.looseObject({ name: z.string(), image: z.string().default('') })
 const Texts = z.record(z.string(), z.string()).default({})
 
-/** What is read of a pod. */
+/** The fields of a pod that the checks use. */
 export const DiagnosedPod = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: Texts, labels: Texts }),
   spec: z.looseObject({
@@ -39,25 +39,25 @@ export const DiagnosedGateway = z.looseObject({
   status: z.looseObject({ conditions: z.array(Condition).default([]) }).default({ conditions: [] }),
 })
 
-/** Everything that a pod's examination goes by. */
+/** Facts about a pod for `podChecks`. */
 export type PodFacts = {
   readonly pod: DiagnosedPod
-  /** `namespace/name`; null when the pod names none. */
+  /** `namespace/name`; null when the pod has no annotation. */
   readonly gatewayName: string | null
   readonly gateway: z.infer<typeof DiagnosedGateway> | null
-  /** What the operator injects now; null when it cannot be read. */
+  /** Sidecar image of the operator; null when it cannot be read. */
   readonly sidecarImage: string | null
-  /** Container -> which of the programs that we know are there; null where it cannot be looked into. */
+  /** Known programs in each container; null when the container cannot be inspected. */
   readonly programs: ReadonlyMap<string, readonly string[] | null>
 }
 
-/** The programs whose clients are known to behave differently. */
+/** Programs with an entry in the table of clients. */
 export const KNOWN_PROGRAMS = [
   ...['node', 'python3', 'java', 'go', 'curl', 'git', 'wget', 'gh', 'deno', 'cargo'],
   ...['chromium', 'google-chrome', 'firefox', 'gosu', 'su-exec', 'sudo'],
 ] as const
 
-/** Null when there is no such pod. */
+/** Collects the facts about a pod. Null when it does not exist. */
 export async function podFacts(
   kubectl: Kubectl,
   {
@@ -91,7 +91,7 @@ function gatewayOf({ metadata }: DiagnosedPod): string | null {
   return named.includes('/') ? named : `${metadata.namespace}/${named}`
 }
 
-/** Whoever may not read the operator's Deployment learns less, and no more than that. */
+/** Null without the right to read the operator's Deployment. */
 async function imageOf(kubectl: Kubectl, system: string): Promise<string | null> {
   const path = `jsonpath={.spec.template.spec.containers[0].env[?(@.name=='SIDECAR_IMAGE')].value}`
   const image = await kubectl
@@ -101,12 +101,14 @@ async function imageOf(kubectl: Kubectl, system: string): Promise<string | null>
 }
 
 async function programsOf(kubectl: Kubectl, { metadata, spec }: DiagnosedPod): Promise<PodFacts['programs']> {
-  const look = `for p in ${KNOWN_PROGRAMS.join(' ')}; do command -v $p >/dev/null 2>&1 && echo $p; done; true`
+  const script = `for p in ${KNOWN_PROGRAMS.join(' ')}; do command -v $p >/dev/null 2>&1 && echo $p; done; true`
   const found = spec.containers.map(async ({ name }) => {
     const place = ['-n', metadata.namespace, '-c', name]
-    // No shell in the image, or no right to enter: both are common.
-    const said = await kubectl.run('exec', metadata.name, ...place, '--', 'sh', '-c', look).catch(() => null)
-    return [name, said === null ? null : said.split('\n').filter((line) => line !== '')] as const
+    // Fails without a shell in the image or without the right to exec.
+    const output = await kubectl
+      .run('exec', metadata.name, ...place, '--', 'sh', '-c', script)
+      .catch(() => null)
+    return [name, output === null ? null : output.split('\n').filter((line) => line !== '')] as const
   })
   return new Map(await Promise.all(found))
 }

@@ -16,16 +16,15 @@ import { runScenario } from './scenario.ts'
 
 export const demo: Command = {
   name: 'demo',
-  summary:
-    'Plays the whole story on this machine: allowed, held, denied, stopped. No account, no internet, nothing left behind.',
+  summary: 'Show an allowed, a held and a denied request and the kill switch, without an account',
   usage: ['demo [--yes]'],
   details:
-    "Starts everything in a temporary folder with a stand-in of the code host. The agent uses the code host's own SDK with\n" +
-    'the real address; npm run test:clients drives many more.',
-  options: { yes: { type: 'boolean', short: 'y', help: 'approve by itself and end by itself' } },
+    'Starts an installation in a temporary folder, with a mock of the code host, and removes it at the end. Requires no internet access.\n' +
+    "The agent uses the code host's SDK with the real address.",
+  options: { yes: { type: 'boolean', short: 'y', help: 'approve the held request without a prompt' } },
   examples: [
-    ['chaperone demo', 'you are the one who approves, here or in the browser'],
-    ['chaperone demo --yes', 'without questions, in about ten seconds'],
+    ['chaperone demo', 'run the demo, and approve at the terminal or in the browser'],
+    ['chaperone demo --yes', 'run the demo without a prompt, in about ten seconds'],
   ],
   run,
 }
@@ -36,24 +35,26 @@ async function run(invocation: Invocation): Promise<number> {
   const folder = dataFolder(join(root, 'data'))
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
-  // Every one of them: npm passes on a Ctrl-C that the terminal has sent here already.
+  // `on`, not `once`: npm forwards a Ctrl-C that the terminal has already sent to this process.
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
-  const standIn = await startMockCodeHost()
+  const mock = await startMockCodeHost()
   let installation: Installation | undefined
   try {
     terminal.print('Starting control plane, gateway and database in a temporary folder ...')
-    installation = await start(invocation, folder, standIn, interrupted.signal)
-    const played = play(invocation, installation, standIn, folder)
+    installation = await start(invocation, folder, mock, interrupted.signal)
+    const played = play(invocation, installation, mock, folder)
     const isStopped = await Promise.race([played.then(() => false), aborted(interrupted.signal)])
-    // Its failure after a stop is a consequence of the stop.
+    // After an interrupt, errors of the scenario are expected.
     if (isStopped) played.catch(() => undefined)
-    const ownStart = commandName(invocation.cwd) === 'chaperone' ? 'chaperone up' : 'npm start'
-    terminal.print(isStopped ? '\nStopped.' : `\nThat was it. Start your own: ${ownStart}`)
+    const startCommand = commandName(invocation.cwd) === 'chaperone' ? 'chaperone up' : 'npm start'
+    terminal.print(
+      isStopped ? '\nStopped.' : `\nThe demo is complete. Start your own installation: ${startCommand}`,
+    )
     return isStopped ? EXIT.refused : EXIT.ok
   } finally {
     await installation?.stop()
-    await standIn.close()
+    await mock.close()
     removeInstallationKey(invocation.env, folder.root)
     rmSync(root, { recursive: true, force: true })
     process.off('SIGINT', interrupt)
@@ -64,12 +65,12 @@ async function run(invocation: Invocation): Promise<number> {
 async function start(
   { env, terminal }: Invocation,
   folder: DataFolder,
-  standIn: MockCodeHost,
+  mock: MockCodeHost,
   signal: AbortSignal,
 ): Promise<Installation> {
   prepareDataFolder(folder)
   mkdirSync(folder.manifests, { mode: 0o700 })
-  writeFileSync(join(folder.manifests, 'demo.yaml'), demoManifests(standIn.url))
+  writeFileSync(join(folder.manifests, 'demo.yaml'), demoManifests(mock.url))
   const { DATABASE_URL: _own, ...rest } = env
   const options = {
     folder,
@@ -78,7 +79,7 @@ async function start(
     port: 0,
     gatewayPort: 0,
     withGateway: true,
-    // The story answers by itself, or at this terminal.
+    // The demo approves with the token of the command line.
     approvals: 'token' as const,
     env: rest,
   }
@@ -88,7 +89,7 @@ async function start(
 async function play(
   invocation: Invocation,
   { facts }: Installation,
-  standIn: MockCodeHost,
+  mock: MockCodeHost,
   folder: DataFolder,
 ): Promise<void> {
   const { terminal, env } = invocation
@@ -99,24 +100,24 @@ async function play(
     caFile: facts.ca_file,
     caBundleFile: facts.ca_bundle_file,
     wgetrcFile,
-    // A key of the caller's has no business here.
+    // The agent must not have the caller's key.
     env: { ...env, GITHUB_TOKEN: '' },
   })
   await runScenario({
     api,
-    standIn,
+    mock,
     agentEnv,
     isYes: flag(invocation, 'yes'),
     isInteractive: terminal.isInteractive,
     approvalLink: facts.owner_link ?? `${facts.base_url}/#approvals`,
     approveCommand: `${commandName(invocation.cwd)} approvals approve --data ${shellQuote(folder.root)}`,
-    say: terminal.print,
+    print: terminal.print,
   })
   await printRecords(api, terminal.print)
 }
 
 async function printRecords(api: ApiClient, print: (line: string) => void): Promise<void> {
-  print('\nEverything left a record:')
+  print('\nEvery request has a record:')
   for (const line of await trafficLines(api, 4)) print(`   ${line}`)
 }
 

@@ -1,8 +1,8 @@
-/** The credential that the gateway adds; the agent never has it. */
+/** The credential that the gateway adds. The agent does not have it. */
 export const DEMO_CREDENTIAL = 'demo-credential-the-agent-never-sees'
 
-/** The demo's whole configuration: one Connector whose requests go to the stand-in, four rules. */
-export function demoManifests(standInUrl: string): string {
+/** Returns the configuration of the demo: a Gateway, a Connector for the mock server, and rules. */
+export function demoManifests(mockUrl: string): string {
   return `apiVersion: chaperone.dev/v1alpha1
 kind: Gateway
 metadata: { name: local }
@@ -19,8 +19,8 @@ metadata: { name: codehost }
 spec:
   type: codehost
   credential: { secretRef: { name: codehost, key: token } }
-  # Requests for api.github.com really go to the stand-in on this machine.
-  upstream: { url: "${standInUrl}", allowPrivateAddresses: true, allowPlaintextCredential: true }
+  # Requests to api.github.com are sent to the mock server on this machine.
+  upstream: { url: "${mockUrl}", allowPrivateAddresses: true, allowPlaintextCredential: true }
 ---
 apiVersion: chaperone.dev/v1alpha1
 kind: Permission
@@ -33,6 +33,6 @@ spec:
     - connectorType: codehost
       actionPattern: codehost.branch.delete
       decision: deny
-      reason: Branches are deleted by people, never by agents
+      reason: Agents must not delete branches
 `
 }

@@ -1,15 +1,19 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-export type Seen = { readonly method: string; readonly path: string; readonly authorization: string | null }
+export type ReceivedRequest = {
+  readonly method: string
+  readonly path: string
+  readonly authorization: string | null
+}
 export type MockCodeHost = {
   readonly url: string
-  /** Every change that arrived, oldest first; not the reads, with which the gateway fixes what a person approves. */
-  readonly seen: readonly Seen[]
+  /** Received writes, oldest first. Reads are omitted, because the gateway looks up the state that an approver decides on. */
+  readonly received: readonly ReceivedRequest[]
   close(): Promise<void>
 }
 
-/** Of every pull request. */
+/** Head commit of every pull request. */
 const HEAD_COMMIT = '5f2ce7a0b7a1f4f3a9d4c1e08c6b7d92e3f1a046'
 
 const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: number, body: unknown]> = [
@@ -29,17 +33,17 @@ const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: num
   ['DELETE', /^\/repos\/[^/]+\/[^/]+\/git\/refs\/.+$/, 204, null],
 ]
 
-/** Answers the demo's requests as the code host would, and remembers what reached it. */
+/** Starts a server that answers the demo's requests like the code host, and records the writes. */
 export async function startMockCodeHost(): Promise<MockCodeHost> {
-  const seen: Seen[] = []
-  const server = createServer((request, response) => answer(request, response, seen))
+  const received: ReceivedRequest[] = []
+  const server = createServer((request, response) => answer(request, response, received))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
   return {
     url: `http://127.0.0.1:${address.port}`,
-    seen,
+    received,
     async close() {
       server.close()
       server.closeAllConnections()
@@ -48,9 +52,9 @@ export async function startMockCodeHost(): Promise<MockCodeHost> {
   }
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, seen: Seen[]): void {
+function answer(request: IncomingMessage, response: ServerResponse, received: ReceivedRequest[]): void {
   const { method = 'GET', url: path = '/' } = request
-  if (method !== 'GET') seen.push({ method, path, authorization: request.headers.authorization ?? null })
+  if (method !== 'GET') received.push({ method, path, authorization: request.headers.authorization ?? null })
   const [, , status, body] = ANSWERS.find(([m, pattern]) => m === method && pattern.test(path)) ?? [
     '',
     /x/,

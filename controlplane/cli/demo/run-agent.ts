@@ -7,7 +7,7 @@ import { programFile } from '../programs/program-files.ts'
 const Line = z.object({ status: z.number().int(), body: z.record(z.string(), z.unknown()).nullable() })
 export type AgentResponse = z.infer<typeof Line>
 
-/** Runs one step of the agent as a process of its own, in the given environment. */
+/** Runs one step of the agent in a child process with the given environment. */
 export function runAgent(step: 'issue' | 'merge' | 'branch', env: NodeJS.ProcessEnv): Promise<AgentResponse> {
   return new Promise((resolve, reject) => {
     execFile(

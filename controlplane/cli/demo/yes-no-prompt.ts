@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 
-/** A yes or no from the terminal; null when the signal comes first (answered elsewhere). */
+/** Prompts for yes or no. Null when the signal is aborted first. */
 export async function promptYesNo(question: string, signal: AbortSignal): Promise<boolean | null> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {

@@ -1,34 +1,34 @@
-/** One thing that was looked at. `mend` is the line that puts it right. */
+/** Result of one check. `remedy` is a command or a change that fixes the finding. */
 export type Check = {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'problem'
   readonly found: string
-  readonly mend?: string
+  readonly remedy?: string
 }
 
 export function ok(name: string, found: string): Check {
   return { name, state: 'ok', found }
 }
 
-export function warning(name: string, found: string, mend: string): Check {
-  return { name, state: 'warning', found, mend }
+export function warning(name: string, found: string, remedy: string): Check {
+  return { name, state: 'warning', found, remedy }
 }
 
-export function problem(name: string, found: string, mend: string): Check {
-  return { name, state: 'problem', found, mend }
+export function problem(name: string, found: string, remedy: string): Check {
+  return { name, state: 'problem', found, remedy }
 }
 
-/** A check that throws has found something too. */
+/** Runs checks, and returns an error of theirs as a problem. */
 export async function guarded(
   name: string,
-  mend: string,
-  look: () => Promise<readonly Check[]>,
+  remedy: string,
+  run: () => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> {
   try {
-    return await look()
+    return await run()
   } catch (error) {
     return [
-      problem(name, error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error), mend),
+      problem(name, error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error), remedy),
     ]
   }
 }

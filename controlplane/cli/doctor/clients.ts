@@ -6,10 +6,10 @@ import { type Check, ok, warning } from './check.ts'
 
 type Client = {
   readonly program: string
-  /** What works as `chaperone run` sets it up. */
+  /** Clients that `chaperone run` governs, with the variables that they read. */
   readonly works: string
-  /** Libraries that go around the gateway or fail, each with the line of code that mends it. */
-  readonly around: ReadonlyArray<readonly [library: string, mend: string]>
+  /** Libraries that bypass the gateway or fail, and the remedy of each. */
+  readonly bypasses: ReadonlyArray<readonly [library: string, remedy: string]>
 }
 
 const CLIENTS: readonly Client[] = [
@@ -17,9 +17,9 @@ const CLIENTS: readonly Client[] = [
     program: 'node',
     works:
       'every TCP connection: fetch, https, http2, octokit, openai, axios, got, undici, ws, stripe (NODE_OPTIONS, NODE_EXTRA_CA_CERTS)',
-    around: [
+    bypasses: [
       [
-        'UDP, native addons, clients with a CA of their own, programs that replace NODE_OPTIONS',
+        'UDP, native addons, clients with their own CA, programs that replace NODE_OPTIONS',
         'chaperone run --capture',
       ],
     ],
@@ -28,54 +28,56 @@ const CLIENTS: readonly Client[] = [
     program: 'python3',
     works:
       'openai, anthropic, google-genai, slack, httpx, mcp (SSL_CERT_FILE); requests, PyGithub (REQUESTS_CA_BUNDLE)',
-    around: [
+    bypasses: [
       ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],
       ['stripe', "stripe.ca_bundle_path = os.environ['SSL_CERT_FILE']"],
     ],
   },
   {
     program: 'java',
-    works: 'HttpClient goes to the proxy and trusts it (JAVA_TOOL_OPTIONS)',
-    around: [
+    works: 'HttpClient uses the proxy and trusts its CA (JAVA_TOOL_OPTIONS)',
+    bypasses: [
       [
         "the agent's key",
-        'chaperone run --capture, or an Authenticator in code with the name and the key in HTTPS_PROXY',
+        'chaperone run --capture, or an Authenticator with the name and the key in HTTPS_PROXY',
       ],
     ],
   },
-  { program: 'go', works: 'net/http, go-github (HTTPS_PROXY, SSL_CERT_FILE)', around: [] },
-  { program: 'gh', works: 'HTTPS_PROXY, SSL_CERT_FILE', around: [] },
-  { program: 'curl', works: 'HTTPS_PROXY, CURL_CA_BUNDLE', around: [] },
+  { program: 'go', works: 'net/http, go-github (HTTPS_PROXY, SSL_CERT_FILE)', bypasses: [] },
+  { program: 'gh', works: 'HTTPS_PROXY, SSL_CERT_FILE', bypasses: [] },
+  { program: 'curl', works: 'HTTPS_PROXY, CURL_CA_BUNDLE', bypasses: [] },
   {
     program: 'git',
     works: 'HTTPS_PROXY, GIT_SSL_CAINFO',
-    around: [['git over ssh', 'git config --global url."https://github.com/".insteadOf git@github.com:']],
+    bypasses: [['git over ssh', 'git config --global url."https://github.com/".insteadOf git@github.com:']],
   },
-  { program: 'wget', works: 'https_proxy, WGETRC', around: [] },
-  { program: 'deno', works: 'HTTPS_PROXY, DENO_CERT', around: [] },
-  { program: 'cargo', works: 'HTTPS_PROXY, CARGO_HTTP_CAINFO', around: [] },
+  { program: 'wget', works: 'https_proxy, WGETRC', bypasses: [] },
+  { program: 'deno', works: 'HTTPS_PROXY, DENO_CERT', bypasses: [] },
+  { program: 'cargo', works: 'HTTPS_PROXY, CARGO_HTTP_CAINFO', bypasses: [] },
 ]
 
-/** What `chaperone run` does not govern of programs of this runtime, in a few words; null for an unknown one. */
+/** Returns the clients of this runtime that `chaperone run` does not govern, as a phrase; null for an unknown runtime. */
 export function ungovernedOf(runtime: string, env: NodeJS.ProcessEnv): string | null {
   const client = CLIENTS.find(({ program }) => program === runtime)
   if (client === undefined) return null
   const check = runtime === 'node' ? nodeCheck(client.works, env) : null
   if (check?.state === 'warning') return check.found
-  return client.around.map(([library]) => library).join(', ')
+  return client.bypasses.map(([library]) => library).join(', ')
 }
 
-/** Every client on PATH: which variables it honours, and what goes around the gateway. */
+/** Checks every client on PATH: the variables that it reads, and libraries that bypass the gateway. */
 export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
-  return CLIENTS.filter(({ program }) => isInstalled(program, env)).flatMap(({ program, works, around }) => [
-    program === 'node' ? nodeCheck(works, env) : ok(program, works),
-    ...around.map(([library, mend]) =>
-      warning(`${program}: ${library}`, 'ignores the variables, goes around or fails', mend),
-    ),
-  ])
+  return CLIENTS.filter(({ program }) => isInstalled(program, env)).flatMap(
+    ({ program, works, bypasses }) => [
+      program === 'node' ? nodeCheck(works, env) : ok(program, works),
+      ...bypasses.map(([library, remedy]) =>
+        warning(`${program}: ${library}`, 'ignores the variables, and bypasses the gateway or fails', remedy),
+      ),
+    ],
+  )
 }
 
-/** The oldest Node on which the preload is tested. */
+/** The oldest version of Node with which the preload is tested. */
 const OLDEST_NODE = 18
 
 function nodeCheck(works: string, env: NodeJS.ProcessEnv): Check {

@@ -13,14 +13,15 @@ const MARKS: Readonly<Record<Check['state'], string>> = {
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Looks at everything that can be wrong, and prints the line that mends it.',
+  summary: 'Diagnose the installation, and print how to fix problems',
   usage: ['doctor'],
   details:
-    'Data folder, processes, certificate, database, gateway, manifests, credentials, and the clients on PATH.',
+    'Checks the data folder, processes, certificate, database, gateway, manifests, credentials and the clients on PATH, and lists the\n' +
+    'limits of run and run --capture.',
   options: {},
   examples: [
-    ['chaperone doctor', 'exit code 0 without problems (warnings do not count), else 1'],
-    ['chaperone doctor --json | jq \'.checks[] | select(.state != "ok")\'', 'for scripts'],
+    ['chaperone doctor', 'check the installation; exit code 1 if there is a problem'],
+    ['chaperone doctor --json | jq \'.checks[] | select(.state != "ok")\'', 'print findings for scripts'],
   ],
   run,
 }
@@ -41,6 +42,6 @@ function limitLines({ attacker, run: plain, captured }: Limit): string[] {
   return [`${attacker}`, `         run            ${plain}`, `         run --capture  ${captured}`]
 }
 
-function checkLines({ name, state, found, mend }: Check): string[] {
-  return [`${MARKS[state]}  ${name}: ${found}`, ...(mend === undefined ? [] : [`         -> ${mend}`])]
+function checkLines({ name, state, found, remedy }: Check): string[] {
+  return [`${MARKS[state]}  ${name}: ${found}`, ...(remedy === undefined ? [] : [`         -> ${remedy}`])]
 }

@@ -1,4 +1,4 @@
-/** What one machine holds against one attacker. `run`: started by `chaperone run`; `captured`: with `--capture`. */
+/** Protection against one attacker on a single machine, with `chaperone run` and with `chaperone run --capture`. */
 export type Limit = { readonly attacker: string; readonly run: string; readonly captured: string }
 
 /** The same table as in docs/security.md, "On one machine". */

@@ -48,10 +48,10 @@ const Gateways = z.object({
   ),
 })
 
-/** What the running processes say of themselves. */
+/** Checks of the running processes. */
 export async function liveChecks(invocation: Invocation): Promise<Check[]> {
   const api = controlPlane(invocation)
-  await proved(api)
+  await authenticateServer(api)
   const hasGateway = readRunFile(invocation.folder)?.gateway_url != null
   const found = await Promise.all([
     guarded('control plane', 'chaperone logs control-plane', () => healthChecks(api)),
@@ -65,8 +65,8 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
   return found.flat()
 }
 
-/** Each check names a server that does not answer; a server that does not prove itself is the one problem to show. */
-async function proved(api: ApiClient): Promise<void> {
+/** Rejects for a server that fails authentication. An unreachable server is reported by each check. */
+async function authenticateServer(api: ApiClient): Promise<void> {
   try {
     await api.prove()
   } catch (error) {
@@ -100,7 +100,7 @@ async function gatewayChecks(invocation: Invocation, api: ApiClient): Promise<Ch
     isBehind
       ? warning(
           'configuration',
-          `${applied ?? 'none'} applied, ${desired ?? '?'} wanted`,
+          `version ${applied ?? 'none'} is applied, version ${desired ?? '?'} is the latest`,
           'chaperone logs gateway',
         )
       : ok('configuration', `version ${applied} is in force`),
@@ -119,12 +119,12 @@ function egressCheck(found: string): Check {
 
 function journalChecks(state: string, folder: string): Check[] {
   if (state === 'ok') return []
-  const found = `the journal is ${state}: nothing is forwarded without a record`
-  const mend =
+  const found = `the journal is ${state}, and requests are not forwarded without a record`
+  const remedy =
     state === 'full'
-      ? 'bring the control plane back so that it takes the records, or raise JOURNAL_MAX_BYTES'
-      : `free disk space in ${folder} and see that it can be written`
-  return [problem('journal', found, mend)]
+      ? 'start the control plane, so that it receives the records, or raise JOURNAL_MAX_BYTES'
+      : `free disk space in ${folder}, and check that it is writable`
+  return [problem('journal', found, remedy)]
 }
 
 async function manifestChecks(api: ApiClient): Promise<Check[]> {
@@ -136,10 +136,10 @@ async function manifestChecks(api: ApiClient): Promise<Check[]> {
       problem(
         'manifests',
         line,
-        'correct that line; a policy that was never in force denies its scope until then, everything else keeps its last accepted version',
+        'correct the line; until then a policy without an accepted version denies its scope, and other objects keep their last accepted version',
       ),
     ),
-    ...warnings.map((line) => warning('manifests', line, 'correct the manifest if this is not meant')),
+    ...warnings.map((line) => warning('manifests', line, 'correct the manifest if this is not intended')),
   ]
 }
 
@@ -153,8 +153,8 @@ async function connectorChecks(api: ApiClient): Promise<Check[]> {
     ...bare.map(({ name, type, managed_by: file }) =>
       warning(
         `connector ${name ?? type}`,
-        'has no credential: what is allowed for it is refused',
-        `in ${file ?? 'its manifest'}: a Secret with stringData, named in credential.secretRef`,
+        'has no credential, so allowed requests are refused',
+        `add a Secret with stringData to ${file ?? 'its manifest'}, and reference it in credential.secretRef`,
       ),
     ),
     ...connectors.flatMap(({ name, type, managed_by: file, warnings }) =>

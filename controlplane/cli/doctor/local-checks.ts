@@ -8,7 +8,7 @@ import { type Check, ok, problem, warning } from './check.ts'
 const LOW_DISK_BYTES = 500 * 1024 * 1024
 const RENEW_DAYS = 30
 
-/** What can be seen without asking a process. */
+/** Checks that do not require a running process. */
 export async function localChecks(folder: DataFolder): Promise<Check[]> {
   if (!existsSync(folder.root)) {
     return [problem('data folder', `${folder.root} does not exist`, `chaperone up --data ${folder.root}`)]
@@ -21,7 +21,11 @@ async function diskCheck(folder: DataFolder): Promise<Check> {
   const free = bavail * bsize
   const found = `${folder.root}, ${Math.round(free / 1024 / 1024)} MiB free`
   if (free > LOW_DISK_BYTES) return ok('data folder', found)
-  return warning('data folder', found, 'free some space: forwarding stops when the journal cannot be written')
+  return warning(
+    'data folder',
+    found,
+    'free disk space, because requests are not forwarded when the journal cannot be written',
+  )
 }
 
 function secretChecks(folder: DataFolder): Check[] {
@@ -34,15 +38,19 @@ function secretChecks(folder: DataFolder): Check[] {
     folder.operatorToken,
   ]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
-  if (open.length === 0) return [ok('secrets', 'readable by their owner alone')]
-  return open.map((file) => problem('secrets', `${file} can be read by others`, `chmod 600 ${file}`))
+  if (open.length === 0) return [ok('secrets', 'readable by their owner only')]
+  return open.map((file) => problem('secrets', `${file} is readable by other users`, `chmod 600 ${file}`))
 }
 
 function processCheck(folder: DataFolder): Check {
   const pid = lockHolder(folder.lock)
   const run = readRunFile(folder)
   if (pid === undefined)
-    return problem('processes', 'nothing runs on this folder', `chaperone up --data ${folder.root}`)
+    return problem(
+      'processes',
+      'Chaperone does not run in this data folder',
+      `chaperone up --data ${folder.root}`,
+    )
   if (run === undefined)
     return warning('processes', `pid ${pid} is starting or stopping`, 'wait a moment, then: chaperone doctor')
   return ok(
@@ -53,15 +61,19 @@ function processCheck(folder: DataFolder): Check {
 
 function certificateCheck(folder: DataFolder): Check {
   if (!existsSync(folder.caCert))
-    return warning('certificate', `${folder.caCert} is not there yet`, 'the gateway makes it: chaperone up')
+    return warning(
+      'certificate',
+      `${folder.caCert} does not exist`,
+      'start the gateway, which creates it: chaperone up',
+    )
   const certificate = new X509Certificate(readFileSync(folder.caCert))
   const days = Math.floor((Date.parse(certificate.validTo) - Date.now()) / 86_400_000)
   if (days < RENEW_DAYS) {
     return problem(
       'certificate',
-      `the CA ends in ${days} days`,
-      `rm ${folder.caCert} ${folder.caKey} and start again: agents get the new one`,
+      `the CA expires in ${days} days`,
+      `rm ${folder.caCert} ${folder.caKey}, then restart Chaperone, which creates a new CA`,
     )
   }
-  return ok('certificate', `the CA is good for ${days} days`)
+  return ok('certificate', `the CA is valid for ${days} days`)
 }

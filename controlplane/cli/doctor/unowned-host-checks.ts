@@ -4,21 +4,21 @@ import { type Check, ok, warning } from './check.ts'
 
 const SHOWN = 20
 
-/** Hosts that agents asked for and that no connector owns, each with the line to add. */
+/** Checks hosts that agents requested and that no connector owns, with the setting to add. */
 export async function unownedHostChecks(api: Pick<ApiClient, 'call'>): Promise<readonly Check[]> {
   const path = `/api/dashboard/unowned-hosts?limit=${SHOWN}`
   const { hosts } = UnownedHostsReply.parse(await api.call('GET', path))
-  if (hosts.length === 0) return [ok('refused hosts', 'agents asked for no host without a connector')]
+  if (hosts.length === 0) return [ok('refused hosts', 'every requested host has a connector')]
   return hosts.map(({ host, port, gateway, agents, known, manifests }) => {
     const name = `refused host ${port === 443 ? host : `${host}:${port}`}`
-    const found = `${agents.join(', ') || 'an unknown agent'} asked for it, and no connector owns it`
+    const found = `requested by ${agents.join(', ') || 'an unknown agent'}, but no connector owns it`
     if (known !== null) return ok(name, known)
     const list = manifests.egress.includes('tcp:') ? 'spec.egress.tcp' : 'spec.egress.allowedHosts'
-    const added = `it in ${list} of Gateway ${gateway}`
+    const added = `it to ${list} of Gateway ${gateway}`
     return warning(
       name,
       found,
-      manifests.connector === null ? `list ${added}` : `a Connector with this domain, or list ${added}`,
+      manifests.connector === null ? `add ${added}` : `add a Connector with this domain, or add ${added}`,
     )
   })
 }

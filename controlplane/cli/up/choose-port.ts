@@ -21,7 +21,7 @@ function describe(host: string, port: number, option: string, cause: unknown): s
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'EADDRINUSE') {
     return (
-      `Port ${port} of ${host} is used by another program. ` +
+      `Port ${port} of ${host} is in use by another program. ` +
       `Give another port with ${option} PORT (0 for any free port), or stop that program.`
     )
   }

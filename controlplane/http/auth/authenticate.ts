@@ -17,34 +17,34 @@ export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
 /**
- * Users that a cluster identifies. Both reject with `not_ready` when its API server does not answer. `isUrgent`: answer soon,
- * if need be with a principal that is `unchecked`.
+ * Authenticates users of a cluster. Both methods reject with `not_ready` when the API server does not answer. `isUrgent`: resolve
+ * within `URGENT_MS`, with an `unchecked` principal if necessary.
  */
 export type ClusterCallers = {
-  /** Undefined for nobody. */
+  /** Undefined for an invalid token. */
   byToken(token: string, address: string, isUrgent?: boolean): Promise<UserPrincipal | undefined>
-  /** By a verified certificate of a client CA of the cluster. Undefined for agents. */
+  /** Authenticates by a verified certificate of a client CA of the cluster. Undefined for agents. */
   byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
 }
 
-/** Who is behind a secret; undefined = nobody who may act now. */
+/** Authenticates callers by a secret. Each method resolves to undefined for an invalid secret or a caller that is not active. */
 export type Identify = {
-  /** By the ids of all cookies and the secret of the page. Of several known sessions the one counts that the secret is of. */
+  /** Authenticates by the ids of all session cookies and the page secret, which selects one of several valid sessions. */
   session(
     ids: readonly string[],
     pageSecret: string | undefined,
-    /** Answer soon, if need be with a principal that is `unchecked`. */
+    /** Resolve within `URGENT_MS`, with an `unchecked` principal if necessary. */
     isUrgent: boolean,
-    /** Of the caller. */
+    /** Address of the caller. */
     address?: string,
   ): Promise<UserPrincipal | undefined>
-  /** `address`: of the caller. */
+  /** `address` of the caller. */
   approverKey(key: string, address?: string): Promise<UserPrincipal | undefined>
-  /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
+  /** Counts one request of the agent. Rejects with `rate_limited` when the agent exceeds its requests per minute. */
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
-  /** Users of the cluster. Null where there is no cluster to ask. */
+  /** Users of the cluster. Null outside a cluster. */
   readonly clusterCallers?: ClusterCallers | null
-  /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
+  /** Reports whether a TokenReview identifies the token as the operator's. Null outside a cluster, or without an operator in it. */
   readonly operatorToken?: ((token: string, address: string, isUrgent?: boolean) => Promise<boolean>) | null
 } & IdentifyGateway
 
@@ -68,7 +68,7 @@ const ADMIN: UserPrincipal = {
 
 type AuthOptions = Pick<Route, 'auth' | 'isNamespaced' | 'method' | 'admits' | 'givesAccess' | 'showsSecret'>
 
-/** Finds out who calls. Throws 401 for nobody, 403 for somebody who may not. */
+/** Authenticates and authorizes the caller of a route. Rejects with `unauthorized` or `forbidden`. */
 export async function authenticate(
   { auth, isNamespaced = false, method, admits = [], givesAccess = false, showsSecret = false }: AuthOptions,
   request: FastifyRequest,
@@ -83,7 +83,7 @@ export async function authenticate(
   const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
   const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
-  // A kill switch waits for nothing.
+  // Skipped for urgent requests, because a kill switch must not wait for the database.
   if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
 }
@@ -91,7 +91,7 @@ export async function authenticate(
 type CallDeps = AuthDeps & { readonly isUrgent: boolean; readonly isNamespaced: boolean }
 
 async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps): Promise<Principal> {
-  if (isRight(auth)) return person(auth, request, deps)
+  if (isRight(auth)) return userWithRight(auth, request, deps)
   switch (auth) {
     case 'none':
       return { kind: 'anonymous' }
@@ -105,13 +105,15 @@ async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps
       if (matchesHash(bearer(request) ?? '', deps.maintenanceSecretHash)) return { kind: 'maintenance' }
       throw unauthorized('the maintenance secret (`Authorization: Bearer $MAINTENANCE_SECRET`)')
     case 'agent_or_admin':
-      return isAgentKey(bearer(request)) ? agent(request, deps) : person('killswitches/lift', request, deps)
+      return isAgentKey(bearer(request))
+        ? agent(request, deps)
+        : userWithRight('killswitches/lift', request, deps)
     case 'session':
       return ownUser(request, deps)
   }
 }
 
-async function person(right: Right, request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
+async function userWithRight(right: Right, request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = right === 'approvals/answer' ? await approver(request, deps) : await user(request, deps)
   return requireRight(found, right, deps.isNamespaced)
 }
@@ -123,15 +125,15 @@ async function operator(
   const token = bearer(request) ?? ''
   if (matchesHash(token, operatorTokenHash)) return { kind: 'operator' }
   const { operatorToken = null } = identify
-  const isVouchedFor =
+  const isOperator =
     operatorToken !== null && hasOurAudience(token) && (await operatorToken(token, request.ip, isUrgent))
-  if (isVouchedFor) return { kind: 'operator' }
+  if (isOperator) return { kind: 'operator' }
   const what = operatorToken === null ? '' : ", or the operator's projected ServiceAccount token"
   throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)
 }
 
 const IN_CLUSTER =
-  'a session (sign in at /api/auth/login), or the bearer token or client certificate that the cluster gave its caller'
+  'a session (sign in at /api/auth/login), or a bearer token or client certificate of the cluster'
 
 async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await signedIn(request, deps)
@@ -140,11 +142,12 @@ async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrinci
   return found
 }
 
-/** A caller of the cluster without any right may at most read who they are. */
+/** Users of the cluster without any right can only read their own identity. */
 async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await user(request, deps)
   if (found.via !== 'cluster' || request.method === 'GET') return found
-  const detail = 'This needs a session: callers of a cluster have rights on resources of chaperone.dev only'
+  const detail =
+    'This requires a session, because users of a cluster have rights on resources of chaperone.dev only.'
   throw new ChaperoneError('forbidden', { detail })
 }
 
@@ -161,7 +164,7 @@ async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   return found
 }
 
-/** Keys of ours are never shown to the cluster. */
+/** Chaperone's own keys are not sent to the API server. */
 async function clusterCaller(
   token: string,
   request: FastifyRequest,
@@ -171,10 +174,7 @@ async function clusterCaller(
   return identify.clusterCallers?.byToken(token, sourceOf(request), isUrgent)
 }
 
-/**
- * The address of the caller; on loopback with the port of its connection, because all users of a port-forward share the
- * address.
- */
+/** Returns the address of the caller; on loopback with the port, because all users of a port-forward share the address. */
 function sourceOf({ ip, raw }: FastifyRequest): string {
   const isShared = isLoopback(ip.replace(/^::ffff:/i, ''))
   return isShared ? `${ip} port ${raw.socket.remotePort ?? 0}` : ip
@@ -184,7 +184,7 @@ async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   const token = bearer(request)
   if (isAgentKey(token)) {
     throw new ChaperoneError('forbidden', {
-      detail: 'An agent cannot answer approvals: sign in as a member, or use an approver key (svc_user_…)',
+      detail: 'Agents cannot answer approvals. Sign in as a member, or use an approver key (svc_user_…).',
     })
   }
   if (token === undefined || !token.startsWith('svc_user_')) return user(request, deps)
@@ -210,5 +210,5 @@ function bearer(request: FastifyRequest): string | undefined {
 }
 
 function unauthorized(what: string): ChaperoneError {
-  return new ChaperoneError('unauthorized', { detail: `This needs ${what}` })
+  return new ChaperoneError('unauthorized', { detail: `This requires ${what}.` })
 }

@@ -2,14 +2,13 @@ import { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
 import { HEADERS } from '../../../core/wire/limits.ts'
 
-/** The user of a client certificate: common name and organizations, as the API server of the cluster reads them. */
+/** The user of a client certificate: username from the common name and groups from the organizations, as in Kubernetes. */
 export type CertificateSubject = { readonly username: string; readonly groups: readonly string[] }
 
 /**
- * Returns the subject of the verified client certificate of a connection. Undefined without one, and without the header that
- * requests it: a browser presents its certificate to requests of any page, but sends such a header only after a preflight,
- * which the control plane never answers. A connection may outlive its certificate, so the end of validity is compared with
- * each request.
+ * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, and without the header that
+ * selects it: a browser presents its certificate for requests of any page, but sends a custom header only after a CORS preflight, which
+ * the control plane does not answer. The expiry is checked for each request, because a connection may outlive its certificate.
  */
 export function certificateSubject(
   request: FastifyRequest,
@@ -20,7 +19,7 @@ export function certificateSubject(
   if (!isRequested || !(socket instanceof TLSSocket) || !socket.authorized) return undefined
   const { subject, valid_to: validTo } = socket.getPeerCertificate()
   if (!(Date.parse(validTo) > nowMs)) return undefined
-  // Two common names are an array: which of them counts depends on the reader.
+  // Several common names are an array, and are rejected as ambiguous.
   const username: unknown = subject?.CN
   if (typeof username !== 'string' || username === '') return undefined
   const groups: unknown = subject.O ?? []

@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import { sha256 } from '../../crypto/tokens.ts'
 
 const PREFIX = 'svc_device_'
-/** More than a browser keeps for one host. Cookies know no ports: programs on other ports may add some. */
+/** More than a browser stores for one host. Cookies are shared between ports, so programs on other ports may add some. */
 const MAX_VALUES = 1_000
 
-/** Every device proof of this account that a client sent. */
+/** Returns every device proof for this account in the request. */
 export function deviceCookies(request: FastifyRequest, email: string): readonly string[] {
   const start = `${cookieName(email)}=`
   return (request.headers.cookie ?? '')
@@ -16,7 +16,7 @@ export function deviceCookies(request: FastifyRequest, email: string): readonly 
     .slice(0, MAX_VALUES)
 }
 
-/** `Set-Cookie` for the proof of one account; sent to the paths of sign-in only. `Secure` behind TLS. */
+/** Returns `Set-Cookie` for the proof of one account, with the path of the sign-in endpoints. `Secure` with TLS. */
 export function setDeviceCookie(
   email: string,
   proof: { readonly value: string; readonly maxAgeS: number },

@@ -8,26 +8,26 @@ import type { Principal, SidecarPrincipal } from '../route.ts'
 
 export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 
-/** Who a gateway's token belongs to; undefined = nobody. */
+/** Authenticates gateways. */
 export type IdentifyGateway = {
   gatewayToken(token: string, isUrgent: boolean, address?: string): Promise<KnownGateway | undefined>
-  /** Throws `forbidden` for processes of another gateway or pod. */
+  /** Rejects with `forbidden` for processes of another gateway or pod. */
   readonly ownProcesses: OwnProcesses
-  /** The sidecar of a pod, by its projected ServiceAccount token. Null where there is no cluster to ask. */
+  /** Authenticates the sidecar of a pod by its projected ServiceAccount token. Null outside a cluster. */
   readonly podToken?: IdentifyPod | null
 }
 type KnownGateway = { readonly id: string; readonly name: string } & Pick<GatewayPrincipal, 'restriction'>
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
 /**
- * Identity comes from the token alone. `isFresh`: the cluster reviews the token, whatever is cached. Undefined for a
- * token of no pod; throws `not_ready` and later `forbidden` for a pod that the operator has not reported.
+ * Authenticates a pod by its token only. Undefined for a token that is not of a pod. Rejects with `not_ready`, and later with
+ * `forbidden`, for a pod that the operator has not reported.
  */
 export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 
 /**
- * `address`: of the caller, which limits how many unknown tokens it may present. `isUrgent`: answer soon, if need be by the
- * last review of the token.
+ * `isFresh`: send a TokenReview even if one is cached. `isUrgent`: resolve within `URGENT_MS`, with the last review if necessary.
+ * `address` of the caller, for the rate limit of unknown tokens.
  */
 export type TokenPresenter = {
   readonly isFresh: boolean
@@ -35,10 +35,13 @@ export type TokenPresenter = {
   readonly address: string
 }
 
-/** `isUrgent`: answer soon, if need be with a principal that is `unchecked`. */
+/** `isUrgent`: resolve within `URGENT_MS`, with an `unchecked` principal if necessary. */
 type GatewayCall = { readonly identify: IdentifyGateway; readonly isUrgent: boolean }
 
-/** A gateway with an enrolment token, or the sidecar of a pod. Throws 401 for neither, 403 for a pod that may not be what it says. */
+/**
+ * Authenticates a gateway by its enrolment token, or the sidecar of a pod. Rejects with `unauthorized` for other callers, and with
+ * `forbidden` for a process of another gateway or pod.
+ */
 export async function authenticateGateway(
   request: FastifyRequest,
   token: string | undefined,
@@ -47,12 +50,14 @@ export async function authenticateGateway(
   const found = token === undefined ? undefined : await find(request, token, { identify, isUrgent })
   if (found === undefined) {
     const what = identify.podToken == null ? '' : ", or a pod's projected ServiceAccount token"
-    const detail = `This needs a gateway's enrolment token${what} (\`Authorization: Bearer …\`)`
+    const detail = `This requires a gateway's enrolment token${what} (\`Authorization: Bearer …\`).`
     throw new ChaperoneError('unauthorized', { detail })
   }
   const processId = request.headers[PROCESS_HEADER]
   if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
-    throw new ChaperoneError('malformed_request', { detail: 'X-Process-Id must name the calling process' })
+    throw new ChaperoneError('malformed_request', {
+      detail: 'X-Process-Id must be the id of the calling process.',
+    })
   }
   const owned = identify.ownProcesses(found, [processId], isUrgent)
   await (isUrgent ? withinMs(owned, URGENT_MS) : owned)
@@ -70,13 +75,13 @@ async function find(
     const { id, ...known } = gateway
     return { ...known, gatewayId: id, sidecar: null }
   }
-  // The cluster reviews the token for each stream; the calls beside it use the cached review.
+  // Each stream requires a new TokenReview; other calls use the cached one.
   const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream
   const pod = await podToken(token, { isFresh, isUrgent, address: request.ip })
   return pod && { gatewayId: pod.gatewayId, name: pod.gatewayName, sidecar: pod }
 }
 
-/** A look at a token before the cluster is asked about it: noise costs nothing, and proves nothing either. */
+/** Reports whether the unverified claims of a token have our audience, so that other tokens do not cause a TokenReview. */
 export function hasOurAudience(token: string): boolean {
   const parts = token.split('..')
   if (parts.length !== 3 || token.length > 8_192) return false

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** Every value of this cookie: servers on other ports of the host may have set one of the same name. */
+/** Returns every value of the cookie, because servers on other ports of the host may have set a cookie with the same name. */
 export function cookieValues(request: FastifyRequest, name: string): readonly string[] {
   return (request.headers.cookie ?? '')
     .split(';')
@@ -11,8 +11,8 @@ export function cookieValues(request: FastifyRequest, name: string): readonly st
 }
 
 /**
- * `Set-Cookie` for the browser that goes to the identity provider, or for its removal (null). `Lax`, because the provider
- * sends the browser back from its own site. `Secure` behind TLS.
+ * Returns `Set-Cookie` for the browser before the redirect to the identity provider; null removes the cookie. `Lax`, because the
+ * callback is a cross-site navigation. `Secure` with TLS.
  */
 export function setOidcCallbackCookie(
   name: string,

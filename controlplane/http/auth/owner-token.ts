@@ -5,32 +5,32 @@ import type { Restriction } from './restriction.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
 
-/** One request that presents the owner's token. `path`: the pattern of its route. */
+/** A request with the owner's token. `path` is the pattern of the route. */
 export type OwnerTokenUse = { readonly method: string; readonly path: string; readonly address: string }
 
-/** The owner's token of a cluster, once users administer the installation. */
+/** State of the owner's token of a cluster. */
 export type BreakGlass = {
-  /** Notes that a user with the role admin in all namespaces has signed in: from then on the token needs to be opened. */
+  /** Records that a user with the role admin in all namespaces has authenticated. From then on the token is closed by default. */
   noteAdmin(user: User): Promise<void>
-  /** Whether the token is closed. Records the use; rejects when it cannot be recorded, or the API server does not answer. */
+  /** Reports whether the token is closed, and records the use. Rejects when the use cannot be recorded or the API server does not answer. */
   isClosed(use: OwnerTokenUse): Promise<boolean>
 }
 
 export type OwnerTokenDeps = {
-  /** Whether the admin token may only read: approvals then require a session. `givesAccess`: see `Route`. */
+  /** Reports whether the admin token is read-only, because approvals require a session. `givesAccess`: see `Route`. */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
-  /** Null outside of a cluster. */
+  /** Null outside a cluster. */
   readonly breakGlass?: BreakGlass | null
 }
 
-/** Where database or API server do not answer an urgent request soon, the token counts as closed, or as restricted. */
+/** Returns the restriction of the owner's token. For an urgent request, a timeout of the database or API server counts as restricted. */
 export async function ownerTokenRestriction(
   request: FastifyRequest,
   { givesAccess, isUrgent }: { readonly givesAccess: boolean; readonly isUrgent: boolean },
   { isTokenRestricted, breakGlass = null }: OwnerTokenDeps,
 ): Promise<Restriction | null> {
-  const within = async (asked: Promise<boolean>) =>
-    isUrgent ? ((await unlessLate(asked, URGENT_MS)) ?? true) : asked
+  const within = async (check: Promise<boolean>) =>
+    isUrgent ? ((await unlessLate(check, URGENT_MS)) ?? true) : check
   if (breakGlass !== null && (await within(breakGlass.isClosed(useOf(request))))) return 'break_glass'
   return (await within(isTokenRestricted(givesAccess))) ? 'machine_token' : null
 }

@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify'
 import { HEADERS } from '../../../core/wire/limits.ts'
 
-/** The secret of the dashboard page that sends the request; undefined without one. */
+/** Returns the page secret of the dashboard page that sent the request; undefined without one. */
 export function pageSecretOf(request: FastifyRequest): string | undefined {
   const value = request.headers[HEADERS.pageSecret.toLowerCase()]
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 /**
- * True for a sign-in of a page: browsers send `Sec-Fetch-Site`, but not over plain HTTP to another host. There the
- * dashboard asks by sending the header of the secret.
+ * Reports whether a page signs in. Browsers send `Sec-Fetch-Site`, except over plain HTTP to non-loopback hosts, where the dashboard
+ * sends the header of the page secret instead.
  */
 export function isPage(request: FastifyRequest): boolean {
   return (

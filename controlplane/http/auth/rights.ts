@@ -15,14 +15,14 @@ type User = Extract<Principal, { kind: 'user' }>
 
 const NOWHERE: Namespaces = new Set()
 
-/** A role that counts in some namespaces still allows keys of one's own, which answer in these namespaces only. */
+/** Approver keys are allowed with a role in some namespaces, because a key can only answer in these namespaces. */
 function isUnlimited(right: Right): boolean {
   return partsOfRight(right).resource === 'approverkeys'
 }
 
 /**
- * Where the user has the right; in a cluster with the reach `cluster` either everywhere or nowhere. Rejects with `not_ready`
- * when the API server has to be asked and does not answer.
+ * Returns the namespaces in which the user has the right. In a cluster with reach `cluster`, all or none. Rejects with `not_ready` when
+ * the API server does not answer a SubjectAccessReview.
  */
 export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
@@ -35,7 +35,7 @@ export async function namespacesOf(user: User, right: Right, reach: Reach): Prom
 
 export type RightIn = { readonly right: Right; readonly namespaces: Namespaces }
 
-/** The rights with which the routes let the user in, and where each holds. For users whose role decides. */
+/** Returns the rights that routes require and the user has, with the namespaces of each. For users with a role of their own. */
 export async function rightsOf(user: User): Promise<readonly RightIn[]> {
   const all = Object.keys(RIGHTS) as readonly Right[]
   const held = await Promise.all(
@@ -59,7 +59,7 @@ function union(a: Namespaces, b: Namespaces): Namespaces {
   return new Set([...a, ...b])
 }
 
-/** The highest role that the user has in all of these namespaces. */
+/** Returns the highest role that the user has in all of these namespaces. */
 export function roleWithin(user: User, wanted: Namespaces): Role {
   const isWithin = ({ namespaces }: RoleIn) =>
     namespaces === 'all' || (wanted !== 'all' && [...wanted].every((name) => namespaces.has(name)))
@@ -67,7 +67,7 @@ export function roleWithin(user: User, wanted: Namespaces): Role {
 }
 
 /**
- * The user with the namespaces in which the right holds. Throws 403 with the remedy for a user without it.
+ * Returns the user with the namespaces in which the user has the right. Rejects with `forbidden` for a user without the right.
  *
  * @param isNamespaced Whether the right in some namespaces suffices.
  */
@@ -78,22 +78,23 @@ export async function requireRight(user: User, right: Right, isNamespaced: boole
 }
 
 /**
- * For what a route does that another right is for: where the caller has that one, too. Throws 403 for a caller without it.
+ * Requires another right than that of the route. Returns the namespaces in which the caller has both rights. Rejects with `forbidden`
+ * for a caller without the right.
  *
- * @param given Where the caller has the right of the route.
+ * @param given Namespaces in which the caller has the right of the route.
  */
 export async function requireAdditionalRight(
   principal: Principal,
   right: Right,
   { given, isNamespaced }: { readonly given: Namespaces; readonly isNamespaced: boolean },
 ): Promise<Namespaces> {
-  if (principal.kind !== 'user') throw new ChaperoneError('forbidden', { detail: 'This needs a user' })
+  if (principal.kind !== 'user') throw new ChaperoneError('forbidden', { detail: 'This requires a user.' })
   const { namespaces } = await requireRight(principal, right, isNamespaced)
   if (given === 'all' || namespaces === 'all') return given === 'all' ? namespaces : given
   return new Set([...given].filter((name) => namespaces.has(name)))
 }
 
-/** Where the caller of a route sees requests of agents as well; asked when it is called. */
+/** Returns a function that resolves to the namespaces in which the caller can also read records. */
 export function visibleRecords({
   principal,
   namespaces: given,
@@ -111,16 +112,16 @@ function refusal(user: User, right: Right, { namespaces, isNamespaced }: Found) 
   if (user.clusterRights !== undefined) {
     const where = isNamespaced ? '' : ' in all namespaces'
     return {
-      detail: `This needs the right to ${verb} ${resource}.chaperone.dev${where}: have a role of the cluster bound to ${user.email} (docs/rights.md)`,
+      detail: `This requires the right to ${verb} ${resource}.chaperone.dev${where}. Bind a role of the cluster to ${user.email} (docs/rights.md).`,
       extra: { required_right: right },
     }
   }
-  const where = ` in all namespaces, you have it in ${[...namespaces].join(', ')}`
+  const where = ` in all namespaces; you have it in ${[...namespaces].join(', ')}.`
   const required = RIGHTS[right].role
   const extra = { required_role: required, your_role: user.role }
-  if (namespaces.size > 0) return { detail: `This needs the role ${required}${where}`, extra }
+  if (namespaces.size > 0) return { detail: `This requires the role ${required}${where}`, extra }
   return {
-    detail: `This needs the role ${required}, yours is ${user.role}: ask an owner or admin to change it`,
+    detail: `This requires the role ${required}; your role is ${user.role}. Ask an owner or admin to change it.`,
     extra,
   }
 }

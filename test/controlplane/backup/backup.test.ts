@@ -15,8 +15,15 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
-import { type DataFolder, dataFolder, prepareDataFolder } from '../../../controlplane/cli/state/data-folder.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../controlplane/cli/postgres/embedded-postgres.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../../controlplane/cli/postgres/embedded-postgres.ts'
+import {
+  type DataFolder,
+  dataFolder,
+  prepareDataFolder,
+} from '../../../controlplane/cli/state/data-folder.ts'
 import { lockFolder } from '../../../controlplane/cli/state/folder-lock.ts'
 import { ensureKeys } from '../../../controlplane/cli/up/installation-secrets.ts'
 import { readConfig } from '../../../controlplane/config.ts'
@@ -215,18 +222,18 @@ describe('backup and restore', () => {
       .replace('"includes_master_key":false', '"includes_master_key":true')
     writeFileSync(join(root, 'lying.backup'), gzipSync(lying))
     const cases: ReadonlyArray<readonly [args: readonly string[], message: RegExp]> = [
-      [['cold.backup'], new RegExp(`leaves out master key ${id}`)],
+      [['cold.backup'], new RegExp(`encrypted with master key ${id}, which the file does not include`)],
       [
         ['cold.backup', '--master-key', 'other.key'],
-        new RegExp(`made with master key ${id}, and the key given`),
+        new RegExp(`encrypted with master key ${id}, but the given key`),
       ],
-      [['cold.backup', '--master-key', 'short.key'], /does not hold 32 bytes/],
-      [['cold.backup', '--master-key', 'nowhere.key'], /there is no file/],
+      [['cold.backup', '--master-key', 'short.key'], /does not contain 32 bytes/],
+      [['cold.backup', '--master-key', 'nowhere.key'], /does not exist/],
       [
         ['hot.backup', '--master-key', 'other.key'],
-        new RegExp(`made with master key ${id}, and the key given`),
+        new RegExp(`encrypted with master key ${id}, but the given key`),
       ],
-      [['lying.backup'], /there is no file/],
+      [['lying.backup'], /does not exist/],
     ]
     for (const [args, message] of cases) {
       const { code, err } = await cli('restore', ...args, '--data', target)
@@ -250,23 +257,23 @@ describe('backup and restore', () => {
     expect(readFileSync(folder.masterKey)).toEqual(keys)
   })
 
-  test('refuse what is no backup, is cut short, or leads out of the folder, and leave nothing behind', async () => {
+  test('refuse a file that is not a backup, is truncated or leaves the folder, and change nothing', async () => {
     const whole = gunzipSync(readFileSync(join(root, 'hot.backup'))).toString()
     const header = whole.slice(0, whole.indexOf('\n') + 1)
     const end = '{"kind":"end"}\n'
     const cases: Record<string, [Buffer | string, RegExp]> = {
       'text.backup': ['no backup', /cannot be read as a backup/],
       'cut.backup': [readFileSync(join(root, 'hot.backup')).subarray(0, 2_000), /cannot be read as a backup/],
-      'short.backup': [gzipSync(whole.slice(0, whole.lastIndexOf('{"kind":"end"'))), /its end is missing/],
+      'short.backup': [gzipSync(whole.slice(0, whole.lastIndexOf('{"kind":"end"'))), /it is truncated/],
       'newer.backup': [
         gzipSync(header.replace(/"schema":\[/, '"schema":[999,') + end),
-        /newer than this program/,
+        /newer than this version/,
       ],
       'escape.backup': [
         gzipSync(`${header}{"kind":"file","path":"../escaped","mode":384,"base64":"eA=="}\n${end}`),
         /outside the data folder/,
       ],
-      'broken.backup': [gzipSync(whole.replace('"text":"[{', '"text":"[x{')), /could not be loaded/],
+      'broken.backup': [gzipSync(whole.replace('"text":"[{', '"text":"[x{')), /could not be restored/],
     }
     for (const [name, [bytes, message]] of Object.entries(cases)) {
       writeFileSync(join(root, name), bytes)

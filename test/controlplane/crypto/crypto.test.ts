@@ -49,7 +49,7 @@ describe('a sealed secret', () => {
     const sealed = keyring.seal('x', 'conn_1')
     expect(() => keyring.open(sealed, 'conn_2')).toThrow()
     expect(() => createKeyring(randomBytes(32)).open(sealed, 'conn_1')).toThrow(
-      /start with the master key that the database was created with/,
+      /Start with the master key of this database/,
     )
     const bytes = Buffer.from(sealed.ciphertext, 'base64')
     bytes[0] = (bytes[0] ?? 0) ^ 1
@@ -144,7 +144,7 @@ describe('secret files', () => {
       /^MASTER_KEY_FILE: cannot read .*none \(ENOENT\)/,
     )
     await expect(readSecretFile(join(folder, 'empty'), 'MASTER_KEY_FILE')).rejects.toThrow(/is empty/)
-    expect(() => parseMasterKey('c2hvcnQ=', 'MASTER_KEY')).toThrow(/^MASTER_KEY does not hold 32 bytes/)
+    expect(() => parseMasterKey('c2hvcnQ=', 'MASTER_KEY')).toThrow(/^MASTER_KEY does not contain 32 bytes/)
     expect(parseMasterKey('ab'.repeat(32), 'MASTER_KEY')).toEqual(Buffer.alloc(32, 0xab))
     expect(parseMasterKey(`${Buffer.alloc(32, 7).toString('base64')}\n`, 'MASTER_KEY')).toEqual(
       Buffer.alloc(32, 7),

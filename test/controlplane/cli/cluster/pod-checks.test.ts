@@ -52,7 +52,7 @@ function facts({
 const said = (changes: Changes) =>
   podChecks(facts(changes))
     .filter(({ state }) => state !== 'ok')
-    .map(({ state, name, found, mend }) => `${state} ${name}: ${found} -> ${mend}`)
+    .map(({ state, name, found, remedy }) => `${state} ${name}: ${found} -> ${remedy}`)
     .join('\n')
 
 describe('the examination of a pod', () => {
