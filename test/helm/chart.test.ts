@@ -26,7 +26,7 @@ const EVERYTHING = [
 ].flatMap((name) => ['--set', `${name}=true`])
 
 describe.skipIf(helmProgram === null)('the chart', () => {
-  test('says the same, byte by byte, when it is asked twice', async () => {
+  test('renders deterministically', async () => {
     for (const values of [LEAST, EVERYTHING]) {
       const [first, second] = await Promise.all([template(...values), template(...values)])
       expect(first).toBe(second)
@@ -34,7 +34,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     }
   })
 
-  test('has nothing that helm’s own check complains about', async () => {
+  test('passes helm lint', async () => {
     expect(await helm('lint', '--strict', CHART, ...LEAST)).toContain('0 chart(s) failed')
   })
 
@@ -47,16 +47,16 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ['a floor of an unknown field', 'floors.rateLimit=1', /rateLimit/],
     ['another way of editing', 'dashboard.editing=files', /editing/],
     ['a digest that is none', 'image.digest=latest', /digest/],
-  ])('refuses %s, naming it', async (_what, value, message) => {
+  ])('refuses %s, and names it', async (_what, value, message) => {
     await expect(template(...LEAST, '--set', value)).rejects.toThrow(message)
   })
 
-  test('asks for a database, and for one only', async () => {
+  test('requires exactly one database', async () => {
     await expect(template()).rejects.toThrow(/database\.urlSecret\.name/)
     await expect(template(...LEAST, '--set', 'postgres.bundled=true')).rejects.toThrow(/Set only one of them/)
   })
 
-  test('brings two operators and two control planes that are never both disturbed, and what surrounds them', async () => {
+  test('has two operators and two control planes with disruption budgets, and their surroundings', async () => {
     const all = await resources(...LEAST)
     const named = (kind: string) =>
       all
@@ -80,7 +80,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(optional.filter((kind) => !chosen.has(kind))).toEqual([])
   })
 
-  test('gives the control plane the identity provider, its secret from a file, and the groups as they are written', async () => {
+  test('configures the identity provider, with its secret from a file and the groups unchanged', async () => {
     const groups = { 'a,b="c"': { role: 'admin', namespaces: ['x'] }, ops: { approverGroups: ['sre'] } }
     const oidc = {
       issuer: 'https://idp.example.com',
@@ -116,7 +116,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ).rejects.toThrow(/clientId/)
   })
 
-  test('lets the control plane trust further certificate authorities where they are given', async () => {
+  test('adds certificate authorities to the trust of the control plane', async () => {
     const ofControlPlane = async (...given: string[]) => {
       const pods = podsOf(await resources(...LEAST, ...given))
       const { spec } = pods.find(({ name }) => name === 'Deployment chaperone-control-plane') ?? {}
@@ -130,7 +130,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect((await ofControlPlane()).path).toBeUndefined()
   })
 
-  test('keeps every custom resource definition, as it is generated', async () => {
+  test('contains every generated CRD, with the keep annotation', async () => {
     const found = (await resources(...LEAST)).filter(({ kind }) => kind === 'CustomResourceDefinition')
     expect(found.map(({ metadata }) => metadata.name)).toEqual(
       KINDS.map(({ plural }) => `${plural}.chaperone.dev`).sort(),
@@ -144,7 +144,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     }
   })
 
-  test('makes only pods that PodSecurity `restricted` takes, with a root that nobody writes', async () => {
+  test('has only pods that conform to PodSecurity `restricted`, with a read-only root', async () => {
     const pods = podsOf(await resources(...EVERYTHING))
     expect(pods.length).toBeGreaterThanOrEqual(6)
     for (const { name, spec } of pods) {
@@ -164,7 +164,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     }
   })
 
-  test('holds no secret: neither a Secret nor a value that is one', async () => {
+  test('contains no secrets', async () => {
     const all = await resources(...EVERYTHING)
     expect(all.filter(({ kind }) => kind === 'Secret')).toEqual([])
     const variables = podsOf(all).flatMap(({ spec }) => spec.containers.flatMap(({ env = [] }) => env))
@@ -179,7 +179,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     }
   })
 
-  test('has the operator known by a token of its own that the kubelet renews, and by no shared one', async () => {
+  test('authenticates the operator by a projected token, not by a shared one', async () => {
     const pods = podsOf(await resources(...EVERYTHING, '-n', 'elsewhere'))
     const pod = (name: string) => pods.find((each) => each.name === `Deployment ${name}`)?.spec
     const value = (name: string, variable: string) =>
@@ -193,7 +193,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(JSON.stringify(pod('chaperone-operator')?.volumes)).not.toContain('chaperone-keys')
   })
 
-  test('bounds the job before an upgrade by the ports of the upgrade, not by those that it mends', async () => {
+  test('restricts the pre-upgrade job by the ports of the new version', async () => {
     const all = await resources(...LEAST, '--set', 'networkPolicy.apiServerPorts={7443}')
     const setup = all.find(
       ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'chaperone-setup',
@@ -211,7 +211,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(none.filter(({ kind }) => kind === 'NetworkPolicy')).toEqual([])
   })
 
-  test('grants no wildcard, and the Secrets of no whole cluster', async () => {
+  test('grants no wildcards, and no cluster-wide access to Secrets', async () => {
     const all = await resources(...EVERYTHING)
     for (const [owner, rule] of rulesOf(all)) {
       expect([...rule.apiGroups, ...rule.resources, ...rule.verbs], owner).not.toContain('*')
@@ -257,7 +257,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(new Set(onPods.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get', 'list', 'watch']))
   })
 
-  test('lets rows be edited, and manifests alone in production', async () => {
+  test('allows edits in the dashboard, and manifests only in production', async () => {
     const editing = async (...values: string[]) =>
       (await template(...LEAST, ...values)).match(/name: DASHBOARD_EDITING, value: "(\w+)"/)?.[1]
     const production = new URL('../../helm/values.production.yaml', import.meta.url).pathname
@@ -265,7 +265,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(await editing('-f', production)).toBe('yaml')
   })
 
-  test('gives the floors and the platform namespaces to control plane and operator alike', async () => {
+  test('passes floors and platform namespaces to control plane and operator', async () => {
     const values = ['--set', 'floors.enforcementLevel=full_enforce,platformNamespaces={platform}']
     const text = await template(...LEAST, ...values)
     const of = (name: string) => text.match(new RegExp(`name: ${name}, value: ('|").*`, 'g')) ?? []
@@ -278,7 +278,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     for (const line of byDefault ?? []) expect(line).toContain('"chaperone-system"')
   })
 
-  test('reads the Secrets of agents only where it is told that it may', async () => {
+  test('grants access to Secrets only in the configured namespaces', async () => {
     const bindings = (all: readonly Resource[]) =>
       all
         .filter(({ kind, metadata }) => kind === 'RoleBinding' && metadata.name === 'chaperone-secret-reader')
@@ -290,7 +290,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ])
   })
 
-  test('lets the operator write, and the uninstaller remove, exactly the policies that there are', async () => {
+  test('grants the operator and the uninstaller exactly the existing admission policies', async () => {
     const all = await resources(...LEAST)
     const names = (role: string, resource: string) =>
       rulesOf(all.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === role))
@@ -309,7 +309,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     }
   })
 
-  test('asks in alerts and in the dashboard only for metrics that the programs have', async () => {
+  test('uses only existing metrics in alerts and in the dashboard', async () => {
     const rules = (await resources(...EVERYTHING)).filter(({ kind }) => kind === 'PrometheusRule')
     const dashboard = readFileSync(join(CHART, 'files/dashboard.json'), 'utf8')
     const asked = new Set(`${JSON.stringify(rules)}${dashboard}`.match(/svc_[a-z_]+/g))
@@ -323,7 +323,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(unknown).toEqual([])
   })
 
-  test('has an alert for a broken policy of the platform team, and for none of a tenant', async () => {
+  test('alerts on broken policies of the platform team, not of tenants', async () => {
     const rules = (await resources(...EVERYTHING)).filter(({ kind }) => kind === 'PrometheusRule')
     const asked = JSON.stringify(rules).match(/\{[^{}]*svc_policies_invalid[^{}]*\{[^{}]*\}[^{}]*\{[^{}]*\}/g)
     expect(asked).toHaveLength(1)
@@ -332,7 +332,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(asked?.[0]).toContain('"severity":"critical"')
   })
 
-  test('removes what the API server asks before anything else, and no custom resource', async () => {
+  test('removes webhook configurations and admission policies first, and no custom resource', async () => {
     const hooks = (await resources(...LEAST)).filter(
       ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-delete',
     )

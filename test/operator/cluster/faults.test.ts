@@ -74,7 +74,7 @@ async function start(
     log,
     timing,
     config: {
-      ...{ mode: 'cluster', namespace: 'system', podName: name, leaseName: 'lease', kubeconfig },
+      ...{ mode: 'cluster', namespace: 'system', podName: name, leaseName: 'lease', podApi: null, kubeconfig },
       ...{ controlPlaneUrl: replica.url, peers: [], peersHost: null, controlPlaneCaFile: null },
       ...{ operatorTokenFile: join(folder, 'token'), floorRules: NO_FLOORS },
       ...{ healthHost: '127.0.0.1', healthPort: 0, logLevel: 'silent' },
@@ -113,7 +113,7 @@ const ourWrites = () => api.writes().filter(({ path }) => !path.includes('/lease
 const sweeps = () => api.calls.filter((call) => call.path.endsWith('/policies') && !call.isWatch).length
 
 describe('the operator on an API server that misbehaves', () => {
-  test('writes nothing in a second look at everything: counted at the server', async () => {
+  test('writes nothing in a second resync, by the audit log of the API server', async () => {
     createEmergencyMaps()
     create('Gateway', 'prod', {})
     create('Connector', 'codehost', { type: 'codehost' })
@@ -144,7 +144,7 @@ describe('the operator on an API server that misbehaves', () => {
     ).toEqual([])
   })
 
-  test('through 410 storms, half-open watches, 429, cut lines and failing lists nothing is wiped, and what went in the gap goes', async () => {
+  test('removes nothing by mistake through 410, half-open watches, 429, truncated lines and failing lists, and catches up on deletions', async () => {
     create('Gateway', 'prod', {})
     for (const name of ['a', 'b', 'c']) permission(name)
     await start('only')
@@ -170,7 +170,7 @@ describe('the operator on an API server that misbehaves', () => {
     for (const fault of faults) fault[Symbol.dispose]()
   })
 
-  test('two operators never write at once, though the first is cut off without knowing it', async () => {
+  test('two operators never write at the same time, even when the first is partitioned', async () => {
     createEmergencyMaps()
     create('Gateway', 'prod', {})
     const first = await start('first')
@@ -198,7 +198,7 @@ describe('the operator on an API server that misbehaves', () => {
   const ready = (operator: ClusterOperator) =>
     eventually('it is ready', async () => ((await readiness(operator)).status === 200 ? true : null))
 
-  test('is not ready before it has listed everything, and says so', async () => {
+  test('is not ready before its caches are filled, and /readyz has the reason', async () => {
     const fault = api.fault(({ path, isWatch }) =>
       path.endsWith('/policies') && !isWatch ? { kind: 'status', status: 500 } : null,
     )
@@ -212,7 +212,7 @@ describe('the operator on an API server that misbehaves', () => {
     await ready(operator)
   })
 
-  test('is not ready any more once the API server has fallen silent, names what it does not hear of, and recovers', async () => {
+  test('is not ready when the API server is silent, names the stale resources, and recovers', async () => {
     // Longer than the watches of the test may be idle, so that nothing but silence is late.
     const { operator, front } = await start('only', { ...TIMING, killPollMs: 200, maxStalenessMs: 2_000 })
     await ready(operator)

@@ -43,7 +43,7 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
       stopsOf(replica, source).length === count ? stopsOf(replica, source) : null,
     )
 
-  test('a Gateway stops its own gateways at once on every replica, says how many, and lets them go again', async () => {
+  test('a kill switch of a Gateway reaches its gateways through every replica, is counted in the status, and is lifted again', async () => {
     const { replica, cluster } = world
     const enrolled = await replica.enrol('team/prod')
     const here = await runGateway(replica, enrolled, 'proc_here')
@@ -81,7 +81,7 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await there.close()
   })
 
-  test('is effective in under three seconds when the leading operator dies in the middle', async () => {
+  test('is in force within 3 s even when the leader crashes', async () => {
     await eventually('one of them leads', () => (operators.some((each) => each.isLeader()) ? true : null))
     const leader = operators.find((each) => each.isLeader())
     const startedAt = performance.now()
@@ -123,7 +123,7 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
       },
     })
 
-  test('nobody owns the data of the emergency ConfigMap until a person writes it, and no apply from Git takes it back', async () => {
+  test('the data of the emergency ConfigMap has no owner until a user writes it, and no apply from Git reverts it', async () => {
     const { cluster } = world
     await cluster.namespace('drill')
     await cluster.create('Gateway', 'drill', 'main', {})
@@ -146,7 +146,7 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await stopped(world.replica, 'configmap:drill', 0)
   })
 
-  test('the emergency ConfigMap stops everything, is latched when it is deleted, and lets go only by saying so', async () => {
+  test('the emergency ConfigMap reaches everything, stays in force when it is deleted, and is lifted only by `active`', async () => {
     const { cluster, replica } = world
     const made = await untilMade(SYSTEM)
     expect(made['data']).toBeUndefined()
@@ -168,7 +168,7 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await stopped(second, 'configmap', 0)
   })
 
-  test('the ConfigMap of a namespace stops its Gateways, and its agents under the Gateways of others, and nothing else', async () => {
+  test('the ConfigMap of a namespace reaches its Gateways, and its agents under other Gateways, and nothing else', async () => {
     const { cluster, replica } = world
     await cluster.namespace('tenant')
     await cluster.create('Gateway', 'tenant', 'edge', {})
@@ -199,7 +199,7 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     for (const each of [replica, second]) await stopped(each, 'configmap:tenant', 0)
   })
 
-  test('a stop that somebody lifted in the control plane alone comes back: the cluster still says so', async () => {
+  test('a kill switch that was lifted in the control plane only is relayed again', async () => {
     await kill(true)
     await stopped(world.replica, 'manifest:team/prod', 1)
     const { db } = world.replica

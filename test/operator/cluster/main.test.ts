@@ -49,7 +49,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
     return { child, message }
   }
 
-  test('reconciles, injects, tells whether it is ready, counts, and gives the lease back when it is told to stop', async () => {
+  test('reconciles, injects, serves readiness and metrics, and releases the lease on SIGTERM', async () => {
     const { child, message } = start({
       ...{ SIDECAR_IMAGE: 'example/chaperone:1', WEBHOOK_HOST: '127.0.0.1', WEBHOOK_PORT: '0' },
       ...{ WEBHOOK_ADDRESS: '127.0.0.1', LOG_LEVEL: 'silent' },
@@ -101,7 +101,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
     expect((lease['spec'] as { holderIdentity?: string }).holderIdentity ?? '').toBe('')
   }, 60_000)
 
-  test('says what is missing when it cannot start', async () => {
+  test('names a missing setting when it cannot start', async () => {
     const { message } = start({ POD_NAMESPACE: '' })
     expect(await message).toMatchObject({ type: 'fatal', message: expect.stringContaining('POD_NAMESPACE') })
     const without = start({})
@@ -111,7 +111,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
 
 describe('the settings of the operator', () => {
   const cluster = { POD_NAMESPACE: 'ns', CONTROL_PLANE_URL: 'https://cp:3000/', OPERATOR_TOKEN_FILE: '/t' }
-  test('choose the folder when there is one, and the cluster otherwise', () => {
+  test('select the folder if one is set, and the cluster otherwise', () => {
     expect(readConfig({ ...cluster, MANIFESTS_DIR: '/m' })).toMatchObject({
       mode: 'folder',
       manifestsDir: '/m',
@@ -128,7 +128,7 @@ describe('the settings of the operator', () => {
     })
   })
 
-  test('hold the floors and the namespaces that have none', () => {
+  test('contain the floors and the exempt namespaces', () => {
     const env = { GATEWAY_FLOORS: '{"hardening":"strict"}', PLATFORM_NAMESPACES: 'platform, security' }
     expect(readConfig({ ...cluster, ...env })).toMatchObject({
       floorRules: {
@@ -149,7 +149,7 @@ describe('the settings of the operator', () => {
     [{ ...cluster, HEALTH_PORT: 'eighty' }, /HEALTH_PORT is "eighty"/],
     [{ ...cluster, CONTROL_PLANE_URL: 'cp:3000' }, /CONTROL_PLANE_URL is "cp:3000"/],
     [{ ...cluster, OPERATOR_TOKEN_FILE: '' }, /OPERATOR_TOKEN_FILE is not set/],
-  ])('name the variable that is wrong: %#', (env, message) => {
+  ])('name the invalid variable: %#', (env, message) => {
     expect(() => readConfig(env)).toThrow(message)
   })
 })

@@ -33,7 +33,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     120_000,
   )
 
-  test('a Gateway is let go while a call about it hangs', async () => {
+  test('a deleted Gateway is released while a call about it hangs', async () => {
     await using world = await startClusterWorld()
     await using relay = await startTcpRelay(world.replica.url)
     const { cluster } = world
@@ -55,7 +55,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     await eventually('the Gateway is gone', isGone, 30_000)
   }, 60_000)
 
-  test('an operator that starts meanwhile says so, and hands over as soon as it is back', async () => {
+  test('an operator that starts during an outage reports it, and pushes when the control plane is back', async () => {
     await using world = await startClusterWorld()
     const { cluster } = world
     await cluster.namespace('team')

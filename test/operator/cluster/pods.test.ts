@@ -58,7 +58,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
   }, 120_000)
   afterAll(() => world?.[Symbol.asyncDispose]())
 
-  test('are reported with agent and Gateway, those that were there before and those that come', async () => {
+  test('are reported with agent and Gateway, existing and new ones', async () => {
     expect(await known('early')).toMatchObject([
       { agent: 'team/early', gateway: 'team/prod', is_deleted: false },
     ])
@@ -86,7 +86,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     expect(await rows(name)).toEqual([])
   })
 
-  test('are deleted when the object is gone, not when somebody asks for it', async () => {
+  test('are reported as deleted when the object is gone, not when its deletion begins', async () => {
     await create('leaving', { finalizers: ['example.com/wait'] })
     await known('leaving')
     await remove('leaving')
@@ -99,7 +99,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     await deleted('leaving')
   })
 
-  test('are not deleted because the label is gone', async () => {
+  test('are not reported as deleted when only the label is removed', async () => {
     await create('unlabelled')
     await known('unlabelled')
     await world.cluster.patch('Pod', 'team', 'unlabelled', {
@@ -112,7 +112,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     await deleted('unlabelled')
   })
 
-  test('keep what was reported first, and the next one of the name has its own UID', async () => {
+  test('keep their first report, and a successor of the same name has its own UID', async () => {
     const first = await create('set-0')
     await known('set-0')
     await world.cluster.patch('Pod', 'team', 'set-0', {
@@ -135,7 +135,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     ])
   })
 
-  test('that went while no operator ran are found by the next one', async () => {
+  test('that were deleted while no operator ran are reported by the next one', async () => {
     await create('unwatched')
     const [row] = await known('unwatched')
     const lost = { podUid: 'uid-of-long-ago', namespace: 'team', name: 'long-ago', deleted: false }
@@ -162,7 +162,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     ])
   })
 
-  test('are read as metadata alone', async () => {
+  test('are watched as metadata only', async () => {
     const found = await world.cluster.client.call<{ spec?: object; metadata: object }>({
       ...{ method: 'GET', path: '/api/v1/namespaces/team/pods/early', metadata: 'object' },
     })

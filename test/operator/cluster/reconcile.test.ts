@@ -43,7 +43,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
   const desired = async (path: string) =>
     (await world.replica.operator('GET', `/api/operator/objects/${path}`)).body
 
-  test('hands all four kinds over and says in their status what became of them', async () => {
+  test('pushes all four kinds and writes the result into their status', async () => {
     const { cluster } = world
     await cluster.createRaw(SECRETS, 'team', secret('codehost', 'ghp_one'))
     await cluster.create('Gateway', 'team', 'prod', {})
@@ -81,7 +81,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     expect(await desired('Permission/team/prs')).toMatchObject({ accepted: true, gateways: ['team/prod'] })
   })
 
-  test('counts the gateway processes that acknowledged: n of n, and fewer while one has not', async () => {
+  test('counts the gateway processes that acknowledged, as n of m', async () => {
     const { cluster, replica } = world
     const enrolled = await replica.enrol('team/prod')
     const first = await runGateway(replica, enrolled, 'proc_first')
@@ -101,7 +101,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await first.close()
   })
 
-  test('has nothing to write once everything is said', async () => {
+  test('writes nothing in a steady state', async () => {
     await compared(3)
     const before = await world.writes()
     expect(before.length).toBeGreaterThan(3)
@@ -134,7 +134,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await gateway.close()
   })
 
-  test('says which Secret or key is missing, and that requests are refused until it is there', async () => {
+  test('names a missing Secret or key, and warns that requests are refused without it', async () => {
     const { cluster } = world
     await cluster.create('Connector', 'team', 'payments', {
       type: 'payments',
@@ -151,7 +151,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await untilConditions(cluster, place, ['ResolvedRefs=True/ResolvedRefs', 'Ready=True/Ready'])
   })
 
-  test('never looks for a Secret in another namespace', async () => {
+  test('never reads a Secret of another namespace', async () => {
     const { cluster } = world
     await cluster.createRaw(SECRETS, 'tenant', secret('theirs', 'stolen'))
     const named = cluster.create('Connector', 'team', 'thief', {
@@ -193,7 +193,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     expect(await rows()).toBe(0)
   })
 
-  test('binds objects by the labels of their namespace, and follows them', async () => {
+  test('binds objects by the labels of their namespace, and follows label changes', async () => {
     const { cluster, replica } = world
     const selector = { matchExpressions: [{ key: 'tier', operator: 'In', values: ['trusted'] }] }
     await cluster.patch('Gateway', 'team', 'prod', {
@@ -212,7 +212,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: null } })
   })
 
-  test('gives a host to the older Connector of two guests, and to the namespace of the Gateway before both', async () => {
+  test('assigns a host to the older Connector of two tenants, and to one of the Gateway\'s namespace before both', async () => {
     const { cluster, replica } = world
     await cluster.namespace('later')
     const connectors = { from: 'Selector', names: ['tenant', 'later'] }
@@ -248,7 +248,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: null } })
   })
 
-  test('says which tests of a Policy fail, and keeps the version in force whose tests passed', async () => {
+  test('reports failing tests of a Policy, and keeps the last version that passed in force', async () => {
     const { cluster } = world
     const place = ['Policy', 'team', 'careful'] as const
     await cluster.patch('Policy', 'team', 'careful', {
@@ -261,7 +261,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     expect(statusOf(failing)).toMatchObject({ tests: '0 of 1', observedGeneration: 2 })
   })
 
-  test('removes what is deleted, also while nobody was leading', async () => {
+  test('removes deleted objects, including those deleted while no replica led', async () => {
     const { cluster, replica } = world
     await cluster.remove('Permission', 'team', 'prs')
     await eventually('the Permission is gone', async () =>

@@ -104,7 +104,7 @@ async function comeAndGo({ cluster, replica }: ClusterWorld): Promise<void> {
 }
 
 describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSETS_HINT})`, () => {
-  test('are what it uses and nothing else, and Secrets only where they were granted', async () => {
+  test('are exactly those that it uses, and Secrets only where they are granted', async () => {
     await using world = await startClusterWorld()
     const { cluster } = world
     for (const name of ['team', 'tenant']) await cluster.namespace(name)

@@ -60,8 +60,8 @@ function asked(running: ReturnType<typeof stored>[], metadata: object = {}) {
   return { answer, refusals }
 }
 
-describe('a pod that is an agent of another Gateway by its name', () => {
-  test('is refused, naming the annotation, the other Gateway and its pod', () => {
+describe('a pod with the agent name of a pod under another Gateway', () => {
+  test('is refused with the annotation, the other Gateway and its pod', () => {
     const { answer } = asked([stored('other')])
     expect(answer.allowed).toBe(false)
     expect(answer.refused?.message).toMatch(
@@ -69,7 +69,7 @@ describe('a pod that is an agent of another Gateway by its name', () => {
     )
   })
 
-  test('is refused on its owner, too, when it is of another workload of the same name', () => {
+  test('is refused, with an Event on its owner, when its workload differs', () => {
     const own = [{ apiVersion: 'batch/v1', kind: 'Job', name: 'triage', uid: 'j', controller: true }]
     const owner = { kind: 'StatefulSet', name: 'triage' }
     const { answer, refusals } = asked([stored('triage-0', { owner })], { ownerReferences: own })
@@ -82,7 +82,7 @@ describe('a pod that is an agent of another Gateway by its name', () => {
     ['as another agent', { agent: 'writer' }],
     ['no more, for it ended', { phase: 'Succeeded' }],
     ['not for long, for it is being deleted', { isLeaving: true }],
-  ])('is governed while the other one runs %s', (_how, shape) => {
+  ])('is governed while the other pod runs %s', (_how, shape) => {
     expect(asked([stored('other', shape)]).answer).toMatchObject({ allowed: true })
   })
 
@@ -94,7 +94,7 @@ describe('a pod that is an agent of another Gateway by its name', () => {
   })
 })
 
-describe('a Gateway whose agent is also that of another', () => {
+describe('a Gateway that shares an agent with another', () => {
   const pods = [
     stored('a', { gateway: 'team/main' }),
     stored('b'),
@@ -102,7 +102,7 @@ describe('a Gateway whose agent is also that of another', () => {
     stored('d', { agent: 'writer', gateway: 'team/main', phase: 'Failed' }),
   ]
 
-  test('is known on both sides, and only while both run', () => {
+  test('is reported on both Gateways, only while both pods run', () => {
     expect(Object.fromEntries(sharedAgents(pods))).toEqual({
       'team/main': ['team/triage, also of platform/shared (pod team/b)'],
       'platform/shared': ['team/triage, also of team/main (pod team/a)'],
@@ -110,7 +110,7 @@ describe('a Gateway whose agent is also that of another', () => {
     expect(sharedAgents(pods.slice(1)).size).toBe(0)
   })
 
-  test('says so in its status, with what to change', () => {
+  test('has a condition with the change to make', () => {
     const gateway = {
       metadata: { namespace: 'team', name: 'main', uid: 'u', resourceVersion: '7', generation: 3 },
       spec: GatewaySpec.parse({}),

@@ -21,7 +21,7 @@ describe('an emergency ConfigMap that exceeds what the control plane accepts', (
     ['a scope with a control character', { scopes: 'agent:b\u0001t' }, ['namespace:team'], 1],
     ['a long scope', { scopes: `agent:${'x'.repeat(300)} agent:y` }, ['namespace:team', 'agent:y'], 1],
     ['too many scopes', { scopes: many }, ['namespace:team'], 1],
-  ])('stops all the same with %s', (_, data, wanted, count) => {
+  ])('activates the kill switch with %s', (_, data, wanted, count) => {
     const stop = killSwitchOfConfigMap({ metadata, data: { active: 'true', ...data } }, 'system')
     if (stop === null) throw new Error('the ConfigMap says whether it is active')
     const { problems, ...body } = stop

@@ -65,7 +65,7 @@ const stop = (changes: Partial<RelayedKillSwitch> = {}): RelayedKillSwitch => ({
 })
 
 describe('calls to the control plane', () => {
-  test('dial the replica that is meant under the name of the control plane, with the token as it is now', async () => {
+  test('dial the replica under the host name of the control plane, with the current token', async () => {
     const one = await replica('127.0.0.2')
     const two = await replica('127.0.0.3', one.port)
     using http = httpTo(`http://control-plane.example:${one.port}`)
@@ -83,7 +83,7 @@ describe('calls to the control plane', () => {
     ])
   })
 
-  test('find every replica by its name, and go on with those known last when the name does not resolve', async () => {
+  test('find every replica by DNS, and keep the last known ones when the name does not resolve', async () => {
     let answer: () => Promise<string[]> = async () => ['10.0.0.2', '10.0.0.1']
     const replicas = createReplicas({
       ...{ controlPlaneUrl: 'http://cp:3000', urls: [], host: 'peers', log },
@@ -98,7 +98,7 @@ describe('calls to the control plane', () => {
   })
 })
 
-describe('the relay of stops', () => {
+describe('the kill relay', () => {
   async function relayTo(...ports: number[]) {
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
     const http = httpTo(urls[0] ?? '')
@@ -113,7 +113,7 @@ describe('the relay of stops', () => {
     }
   }
 
-  test('tells every replica, and is not held up by one that does not answer', async () => {
+  test('relays to every replica, and is not delayed by one that does not answer', async () => {
     const [well, ill] = [await replica(), await replica()]
     const { relay, close } = await relayTo(well.port, ill.port)
     await eventually('both are known', () => (well.heard.length > 0 && ill.heard.length > 0 ? true : null))
@@ -127,7 +127,7 @@ describe('the relay of stops', () => {
     await close()
   })
 
-  test('of one namespace, however many and however slow, delays none of another', async () => {
+  test('relays kill switches of one namespace without delay by those of another', async () => {
     const one = await replica()
     one.state.hangs = (source) => source.startsWith('manifest:mallory/')
     const { relay, close } = await relayTo(one.port)
@@ -143,7 +143,7 @@ describe('the relay of stops', () => {
     await close()
   })
 
-  test('tells a replica again that has forgotten, and says how far behind it is', async () => {
+  test('relays again to a replica that lost a kill switch, and reports since when replicas differ', async () => {
     const one = await replica()
     const { relay, close } = await relayTo(one.port)
     expect(relay.behindMs()).toBe(Number.POSITIVE_INFINITY)
@@ -155,7 +155,7 @@ describe('the relay of stops', () => {
     await close()
   })
 
-  test('does not believe an older word about the same object, and says nothing twice', async () => {
+  test('ignores older revisions of an object, and relays an unchanged kill switch once', async () => {
     const one = await replica()
     const { relay, close } = await relayTo(one.port)
     relay.offer(stop({ revision: 5 }))

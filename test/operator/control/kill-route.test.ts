@@ -16,7 +16,7 @@ const kill = async (body: object) => {
 const stops = () =>
   replica.hub.kill.effective().map(({ source, scope, reason }) => ({ source, scope, reason }))
 
-test('a stop that the operator relays is in force, is that Gateway alone, and an older word does not lift it', async () => {
+test('a relayed kill switch is in force for its Gateway only, and an older revision does not lift it', async () => {
   const stream = await openStream(replica, await replica.enrol('team/prod'), { acks: true })
   const reply = await kill({ scopes: ['all', 'agent:x'], reason: 'why', revision: 5 })
   expect([reply.status, reply.body]).toMatchObject([
@@ -39,7 +39,7 @@ test('a stop that the operator relays is in force, is that Gateway alone, and an
   stream.close()
 })
 
-test('a hand-over of a Gateway that waited in a queue meanwhile does not undo a stop', async () => {
+test('a delayed push of a Gateway does not lift a relayed kill switch', async () => {
   await kill({ scopes: ['all'], reason: 'why', revision: 10 })
   const resource = {
     ...{ apiVersion: 'chaperone.dev/v1alpha1', kind: 'Gateway' },
@@ -59,7 +59,7 @@ test.each([
   [{ source: 'manifest:prod', revision: 1 }, 'source'],
   [{ scopes: ['team:x y'], revision: 99 }, 'scope'],
   [{ revision: -1 }, 'revision'],
-])('what is no stop is refused naming the field: %j', async (body, field) => {
+])('an invalid kill switch is refused, and the message names the field: %j', async (body, field) => {
   const { status, body: answer } = await kill(body)
   expect([status, JSON.stringify(answer)]).toEqual([400, expect.stringContaining(field)])
   expect(stops()).toEqual([])

@@ -14,7 +14,7 @@ function setup() {
 }
 
 describe('an outage in the log', () => {
-  test('of a day, asked about every second, is said fewer than sixty times, and each time in one line without a stack', () => {
+  test('of a day, polled every second, has fewer than 60 lines, each without a stack', () => {
     const { lines, clock, outages } = setup()
     for (let second = 0; second < 86_400; second += 1) {
       outages.failed('10.0.0.1', new Error('connect ECONNREFUSED\n10.0.0.1:443'))
@@ -29,7 +29,7 @@ describe('an outage in the log', () => {
     })
   })
 
-  test('is said to be over once, and the next one at once again', () => {
+  test('has one line at its end, and the next outage is logged at once', () => {
     const { lines, clock, outages } = setup()
     outages.answered('a')
     outages.failed('a', new Error('x'))

@@ -100,7 +100,7 @@ const becomes = (wanted: Record<string, string>) =>
     JSON.stringify(await domains()) === JSON.stringify(wanted) ? true : null,
   )
 
-test('applies the folder, says ready, and takes an edit over in well under a second', async () => {
+test('applies the folder, sends ready, and applies an edit within a second', async () => {
   await write('a.yaml', `${connector('one', 'one.example.com')}---\n${connector('two', 'two.example.com')}`)
   watcher = start()
   expect(await watcher.ready).toEqual({ type: 'ready', applied: 2, problems: 0 })
@@ -110,7 +110,7 @@ test('applies the folder, says ready, and takes an edit over in well under a sec
   expect(performance.now() - startedAt).toBeLessThan(1_000)
 })
 
-test('takes over what an editor saves by renaming, files of either ending, and files that go', async () => {
+test('applies renames by editors, files with either extension, and deletions', async () => {
   watcher = start()
   await watcher.ready
   await write('.a.yaml.swp', connector('one', 'unfinished.example.com'))
@@ -128,7 +128,7 @@ test('takes over what an editor saves by renaming, files of either ending, and f
   await becomes({})
 })
 
-test('reports a broken file by name and line, and keeps the last good state of its objects, also over a restart', async () => {
+test('reports a broken file by name and line, and keeps the last good version of its objects, even after a restart', async () => {
   await write('good.yaml', connector('good', 'good.example.com'))
   await write('bad.yaml', connector('bad', 'bad.example.com'))
   watcher = start()
@@ -155,7 +155,7 @@ test('reports a broken file by name and line, and keeps the last good state of i
   )
 })
 
-test('takes credentials from Secrets of the folder, and keeps them while the file of the Secret is broken', async () => {
+test('resolves credentials from Secrets of the folder, and keeps them while the file of the Secret is broken', async () => {
   const secret = (value: string) =>
     `apiVersion: v1\nkind: Secret\nmetadata:\n  name: keys\nstringData:\n  token: ${value}\n`
   const user = `${connector('one', 'one.example.com')}  credential:\n    secretRef: { name: keys }\n`
@@ -183,7 +183,7 @@ test('takes credentials from Secrets of the folder, and keeps them while the fil
   expect(watcher.stderr()).not.toMatch(/first|second/)
 })
 
-test('says which object the control plane refused, where and why', async () => {
+test('reports a refused object with file, line and reason', async () => {
   await write('a.yaml', connector('one', 'same.example.com'))
   await write('b.yaml', `# a comment\n${connector('two', 'same.example.com')}`)
   watcher = start()
@@ -203,7 +203,7 @@ test('a domain may move from one connector to another in one edit', async () => 
   await becomes({ 'default/one': 'z.example.com', 'default/two': 'x.example.com' })
 })
 
-test('waits for a control plane that is not there yet, and ends quickly when told to', async () => {
+test('retries while the control plane is unreachable, and stops quickly on SIGTERM', async () => {
   await write('a.yaml', connector('one', 'one.example.com'))
   watcher = start('http://127.0.0.1:9')
   await eventually('it complains', () => (/cannot be reached/.test(watcher?.stderr() ?? '') ? true : null))
@@ -228,7 +228,7 @@ test('a folder that cannot be listed removes nothing', async () => {
   await becomes({ 'default/one': 'back.example.com' })
 })
 
-test('ends when its parent goes, and says what is missing when it cannot start', async () => {
+test('ends when its parent disconnects, and names a missing setting', async () => {
   watcher = start()
   await watcher.ready
   watcher.child.disconnect()

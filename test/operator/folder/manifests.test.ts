@@ -87,7 +87,7 @@ describe('a manifest', () => {
       'spec: { rateLimit: { quux: 1 } }',
       'spec.rateLimit.quux; remove it, or use one of requestsPerMinute',
     ],
-  ])('that misspells a field of a %s is told the one that was meant: %s', (kind, spec, message) => {
+  ])('with a misspelt field of a %s gets a suggestion: %s', (kind, spec, message) => {
     const { problems } = parseManifests('x.yaml', `${HEAD}kind: ${kind}\nmetadata: { name: x }\n${spec}\n`)
     expect(problems).toEqual([{ file: 'x.yaml', line: 4, message: `unknown field ${message}` }])
   })
@@ -95,14 +95,14 @@ describe('a manifest', () => {
   test.each([
     ['stringdata', 'did you mean stringData?'],
     ['data', 'remove it, or use one of apiVersion, kind, metadata, stringData, type, immutable'],
-  ])('that is a Secret whose values would not be read (%s) is refused', (field, advice) => {
+  ])('that is a Secret with unused values (%s) is refused', (field, advice) => {
     const text = `apiVersion: v1\nkind: Secret\nmetadata: { name: x }\n${field}: { token: eA== }\n`
     expect(parseManifests('x.yaml', text).problems).toEqual([
       { file: 'x.yaml', line: 4, message: `unknown field ${field}; ${advice}` },
     ])
   })
 
-  test('that multiplies itself with aliases is refused', () => {
+  test('with an alias bomb is refused', () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c]\n`
     expect(parseManifests('x.yaml', bomb).problems).toHaveLength(1)
   })
@@ -115,7 +115,7 @@ describe('a manifest', () => {
       `${HEAD}kind: Gateway\nmetadata: { name: x }\nspec: { "a\\ud800": 1 }\n`,
       /Unicode/,
     ],
-  ])('that is %s is refused by its line, and nothing of its file is taken', (_how, text, message) => {
+  ])('that is %s is refused with its line, and its whole file is not applied', (_how, text, message) => {
     const { objects, problems } = parseManifests('x.yaml', text)
     expect(objects).toEqual([])
     expect(problems).toHaveLength(1)
@@ -126,7 +126,7 @@ describe('a manifest', () => {
     })
   })
 
-  test('of any bytes gives objects or problems and never throws', () => {
+  test('with any content gives objects or problems and never throws', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
         const { objects, problems } = parseManifests('x.yaml', `${HEAD}kind: Gateway\n${text}`)
@@ -143,7 +143,7 @@ describe('the folder', () => {
   const keys = (set: typeof EMPTY_SET) =>
     folderItems(set).map(({ object, body }) => `${object.key} ${body.managed_by}`)
 
-  test('an object that two files declare belongs to the first; the second file is named with both places', () => {
+  test('an object that two files declare belongs to the first, and the problem of the second names both places', () => {
     const set = nextSet(EMPTY_SET, files({ 'b.yaml': gateway('x'), 'a.yaml': gateway('x') }))
     expect(set.problems).toEqual([
       {
@@ -155,7 +155,7 @@ describe('the folder', () => {
     expect(keys(set)).toEqual(['Gateway/default/x a.yaml'])
   })
 
-  test('a file that breaks keeps its objects, one that goes does not, one that cannot be read does', () => {
+  test('a broken or unreadable file keeps its objects, a deleted file does not', () => {
     const good = nextSet(
       EMPTY_SET,
       files({ 'a.yaml': gateway('a'), 'b.yaml': gateway('b'), 'c.yaml': gateway('c') }),
@@ -169,7 +169,7 @@ describe('the folder', () => {
     expect(keys(nextSet(next, files({ 'a.yaml': gateway('z') })))).toEqual(['Gateway/default/z a.yaml'])
   })
 
-  test('gateways are handed over before what names them, and an unchanged file gives the same bytes', () => {
+  test('gateways are pushed before objects that refer to them, and an unchanged file gives the same bytes', () => {
     const text = `${HEAD}kind: Connector\nmetadata: { name: aaa }\nspec: { type: codehost }\n---\n${gateway('zzz')}`
     const set = nextSet(EMPTY_SET, files({ 'a.yaml': text }))
     expect(keys(set)).toEqual(['Gateway/default/zzz a.yaml', 'Connector/default/aaa a.yaml'])

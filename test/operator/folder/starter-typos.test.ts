@@ -152,7 +152,7 @@ test.each([
       text: `${policyText()}---\napiVersion: chaperone.dev/v1alpha1\nkind: Gateway\nmetadata: { name: other }\nspec: { nope: 1 }\n`,
     },
   ],
-])('instead of the policy, %s denies what the policy holds', async (_name, file) => {
+])('in place of the policy, %s denies the actions that the policy holds', async (_name, file) => {
   await apply(nextSet(EMPTY_SET, starter()))
   const wanted = [...(await verdicts())].filter(([, verdict]) => verdict !== 'allow')
   await apply(
@@ -206,7 +206,7 @@ test.each([
   },
 )
 
-test('a broken policy that is added to a good file denies what its scope covers', async () => {
+test('a broken policy that is added to a valid file denies its scope', async () => {
   const added = (scope: string) => `${policyText()}---
 apiVersion: chaperone.dev/v1alpha1
 kind: Policy

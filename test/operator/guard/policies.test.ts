@@ -369,7 +369,7 @@ const WAYS: ReadonlyArray<readonly [string, (pod: Pod) => void, string]> = [
   ],
 ]
 
-describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_ASSETS_HINT})`, () => {
+describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSETS_HINT})`, () => {
   let server: KubeApiServer
   let client: KubeClient
   const create = (pod: unknown, namespace = 'team') => refusalOf(client, createPod(namespace, pod))
@@ -403,7 +403,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     await server?.[Symbol.asyncDispose]()
   })
 
-  it('lets a pod as the injector leaves it pass', async () => {
+  it('admits an injected pod', async () => {
     expect(await create(governedPod('as-injected'))).toBeNull()
   })
 
@@ -419,7 +419,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     },
   )
 
-  it('can afford to look at a pod with forty containers of twenty mounts each', async () => {
+  it('stays within the cost limit for a pod with 40 containers of 20 mounts each', async () => {
     const mounts = Array.from({ length: 19 }, (_, at) => ({ name: 'own', mountPath: `/data/${at}` }))
     const wide = governedPod('wide', (pod) => {
       const first = agent(pod)
@@ -437,7 +437,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     expect(await create({ metadata, spec: PLAIN }, 'closed')).toContain('spec.initContainers')
   })
 
-  it('leaves pods alone that nobody governs, but for the token of a proxy', async () => {
+  it('admits ungoverned pods, except with the token of a proxy', async () => {
     const open = { ...PLAIN, hostNetwork: true }
     expect(await create({ metadata: { name: 'open' }, spec: open })).toBeNull()
     const source = { serviceAccountToken: { audience: 'chaperone-control-plane', path: 't' } }
@@ -447,14 +447,14 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     )
   })
 
-  it('does without rules only where the Gateway says so', async () => {
+  it('requires the rules container unless the Gateway has interception: proxyEnv', async () => {
     const soft = gateway('team', 'soft', { interception: 'proxyEnv' })
     expect(await create(governedPod('soft', undefined, soft))).toBeNull()
     const other = gateway('team', 'main', { interception: 'proxyEnv' })
     expect(await create(governedPod('not-soft', undefined, other))).toContain('chaperone.dev/layer')
   })
 
-  it('demands a user other than root where the Gateway is strict', async () => {
+  it('requires a user other than root under a strict Gateway', async () => {
     const by = gateway('team', 'hard')
     expect(await create(governedPod('root', undefined, by))).toContain('runAsNonRoot')
     const named = governedPod(
@@ -508,7 +508,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
       expect(await refusalOf(client, patch({ metadata: { [map]: { [key]: null } } }))).toContain('metadata:')
     })
 
-    it('lets its other labels change', async () => {
+    it('allows changes of other labels', async () => {
       expect(await refusalOf(client, patch({ metadata: { labels: { team: 'blue' } } }))).toBeNull()
     })
 
@@ -536,7 +536,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
       expect(says).toContain(field)
     })
 
-    it('lets a debug container pass that has no more rights than the agent', async () => {
+    it('admits a debug container without more rights than the agent', async () => {
       const container = { name: 'shell', image: 'busybox', targetContainerName: 'agent', ...hardened({}) }
       expect(
         await refusalOf(
@@ -546,7 +546,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
       ).toBeNull()
     })
 
-    it.each(['exec', 'attach'])('lets nobody %s into the sidecar', async (verb) => {
+    it.each(['exec', 'attach'])('refuses %s into the sidecar', async (verb) => {
       const call = (container: string): KubeCall => ({
         method: 'POST',
         path: `${path}/${verb}`,
@@ -613,7 +613,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
       )
     })
 
-    it('lets other metadata, and other values of the label, change', async () => {
+    it('allows changes of other metadata, and other values of the label', async () => {
       const metadata = {
         labels: { team: 'red', 'chaperone.dev/inject': 'disabled' },
         annotations: { note: 'x' },
@@ -639,7 +639,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     })
   })
 
-  it('keeps what the injector wrote about a running pod in a write of its status', async () => {
+  it('protects the metadata of the injector in a status update', async () => {
     const call = (metadata: object): KubeCall => ({
       ...{ method: 'PATCH', path: '/api/v1/namespaces/team/pods/running/status' },
       ...{ contentType: 'application/merge-patch+json', body: { metadata } },
@@ -652,12 +652,12 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     expect(await refusalOf(client, call({ labels: { team: 'green' } }))).toBeNull()
   })
 
-  it('lets no person mint the token of a proxy', async () => {
+  it('refuses to issue the token of a proxy to a user', async () => {
     expect(await refusalOf(client, token(['chaperone-control-plane', 'x']))).toContain('spec.audiences')
     expect(await refusalOf(client, token(['sts.amazonaws.com']))).toBeNull()
   })
 
-  it('lets nobody but the operator say what sidecars take for the control plane', async () => {
+  it('reserves the CA bundle of the control plane for the operator', async () => {
     expect(await refusalOf(client, authorities('team'))).toContain('written by the operator alone')
     expect(await refusalOf(client, { ...authorities('team', 'other') })).toBeNull()
   })
@@ -683,11 +683,11 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     )
   })
 
-  it('governs nothing where Chaperone itself runs', async () => {
+  it('exempts the namespace of Chaperone', async () => {
     expect(await create({ metadata: { name: 'control-plane' }, spec: PLAIN }, 'chaperone-system')).toBeNull()
   })
 
-  it('changes nothing when it is applied again', async () => {
+  it('is idempotent', async () => {
     const list = async () => {
       const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
       const { items } = await client.call<{ items: PolicyStatus[] }>({ method: 'GET', path })

@@ -21,17 +21,17 @@ function governed(change: (pod: RunningPod) => RunningPod = (pod) => pod): Runni
 }
 
 describe('the watchdog', () => {
-  it('has nothing to say about pods that are governed, or that nobody wants governed', () => {
+  it('reports no governed pods, and no pods that need not be governed', () => {
     expect(judgePod(governed(), REQUIRED)).toBeNull()
     expect(judgePod(bare(), NONE)).toBeNull()
   })
 
-  it('finds pods without a sidecar where there should be one, however they came about', () => {
+  it('finds pods without a required sidecar', () => {
     expect(judgePod(bare(annotated), NONE)?.kind).toBe('ungoverned')
     expect(judgePod(bare(), REQUIRED)?.kind).toBe('ungoverned')
   })
 
-  it('finds containers that start before ours', () => {
+  it('finds containers that start before the injected ones', () => {
     const moved = governed((pod) => ({
       ...pod,
       spec: { ...pod.spec, initContainers: pod.spec.initContainers?.toReversed() ?? [] },
@@ -54,14 +54,14 @@ describe('the watchdog', () => {
     },
   )
 
-  it('tells an older sidecar from one that is missing', () => {
+  it('distinguishes an outdated sidecar from a missing one', () => {
     expect(judgePod(governed(), { ...NONE, proxyImages: ['chaperone:2'] })?.kind).toBe('outdated')
     expect(judgePod(governed(), { ...NONE, proxyImages: ['localhost:5000/chaperone:1'] })?.kind).toBe(
       'ungoverned',
     )
   })
 
-  it('judges ended pods no more', () => {
+  it('ignores ended pods', () => {
     for (const phase of ['Succeeded', 'Failed'])
       expect(judgePod({ ...bare(annotated), status: { phase } }, NONE)).toBeNull()
     expect(judgePod(bare({ ...annotated, deletionTimestamp: '2027-01-01T00:00:00Z' }), NONE)).toBeNull()
@@ -81,7 +81,7 @@ describe('a sweep', () => {
   }
   const options = { ownNamespace: 'chaperone-system', proxyImages: ['chaperone:1'], evicts: false }
 
-  it('counts pods by the Gateway they should use, and leaves the system and itself alone', async () => {
+  it('groups pods by their Gateway, and exempts system namespaces and its own', async () => {
     const { port, reported } = setup([
       bare({ name: 'a', ...annotated }),
       bare({ name: 'b', annotations: { 'chaperone.dev/gateway': 'platform/shared' } }),
@@ -109,7 +109,7 @@ describe('a sweep', () => {
     ])
   })
 
-  it('ends pods only where that is wanted, and never those that are merely old', async () => {
+  it('evicts pods only if configured, and never outdated ones', async () => {
     const ended: string[] = []
     const evict = async ({ metadata }: RunningPod) => {
       ended.push(metadata.name ?? '')
@@ -121,7 +121,7 @@ describe('a sweep', () => {
     expect(ended).toEqual(['a'])
   })
 
-  it('tries every pod although one cannot be ended, and says so', async () => {
+  it('tries to evict every pod, and rejects with the number of failures', async () => {
     const tried: string[] = []
     const evict = async ({ metadata }: RunningPod) => {
       tried.push(metadata.name ?? '')

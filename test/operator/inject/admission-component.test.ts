@@ -24,7 +24,7 @@ import { clientOf, createNamespace, createPod, refusalOf, untilAccount } from '.
 
 type StoredPod = { metadata: { name: string }; spec: { initContainers?: { name: string; image: string }[] } }
 
-describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE_ASSETS_HINT})`, () => {
+describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_HINT})`, () => {
   let server: KubeApiServer
   let client: KubeClient
   /** With no more rights than the injector needs. */
@@ -125,7 +125,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     await rm(folder, { recursive: true })
   })
 
-  it('governs pods, and supplies their namespace with what sidecars trust', async () => {
+  it('injects pods, and publishes the trust bundle to their namespace', async () => {
     const shape = await eventually('the webhook is asked', async () => {
       const stored = await client.call<StoredPod>(createPod('team', pod('first'), { dryRun: 'All' }))
       return stored.spec.initContainers?.map((each) => each.name) ?? null
@@ -136,7 +136,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     expect(data).toEqual({ 'ca.crt': 'PEM' })
   })
 
-  it('writes why a pod was refused on the workload that wanted it', async () => {
+  it('records the reason of a refused pod on its workload', async () => {
     const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'u-1', controller: true }
     const bad = { ...pod('bad', { hostNetwork: true }) }
     const owned = { ...bad, metadata: { ...bad.metadata, ownerReferences: [owner] } }
@@ -150,7 +150,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     expect(event.note).toContain('spec.hostNetwork')
   })
 
-  it('follows a Gateway that changes: the policies know in seconds', async () => {
+  it('updates the admission policies when a Gateway changes', async () => {
     gateways = [{ ...main, spec: { ...main.spec, interception: 'proxyEnv' } }]
     const shape = await eventually(
       'a pod without rules is admitted',
@@ -166,7 +166,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     )
   })
 
-  it('finds a pod that came to be while nobody guarded', async () => {
+  it('finds a pod that was created without admission', async () => {
     const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
     const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
     const path = `${policies}/chaperone-pods`
@@ -194,7 +194,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
   })
 
-  it('ends such a pod where that is wanted, and no other', async () => {
+  it('evicts ungoverned pods if configured, and no other', async () => {
     type Listed = { items: Array<StoredPod & { metadata: { labels?: Record<string, string> } }> }
     const listed = async () => {
       const { items } = await client.call<Listed>({ method: 'GET', path: '/api/v1/namespaces/team/pods' })
@@ -210,14 +210,14 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     await ending[Symbol.asyncDispose]()
   })
 
-  it('lets a pod with the image of either version pass while one replaces the other', async () => {
+  it('admits images of both versions during an upgrade', async () => {
     const newer = await start('registry.example:5000/chaperone:2')
     await ready(newer)
     expect(await images()).toEqual(['registry.example:5000/chaperone:1', 'registry.example:5000/chaperone:2'])
     await newer[Symbol.asyncDispose]()
   })
 
-  it.each([3, 5, 7])('loses no image of two versions that begin at the same time (%i)', async (version) => {
+  it.each([3, 5, 7])('keeps the images of two versions that start at the same time (%i)', async (version) => {
     const both = [version, version + 1].map((tag) => `registry.example:5000/chaperone:${tag}`)
     const started = await Promise.all(both.map((image) => start(image)))
     for (const one of started) await ready(one)
@@ -225,7 +225,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     for (const one of started) await one[Symbol.asyncDispose]()
   })
 
-  it('supplies the namespace of a new Gateway at once, before its first pod waits for it', async () => {
+  it('publishes the trust bundle to the namespace of a new Gateway before its first pod', async () => {
     await createNamespace(client, 'young')
     const seen = [main]
     const lazy = await start('registry.example:5000/chaperone:1', {
@@ -242,7 +242,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     await lazy[Symbol.asyncDispose]()
   })
 
-  it('refuses what a floor of hardening forbids, although the Gateway does not', async () => {
+  it('applies a hardening floor above the level of the Gateway', async () => {
     const floors = '{"hardening":"strict"}'
     const strict = await start('registry.example:5000/chaperone:1', { floors })
     await ready(strict)
@@ -257,7 +257,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     await strict[Symbol.asyncDispose]()
   })
 
-  it('is allowed to do everything that it tries, and tries everything that it is allowed', async () => {
+  it('has exactly the rights that it uses', async () => {
     const lines = (await readFile(server.auditLogPath, 'utf8')).trim().split('\n')
     const events = lines.map((line) => JSON.parse(line) as AuditEvent)
     const mine = events.filter(({ user }) => user.username === OPERATOR_USER)

@@ -36,11 +36,11 @@ describe.skipIf(assets === null)(`the API server of the tests (${KUBE_ASSETS_HIN
   )
 })
 
-describe('the look-up of the assets', () => {
-  test('finds none where nothing is named', () => {
+describe('the search for the API server binaries', () => {
+  test('finds none without a setting', () => {
     expect(kubeAssets({ KUBEBUILDER_ASSETS: '/nowhere' })).toBeNull()
   })
-  test('fails in CI instead of skipping, and says how to get them', () => {
+  test('fails in CI instead of skipping, and names the command to install them', () => {
     expect(() => kubeAssets({ KUBEBUILDER_ASSETS: '/nowhere', CI: '1' })).toThrow(/setup-envtest/)
   })
 })

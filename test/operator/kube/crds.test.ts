@@ -207,13 +207,13 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     ['Permission', 'permissions', ['Gateway', 'Rules', 'Accepted', 'Age']],
     ['Policy', 'policies', ['Enabled', 'Priority', 'Accepted', 'Tests', 'Age']],
   ]
-  test.each(COLUMNS)('kubectl get shows of a %s what counts', async (_kind, plural, columns) => {
+  test.each(COLUMNS)('kubectl get shows the columns of a %s', async (_kind, plural, columns) => {
     const answer = await fetchTable(server, `/apis/chaperone.dev/v1alpha1/namespaces/team/${plural}`)
     const shown = answer.columnDefinitions.filter(({ priority }) => priority === 0)
     expect(shown.map(({ name }) => name)).toEqual(['Name', ...columns])
   })
 
-  test('their columns show what the status says', async () => {
+  test('their columns show the status', async () => {
     await cluster.create('Gateway', 'team', 'shown', { enforcementLevel: 'monitor' })
     const condition = {
       ...{ type: 'Ready', status: 'False', reason: 'NotProgrammed', message: 'not yet' },

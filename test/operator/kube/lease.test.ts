@@ -56,7 +56,7 @@ const writesBy = (name: string) =>
 const leads = (one: Candidate) => eventually('it leads', () => (one.election.isLeader() ? true : null))
 
 describe('leading by a Lease', () => {
-  test('one of two leads; the other takes over at once when it stops in order', async () => {
+  test('one of two leads; the other takes over at once after a regular stop', async () => {
     const first = await candidate('first')
     await leads(first)
     const second = await candidate('second')
@@ -71,7 +71,7 @@ describe('leading by a Lease', () => {
     expect(writesBy('second')[0]?.at).toBeGreaterThan(last)
   })
 
-  test('two never write at once, even when the first is cut off and does not know it', async () => {
+  test('two never lead at the same time, even when the first is partitioned', async () => {
     const first = await candidate('first')
     await leads(first)
     const second = await candidate('second')
@@ -89,7 +89,7 @@ describe('leading by a Lease', () => {
     expect(writesBy('first').filter(({ at }) => at >= takenOverAt)).toEqual([])
   })
 
-  test('two that find no lease at the same moment do not both get it', async () => {
+  test('two that create the lease at the same time do not both get it', async () => {
     const both = await Promise.all([candidate('first'), candidate('second')])
     await eventually('one leads', () => (both.some(({ election }) => election.isLeader()) ? true : null))
     await eventually('it writes', () =>

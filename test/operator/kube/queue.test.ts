@@ -5,8 +5,8 @@ import { eventually } from '../../support/eventually.ts'
 
 const log = pino({ level: 'silent' })
 
-describe('a queue of keys', () => {
-  test('works on a key once however often it was added, never twice at a time, and again when added meanwhile', async () => {
+describe('the work queue', () => {
+  test('runs a key once however often it was added, never twice at a time, and again if it was added during its run', async () => {
     const gates: Array<() => void> = []
     let most = 0
     let now = 0
@@ -31,7 +31,7 @@ describe('a queue of keys', () => {
     await queue.stop()
   })
 
-  test('keeps to its number of workers', async () => {
+  test('respects its concurrency', async () => {
     let now = 0
     let most = 0
     let done = 0
@@ -52,7 +52,7 @@ describe('a queue of keys', () => {
     await queue.stop()
   })
 
-  test('leaves workers to other groups, however many keys of one wait or hang', async () => {
+  test('keeps workers for other groups, however many keys of one group are pending or hang', async () => {
     const began: string[] = []
     const gates: Array<() => void> = []
     const queue = createWorkQueue({
@@ -75,7 +75,7 @@ describe('a queue of keys', () => {
     await queue.stop()
   })
 
-  test('tries a failed key again, later each time, and forgets the failures when it succeeds', async () => {
+  test('retries a failed key with growing delays, and resets them on success', async () => {
     const at: number[] = []
     const queue = createWorkQueue({
       log,
@@ -93,7 +93,7 @@ describe('a queue of keys', () => {
     await queue.stop()
   })
 
-  test('takes nothing after it was stopped, and waits for what was begun', async () => {
+  test('accepts no key after stop, and waits for running work', async () => {
     const begun = Promise.withResolvers<void>()
     let isDone = false
     let runs = 0

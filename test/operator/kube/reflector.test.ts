@@ -64,8 +64,8 @@ function start(timing = QUICK): Reflector<KubeObject> {
 
 const watching = () => eventually('a watch is open', () => (api.openWatches(PATH) > 0 ? true : null))
 
-describe('a copy of the objects of one kind', () => {
-  test('lists in pages of 500, then follows what comes, changes and goes', async () => {
+describe('the informer of one kind', () => {
+  test('lists in pages of 500, then follows additions, changes and deletions', async () => {
     for (let i = 0; i < 1_203; i += 1) add(`a${`${i}`.padStart(4, '0')}`)
     await start().synced
     expect(reflector?.list()).toHaveLength(1_203)
@@ -83,7 +83,7 @@ describe('a copy of the objects of one kind', () => {
     )
   })
 
-  test('survives a storm of 410, by HTTP and by event: nothing is lost, deletions in the gap are seen', async () => {
+  test('survives repeated 410, by HTTP status and by event, without losing objects or deletions', async () => {
     for (const name of ['a', 'b', 'c']) add(name)
     await start().synced
     await watching()
@@ -103,7 +103,7 @@ describe('a copy of the objects of one kind', () => {
     await until('a,c,d,e')
   })
 
-  test('notices a half-open watch, and what happened meanwhile', async () => {
+  test('detects a half-open watch, and catches up', async () => {
     add('a')
     await start().synced
     await watching()
@@ -114,7 +114,7 @@ describe('a copy of the objects of one kind', () => {
     expect(changes).toContain('ns/a')
   })
 
-  test('waits as long as a 429 asks, and not as long as it would by itself', async () => {
+  test('waits for the Retry-After of a 429', async () => {
     add('a')
     const fault = api.fault(times(1, isList, { kind: 'status', status: 429, retryAfterS: 1 }))
     await start().synced
@@ -123,7 +123,7 @@ describe('a copy of the objects of one kind', () => {
     fault[Symbol.dispose]()
   })
 
-  test('goes on from where it was after a line that was cut off', async () => {
+  test('resumes after a truncated line', async () => {
     add('a')
     const fault = api.fault(times(2, isWatch, { kind: 'truncate' }))
     await start().synced
@@ -133,7 +133,7 @@ describe('a copy of the objects of one kind', () => {
     fault[Symbol.dispose]()
   })
 
-  test('keeps what it has while lists fail: a failed list is no empty list', async () => {
+  test('keeps its objects while lists fail', async () => {
     for (const name of ['a', 'b']) add(name)
     await start().synced
     await watching()
@@ -150,7 +150,7 @@ describe('a copy of the objects of one kind', () => {
     await until('b')
   })
 
-  test('keeps what it has when the second page of a list fails', async () => {
+  test('keeps its objects when the second page of a list fails', async () => {
     for (let i = 0; i < 501; i += 1) add(`a${i}`)
     const fault = api.fault(
       times(2, (call) => isList(call) && call.query.has('continue'), { kind: 'status', status: 500 }),
@@ -160,7 +160,7 @@ describe('a copy of the objects of one kind', () => {
     fault[Symbol.dispose]()
   })
 
-  test('is not synced before a slow list has come, and says how old it is', async () => {
+  test('is not synced before a slow list ends, and reports its staleness', async () => {
     add('a')
     const fault = api.fault(times(1, isList, { kind: 'delay', ms: 300 }))
     start()
@@ -173,7 +173,7 @@ describe('a copy of the objects of one kind', () => {
     fault[Symbol.dispose]()
   })
 
-  test('never asks faster than its back-off while everything fails', async () => {
+  test('never retries faster than its back-off', async () => {
     const fault = api.fault(() => ({ kind: 'status', status: 500 }))
     start({ ...QUICK, minMs: 50, maxMs: 200 })
     await eventually('it asked often', () => (api.calls.length >= 6 ? true : null))

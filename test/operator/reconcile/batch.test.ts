@@ -35,7 +35,7 @@ function batches(failure: (set: ChangeSetBody) => unknown = () => null) {
   return { sets, batch: createBatch(client, new AbortController().signal, timing) }
 }
 
-test('what changes at nearly the same time is one change set, and each gets its own answer', async () => {
+test('changes at nearly the same time are one change set, with a reply for each', async () => {
   const { sets, batch } = batches()
   const [connector, permission, policy] = await Promise.all([
     batch.put(body('Connector', 'c')),
@@ -49,7 +49,7 @@ test('what changes at nearly the same time is one change set, and each gets its 
   expect(sets).toHaveLength(2)
 })
 
-test('a set that the control plane does not take is handed over one by one, what tightens first', async () => {
+test('a refused change set is pushed one by one, tightening changes first', async () => {
   const refusal = new ChaperoneError('validation', { detail: 'bad' })
   const { sets, batch } = batches(({ objects, removed }) =>
     objects.length + removed.length > 1 || objects[0]?.uid === 'poison' ? refusal : null,
@@ -83,7 +83,7 @@ const inNamespace = (namespace: string, given: PushBody): PushBody => ({
   } as PushBody['resource'],
 })
 
-test('a set that takes too long is sent namespace by namespace, each as one version, what tightens first', async () => {
+test('a change set that times out is sent by namespace, each as one version, tightening ones first', async () => {
   const { sets, batch } = batches(({ objects, removed }) =>
     objects.length + removed.length > 2 ? timeout() : null,
   )
@@ -104,7 +104,7 @@ test('a set that takes too long is sent namespace by namespace, each as one vers
   ])
 })
 
-test('a set that is sent namespace by namespace begins with those that bring policies only', async () => {
+test('a change set by namespace starts with namespaces that only add policies', async () => {
   const { sets, batch } = batches(({ objects }) => (objects.length > 2 ? timeout() : null))
   await Promise.all([
     batch.put(inNamespace('tenant', body('Policy', 'own'))),
@@ -117,7 +117,7 @@ test('a set that is sent namespace by namespace begins with those that bring pol
 const from = (namespace: string, kind: string, name: string) => ({ kind, namespace, name })
 const changed = (given: PushBody): PushBody => ({ ...given, generation: 2 })
 
-test('a set that is sent namespace by namespace brings policies first and removes policies last, in one namespace too', async () => {
+test('a change set by namespace adds policies first and removes policies last, within one namespace too', async () => {
   const { sets, batch } = batches(({ objects, removed }) =>
     objects.length + removed.length > 3 ? timeout() : null,
   )
@@ -141,7 +141,7 @@ test('a set that is sent namespace by namespace brings policies first and remove
   ])
 })
 
-test('where one namespace takes too long as well, the rest is not tried', async () => {
+test('after another timeout the other namespaces are not tried', async () => {
   const { sets, batch } = batches(timeout)
   const outcomes = await Promise.allSettled([
     batch.put(inNamespace('a', body('Permission', 'pa'))),
@@ -152,7 +152,7 @@ test('where one namespace takes too long as well, the rest is not tried', async 
   expect(sets).toHaveLength(2)
 })
 
-test('while the control plane is away the whole batch fails by one call', async () => {
+test('while the control plane is unreachable the whole batch fails with one call', async () => {
   const { sets, batch } = batches(() => new ChaperoneError('not_ready', { detail: 'away' }))
   const outcomes = await Promise.allSettled([
     batch.put(body('Policy', 'a')),
@@ -162,7 +162,7 @@ test('while the control plane is away the whole batch fails by one call', async 
   expect(sets).toHaveLength(1)
 })
 
-test('a limit runs no more than it says at a time, and all in the end', async () => {
+test('a limit bounds the running tasks, and runs all of them', async () => {
   const limit = createLimit(2)
   let running = 0
   let most = 0

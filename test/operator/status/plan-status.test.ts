@@ -63,7 +63,7 @@ describe('the status of an object', () => {
     expect(GatewayStatus.parse(status)).toEqual(status)
   })
 
-  test('stays the same text for the same facts, and keeps the time of conditions that did not change', () => {
+  test('is equal for equal facts, and keeps the transition time of unchanged conditions', () => {
     const first = planStatus('Gateway', gateway(), facts())
     const later = facts({ now: '2026-06-01T00:00:00Z' })
     expect(planStatus('Gateway', gateway({}, first), later)).toEqual(first)
@@ -90,7 +90,7 @@ describe('the status of an object', () => {
       'Programmed=True/NoGateways',
       '0 of 0',
     ],
-  ])('counts only its own gateways: %#', (given, wanted, text) => {
+  ])('counts only the processes of its own gateways: %#', (given, wanted, text) => {
     const status = planStatus('Gateway', gateway(), facts({ state: given }))
     expect([said(status)?.includes(wanted), status.programmed]).toEqual([true, text])
   })
@@ -101,13 +101,13 @@ describe('the status of an object', () => {
     ['Conflict', 'Accepted=False/Conflict', 'ResolvedRefs=True/ResolvedRefs'],
     ['Invalid', 'Accepted=False/Invalid', 'Ready=False/NotAccepted'],
     ['TestsFailed', 'Accepted=False/TestsFailed', 'Programmed=False/NotAccepted'],
-  ])('says why it is not in force: %s', (problem, ...wanted) => {
+  ])('has the reason why it is not in force: %s', (problem, ...wanted) => {
     const refused = reply({ accepted: false, problem, reasons: ['because'] })
     const status = planStatus('Gateway', gateway(), facts({ reply: refused }))
     expect(said(status)).toEqual(expect.arrayContaining(wanted))
   })
 
-  test('keeps what it said while the control plane is away, and calls it stale after 30 s', () => {
+  test('is kept while the control plane is unreachable, and stale after 30 s', () => {
     const before = planStatus('Gateway', gateway(), facts())
     const away = facts({ reply: null, failure: 'away', state: null, staleMs: 29_999 })
     expect(planStatus('Gateway', gateway({}, before), away)).toEqual(before)
@@ -133,7 +133,7 @@ describe('the status of an object', () => {
     expect(said(planStatus('Gateway', mild, facts()))?.join()).not.toContain('FloorApplied')
   })
 
-  test('of a Gateway tells of stops, ways around, broken captures and pods', () => {
+  test('of a Gateway reports kill switches, bypasses, broken captures and pods', () => {
     const kills = [{ scope: 'all', source: 'configmap', reason: 'fire', since: '' }]
     const shown = planStatus(
       'Gateway',
@@ -174,7 +174,7 @@ describe('the status of an object', () => {
     expect(planStatus('Gateway', gateway(), facts({ state: state([], kills) }))).not.toHaveProperty('killed')
   })
 
-  test('of a Connector lists every host that it governs, those of its type included', () => {
+  test('of a Connector lists every governed host, those of its type included', () => {
     const status = planStatus('Connector', connector({ type: 'payments' }), facts())
     expect(ConnectorStatus.parse(status).domains).toMatch(/^api\.stripe\.com, /)
   })
@@ -214,8 +214,8 @@ describe('a credential', () => {
   })
 })
 
-describe('a stop', () => {
-  test('of a Gateway means that Gateway when it says all', () => {
+describe('a kill switch', () => {
+  test('of a Gateway with the scope all applies to that Gateway', () => {
     const on = gateway({ killSwitch: { active: true, reason: ' why ', scopes: ['ALL', 'agent:x'] } })
     expect(killSwitchOfGateway(on)).toMatchObject({
       ...{
@@ -241,14 +241,14 @@ describe('a stop', () => {
   test.each(['false', 'No', 'off', '0', '', ' '])('by ConfigMap is off for %j', (active) => {
     expect(map({ active })?.scopes).toEqual([])
   })
-  test('by ConfigMap takes scopes apart, and stops everything when one of them is none', () => {
+  test('by ConfigMap splits scopes, and applies to everything if one of them is invalid', () => {
     expect(map({ active: 'true', scopes: 'connector:codehost, agent:team/x\ngateway:prod' })?.scopes).toEqual(
       ['connector:codehost', 'agent:team/x', 'gateway:prod'],
     )
     const slip = map({ active: 'true', scopes: 'agents:x' })
     expect([slip?.scopes, slip?.problems.length]).toEqual([['all'], 1])
   })
-  test('by a ConfigMap that does not say whether it is active is neither set nor lifted', () => {
+  test('by a ConfigMap without `active` is neither activated nor lifted', () => {
     for (const data of [undefined, {}, { reason: 'why' }, { scopes: 'all' }])
       expect(mapOf('team', data)).toBeNull()
   })
@@ -262,7 +262,7 @@ describe('a stop', () => {
     ['Gateway:OTHER/prod', ['namespace:team'], 1],
     ['other/bot', ['namespace:team'], 1],
     ['agents:x', ['namespace:team'], 1],
-  ])('by the ConfigMap of a namespace stops what is of that namespace: %j', (scopes, wanted, problems) => {
+  ])('by the ConfigMap of a namespace applies to that namespace: %j', (scopes, wanted, problems) => {
     const stop = mapOf('team', { active: 'true', scopes })
     expect([stop?.source, stop?.scopes, stop?.problems.length]).toEqual(['configmap:team', wanted, problems])
   })
@@ -277,7 +277,7 @@ describe('a stop', () => {
   })
 })
 
-test('states of several replicas join to one that believes whoever knows more', () => {
+test('states of several replicas are merged to the most complete one', () => {
   const here = state([process({ covered_version: 10, rejected: 'why' })])
   const there = state([
     process({ covered_version: 12, has_kill_state: false }),
@@ -290,7 +290,7 @@ test('states of several replicas join to one that believes whoever knows more', 
   expect(mergeStates([])).toBeNull()
 })
 
-test('governed pods count while they live, and are ready when their sidecar is', () => {
+test('governed pods count until they end, and are ready when their sidecar is', () => {
   const pod = (name: string, ready: boolean, phase = 'Running') =>
     governedPod({
       metadata: {

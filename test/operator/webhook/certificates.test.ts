@@ -70,7 +70,7 @@ function signedBy(leaf: Leaf, caPem: string): boolean {
 }
 
 describe('the certificates of the webhook', () => {
-  it('are accepted by a client that trusts the published authority, for our names alone', async () => {
+  it('are valid for a client that trusts the published CA, for the host names of the webhook only', async () => {
     const { port, state } = cluster()
     using one = await replica(port, { now: Date.now() })
     expect(await isTrusted(one.certificates.leaf, state.bundle, HOST)).toBe(true)
@@ -78,7 +78,7 @@ describe('the certificates of the webhook', () => {
     expect(await isTrusted(one.certificates.leaf, makeAuthority(Date.now()).certPem, HOST)).toBe(false)
   })
 
-  it('come from one authority, although replicas start at once', async () => {
+  it('come from one CA even when replicas start together', async () => {
     const { port, state } = cluster()
     const clock = { now: Date.now() }
     const replicas = await Promise.all([1, 2, 3].map(() => replica(port, clock)))
@@ -90,7 +90,7 @@ describe('the certificates of the webhook', () => {
     }
   })
 
-  it('renew the leaf at two thirds of its week, and not before', async () => {
+  it('are renewed at two thirds of the lifetime of a leaf', async () => {
     const { port } = cluster()
     const clock = { now: START }
     using one = await replica(port, clock)
@@ -103,7 +103,7 @@ describe('the certificates of the webhook', () => {
     expect(one.certificates.leaf.notAfterMs).toBe(clock.now + 7 * DAY_MS)
   })
 
-  it('renew the authority at two thirds of its year: first trusted beside the old one, then used', async () => {
+  it('rotate the CA at two thirds of its lifetime: it is trusted first, then used', async () => {
     const { port, state } = cluster()
     const clock = { now: START }
     using one = await replica(port, clock)
@@ -128,7 +128,7 @@ describe('the certificates of the webhook', () => {
     expect(state.writes).toBe(3)
   })
 
-  it('start again with a new authority when the stored one has ended', () => {
+  it('get a new CA when the stored one has expired', () => {
     const stored = { current: makeAuthority(START) }
     const plan = planAuthorities(stored, START + 366 * DAY_MS, () => makeAuthority(START + 366 * DAY_MS))
     expect(plan.isChanged).toBe(true)
@@ -136,13 +136,13 @@ describe('the certificates of the webhook', () => {
     expect(plan.signing).toBe(plan.authorities.current)
   })
 
-  it('never outlive their authority', () => {
+  it('never outlive their CA', () => {
     const authority = makeAuthority(START)
     const leaf = issueLeaf(authority, [HOST], START + 363 * DAY_MS)
     expect(leaf.notAfterMs).toBe(START + 365 * DAY_MS)
   })
 
-  it('say who interferes instead of trying for ever', async () => {
+  it('stop retrying when the Secret changes during every write', async () => {
     const { port } = cluster()
     const contested: CertificatePort = { ...port, writeAuthorities: async () => false }
     await expect(replica(contested, { now: START })).rejects.toThrow('who else writes it?')

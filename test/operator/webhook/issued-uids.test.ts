@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { PROXY_UIDS } from '../../../core/capture/pod-contract.ts'
 import { createIssuedUids } from '../../../operator/webhook/issued-uids.ts'
 
-it('knows the uids it gave for half a minute, and none that a pod made up', () => {
+it('recognises issued uids for 30 s, and no other uid', () => {
   let now = 0
   const uids = createIssuedUids(() => now)
   const given = uids.fresh()
@@ -14,7 +14,7 @@ it('knows the uids it gave for half a minute, and none that a pod made up', () =
   expect(uids.isIssued(given)).toBe(false)
 })
 
-it('picks another one for every pod', () => {
+it('issues a different uid for every pod', () => {
   const uids = createIssuedUids(() => 0)
   expect(new Set(Array.from({ length: 100 }, uids.fresh)).size).toBeGreaterThan(95)
 })

@@ -145,7 +145,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     expect(await said(cluster.get('Policy', 'team', 'refused'))).toContain('not found')
   })
 
-  test('a good Policy is stored; a later mistake is refused and leaves it as it was', async () => {
+  test('a valid Policy is stored; a later invalid update is refused', async () => {
     expect(await refusal('Policy', 'good', { ...GOOD, tests: [TEST] })).toBeNull()
     expect(await said(cluster.patch('Policy', 'team', 'good', { spec: rule('nope') }))).toContain('nope')
     expect(await cluster.get('Policy', 'team', 'good')).toMatchObject({ spec: { rules: [RULE] } })
@@ -159,14 +159,14 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     expect(await refusal('Permission', 'warned', { gatewayRefs: [{ name: 'main' }], rules })).toBeNull()
   })
 
-  test('what was accepted earlier and no longer compiles can be annotated and deleted, not extended', async () => {
+  test('a stored Policy that no longer compiles can be annotated and deleted, but its spec cannot change', async () => {
     const annotate = { metadata: { annotations: { note: 'x' } } }
     expect(await said(cluster.patch('Policy', 'team', 'older', annotate))).toBeNull()
     expect(await said(cluster.patch('Policy', 'team', 'older', { spec: { priority: 7 } }))).toContain('efect')
     expect(await said(cluster.remove('Policy', 'team', 'older'))).toBeNull()
   })
 
-  test('a Policy too large to be judged here is stored', async () => {
+  test('a Policy above the limits of the webhook is stored', async () => {
     const many = { ...GOOD, rules: [{ ...RULE, conditions: Array(16).fill('nope') }] }
     const large = {
       ...many,
@@ -204,7 +204,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     expect(await refusal('Gateway', 'above', spec)).toBeNull()
   })
 
-  test('a Gateway older than the floor can be changed elsewhere, stopped and raised, not lowered again', async () => {
+  test('a Gateway that is older than the floor can change other fields, its kill switch, and its level upwards only', async () => {
     const patch = (spec: object) => said(cluster.patch('Gateway', 'team', 'mild', { spec }))
     expect(await patch({ rateLimit: { requestsPerMinute: 7 } })).toBeNull()
     expect(await patch({ egress: { unmatchedHosts: 'tunnel' } })).toContain('floors.unmatchedHosts')
@@ -226,7 +226,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     )
   })
 
-  test('a change of a kill switch is not sent to the webhook, and needs none', async () => {
+  test('an update of only the kill switch skips the webhook, and succeeds without it', async () => {
     const stop = (active: boolean) =>
       cluster.patch('Gateway', 'team', 'main', { spec: { killSwitch: { active } } })
     const before = reviews

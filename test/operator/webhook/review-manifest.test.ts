@@ -29,7 +29,7 @@ function refusal(kind: Kind, spec: object, before?: object, namespace = 'team'):
   return refused?.message ?? null
 }
 
-describe('a change of the stop alone is never judged', () => {
+describe('an update of only the kill switch is always admitted', () => {
   /** Of another version: no Gateway may have this any more. */
   const OLD = { enforcementLevel: 'removed_level', formerField: 1, failurePolicy: { writesAfterSeconds: -1 } }
   const stop = (killSwitch: unknown) => ({ ...OLD, killSwitch })
@@ -41,11 +41,11 @@ describe('a change of the stop alone is never judged', () => {
     ['is changed', stop(ACTIVE), stop({ ...ACTIVE, reason: 'more' })],
     ['is lifted', stop(ACTIVE), stop({ ...ACTIVE, active: false })],
     ['is taken out', stop(ACTIVE), OLD],
-  ])('when it %s on a Gateway that could not be made any more', (_what, before, after) => {
+  ])('when it %s on a Gateway that would be refused if it were created now', (_what, before, after) => {
     expect(refusal('Gateway', after, before)).toBeNull()
   })
 
-  test('and a change beside it is', () => {
+  test('an update of the kill switch and another field is validated', () => {
     const message = refusal('Gateway', { ...stop(ACTIVE), audit: 'sync' }, OLD)
     expect(message).toContain('enforcementLevel')
     expect(message).toContain('unknown field spec.formerField')
@@ -83,7 +83,7 @@ describe('an unknown field is refused with the nearest name', () => {
   })
 })
 
-describe('what no object of its kind can come into force with is refused', () => {
+describe('a spec that can never come into force is refused', () => {
   const row = (path: string, action = 'generic.invoice.get') => ({
     ...{ method: 'GET', path, action, effect: 'read', risk: 'low' },
   })
@@ -131,12 +131,12 @@ describe('what no object of its kind can come into force with is refused', () =>
     expect(refusal(kind, spec)).toMatch(wanted)
   })
 
-  test('and the platform team selects namespaces', () => {
+  test('a namespaceSelector is admitted in a namespace of the platform team', () => {
     const spec = { rules: [RULE], namespaceSelector: { matchLabels: { team: 'b' } } }
     expect(refusal('Policy', spec, undefined, 'platform')).toBeNull()
   })
 
-  test('and rows that can be matched are stored', () => {
+  test('action rows that can match are admitted', () => {
     expect(refusal('Connector', connector(row('/a/{b}'), row('/a/{b}/c/{d+}', 'generic.c.get')))).toBeNull()
   })
 })

@@ -61,7 +61,7 @@ function review(object: unknown, more: object = {}) {
 }
 
 describe('the webhook', () => {
-  it('answers the question it was asked, with a patch', async () => {
+  it('returns the uid of the request and a patch', async () => {
     await using it = await open()
     const { status, body } = await it.ask('/pods/annotated', review(POD))
     expect(status).toBe(200)
@@ -73,7 +73,7 @@ describe('the webhook', () => {
     expect(it.outcomes).toEqual(['injected'])
   })
 
-  describe('asked about a pod that was applied in the same moment as its Gateway', () => {
+  describe('for a pod that was applied together with its Gateway', () => {
     const known = gatewayLookup()
     /** Knows the Gateway from the given look-up on. */
     const knownFrom = (first: number) => {
@@ -93,7 +93,7 @@ describe('the webhook', () => {
         '/pods/required',
         { ...POD, metadata: { name: 'agent' } },
       ],
-    ])('governs it once the Gateway, %s, is in its caches', async (_what, path, pod) => {
+    ])('governs the pod once the Gateway, %s, is cached', async (_what, path, pod) => {
       const refusals: string[] = []
       const { gateways, state } = knownFrom(4)
       await using it = await open({ gateways, onRefused: (_owner, message) => refusals.push(message) })
@@ -103,7 +103,7 @@ describe('the webhook', () => {
       expect(state.lookups).toBeGreaterThan(4)
     })
 
-    it('refuses it once when the Gateway does not come', async () => {
+    it('refuses the pod, with one Event, when the Gateway is never cached', async () => {
       const refusals: string[] = []
       const { gateways } = knownFrom(Number.POSITIVE_INFINITY)
       const ownerReferences = [
@@ -116,7 +116,7 @@ describe('the webhook', () => {
       expect(refusals).toHaveLength(1)
     })
 
-    it('looks no second time for a pod that names none, an update or another kind', async () => {
+    it('does not wait for a pod without a Gateway, an update or another kind', async () => {
       const { gateways, state } = knownFrom(Number.POSITIVE_INFINITY)
       await using it = await open({ gateways })
       await it.ask('/pods/annotated', review({ ...POD, metadata: { name: 'agent' } }))
@@ -124,7 +124,7 @@ describe('the webhook', () => {
       expect(state.lookups).toBe(0)
     })
 
-    it('lets 100 reviews wait, and answers further ones at once', async () => {
+    it('lets at most 100 reviews wait', async () => {
       const gatewayKnown = createGatewayWait({ patienceMs: 60_000 })
       let isMissing = true
       const waiting = Array.from({ length: 100 }, () => gatewayKnown(() => isMissing))
@@ -134,13 +134,13 @@ describe('the webhook', () => {
     })
   })
 
-  it('admits nobody while its caches are not filled', async () => {
+  it('admits no pod before its caches are filled', async () => {
     await using it = await open({ isReady: () => false })
     const { status, body } = await it.ask('/pods/annotated', review(POD))
     expect([status, body.response]).toEqual([503, undefined])
   })
 
-  it('admits nobody when it fails itself, and says nothing of why', async () => {
+  it('admits no pod after an internal error, and does not reveal the error', async () => {
     const broken = {
       gatewayOf: () => {
         throw new Error('secret detail')
@@ -167,7 +167,7 @@ describe('the webhook', () => {
     ['another path', '/elsewhere', review(POD), 'POST', 404],
     ['another method', '/pods/required', '', 'GET', 405],
     ['too much', '/pods/required', 'x'.repeat(9 * 1024 * 1024), 'POST', 413],
-  ])('admits nobody on %s', async (_, path, body, method, status) => {
+  ])('admits no pod on %s', async (_, path, body, method, status) => {
     await using it = await open()
     const answer = await it.ask(path, body, method).catch((error: NodeJS.ErrnoException) => error)
     // Who sends on and on may see the end of the connection before the answer.
@@ -176,14 +176,14 @@ describe('the webhook', () => {
     else expect([answer.status, answer.body.response]).toEqual([status, undefined])
   })
 
-  it('refuses a pod that it cannot read, and names the field', async () => {
+  it('refuses a pod with an invalid field, and names the field', async () => {
     await using it = await open()
     const { body } = await it.ask('/pods/required', review({ spec: { containers: 'many' } }))
     expect(body.response).toMatchObject({ allowed: false, status: { code: 400 } })
     expect(body.response?.status?.message).toContain('spec.containers')
   })
 
-  it('leaves other kinds and other operations alone', async () => {
+  it('admits other kinds and other operations unchanged', async () => {
     await using it = await open()
     const services = { resource: { group: '', version: 'v1', resource: 'services' } }
     for (const more of [services, { operation: 'DELETE' }, { subResource: 'status', operation: 'UPDATE' }]) {
@@ -192,7 +192,7 @@ describe('the webhook', () => {
     }
   })
 
-  it('shows a new certificate to new connections', async () => {
+  it('uses a new certificate for new connections', async () => {
     await using it = await open()
     const before = (await it.ask('/pods/annotated', review(POD))).peer
     it.server.useLeaf(leaf())

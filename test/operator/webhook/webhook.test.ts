@@ -123,21 +123,21 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
   })
   const bare = (labels: object) => ({ metadata: { name: 'bare', labels }, spec: SPEC })
 
-  it('governs namespaces that only begin as the namespaces of Kubernetes do', async () => {
+  it('governs namespaces that only share a prefix with system namespaces', async () => {
     const says = (pod: unknown) => refusalOf(client, createPod('kube-tools', pod, { dryRun: 'All' }))
     expect(await says(annotated())).toContain('names no Gateway in namespace kube-tools')
     expect(await says(bare({}))).toContain('labelled chaperone.dev/inject=required and has no Gateway')
     expect(await says(bare({ 'chaperone.dev/inject': 'injected' }))).not.toBeNull()
   })
 
-  it.each(['kube-system', 'kube-public', 'kube-node-lease'])('leaves %s alone', async (namespace) => {
+  it.each(['kube-system', 'kube-public', 'kube-node-lease'])('exempts %s', async (namespace) => {
     for (const pod of [annotated(), bare({ 'chaperone.dev/inject': 'injected' })])
       expect(await refusalOf(client, createPod(namespace, pod, { dryRun: 'All' }))).toBeNull()
   })
 
   const post = (namespace: string, pod: unknown) => client.call<StoredPod>(createPod(namespace, pod))
 
-  describe('every shape of pod that tenants bring', () => {
+  describe('pods of every shape', () => {
     it.each(goldenPods().map((golden) => [golden.name, golden] as const))(
       '%s is governed or refused naming each field',
       async (name, golden) => {
@@ -165,7 +165,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       },
     )
 
-    it('is stored in a form in which a second pass finds nothing to change', async () => {
+    it('are not changed by a second injection', async () => {
       shape = {}
       const stored = await post('team', annotated({}, { name: 'stored' }))
       const again = inject(PodSchema.parse(stored), gateway('team', 'main'), {
@@ -177,18 +177,18 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     })
   })
 
-  describe('a pod that names no Gateway', () => {
-    it('is left alone where nobody requires one', async () => {
+  describe('a pod without a Gateway annotation', () => {
+    it('is not injected unless its namespace requires it', async () => {
       const stored = await post('team', { metadata: { name: 'free' }, spec: SPEC })
       expect(stored.spec.initContainers).toBeUndefined()
     })
-    it('is governed where the namespace requires it, the cache knowing the label or not', async () => {
+    it('is injected if its namespace requires it, even before the label is cached', async () => {
       const stored = await post('closed', { metadata: { name: 'bound' }, spec: SPEC })
       expect(stored.spec.initContainers?.[0]?.name).toBe('chaperone-rules')
     })
   })
 
-  it('tells the owner of a refused pod, but not for a dry run', async () => {
+  it('records an Event on the owner of a refused pod, except for a dry run', async () => {
     refused.length = 0
     const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'u-1', controller: true }
     const pod = annotated({ hostPID: true }, { name: 'owned', ownerReferences: [owner] })
@@ -210,7 +210,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
         body: { spec: { ephemeralContainers: [container] } },
       }
     }
-    it('is given what the agent has, and no more', async () => {
+    it('gets the same trust and variables as the agent', async () => {
       await post('team', annotated({}, { name: 'debugged' }))
       const stored = await client.call<{ spec: { ephemeralContainers: Record<string, unknown>[] } }>(
         await add('debugged', { name: 'shell', image: 'busybox', targetContainerName: 'agent' }),
@@ -224,7 +224,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       ['rights', { securityContext: { capabilities: { add: ['NET_ADMIN'] } } }, 'capabilities.add[0]'],
       ['the user of the proxy', { securityContext: { runAsUser: 1_950_000_000 } }, 'runAsUser'],
       ['the processes of the proxy', { targetContainerName: 'chaperone-proxy' }, 'targetContainerName'],
-    ])('that wants %s is refused naming the field', async (_, more, field) => {
+    ])('with %s is refused, and the message names the field', async (_, more, field) => {
       const says = await refusalOf(
         client,
         await add('debugged', { name: 'shell-2', image: 'busybox', ...more }),
@@ -234,7 +234,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     })
   })
 
-  describe('another webhook that puts its container before ours', () => {
+  describe('another webhook that inserts its container first', () => {
     const meddle = async (reinvocationPolicy: string, isStubborn: boolean) => {
       const authority = makeAuthority(Date.now())
       const leaf = issueLeaf(authority, ['127.0.0.1'], Date.now())
@@ -298,7 +298,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
         return stored.spec.initContainers?.[0]?.name === 'meddler' ? true : null
       })
 
-    it('finds it behind ours in the end, because we are asked again', async () => {
+    it('is corrected by the reinvocation', async () => {
       await using _ = await meddle('Never', false)
       await untilMeddling()
       const stored = await post('team', labelled('meddled'))
@@ -309,7 +309,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       ])
     })
 
-    it('gets no pod at all when it insists', async () => {
+    it('blocks the pod if it inserts its container again', async () => {
       await using _ = await meddle('IfNeeded', true)
       await untilMeddling()
       const says = await refusalOf(client, createPod('team', labelled('insisted')))
@@ -319,13 +319,13 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
   })
 
   describe('the certificates', () => {
-    it('can be replaced while the API server calls', async () => {
+    it('can be rotated while the API server calls', async () => {
       await certificates.refresh()
       await post('team', annotated({}, { name: 'after-refresh' }))
     })
   })
 
-  it('puts the authorities of the control plane where pods find them, and forgives a namespace that is not there', async () => {
+  it('publishes the CA bundle of the control plane to a namespace, and skips a missing namespace', async () => {
     const path = '/api/v1/namespaces/chaperone-system/configmaps/chaperone-control-plane-ca'
     await publishControlPlaneTrust(client, 'chaperone-system', 'PEM')
     await publishControlPlaneTrust(client, 'nowhere', 'PEM')
@@ -335,7 +335,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     expect(await client.call({ method: 'GET', path })).toEqual(first)
   })
 
-  it('goes with a guard whose expressions fit the types of Kubernetes', async () => {
+  it('has admission policies whose expressions pass the type check of the API server', async () => {
     const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
     const checked = await eventually(
       'the types are checked',
@@ -349,7 +349,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     expect(checked.flatMap(({ status }) => status?.typeChecking?.expressionWarnings ?? [])).toEqual([])
   })
 
-  it('admits no governed pod while it is away, and every other', async () => {
+  it('blocks only governed pods while it is unreachable', async () => {
     await webhook[Symbol.asyncDispose]()
     const says = await refusalOf(client, createPod('team', annotated({}, { name: 'orphan' })))
     expect(says).toContain('annotated.chaperone.dev')
