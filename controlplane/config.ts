@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
+import type { EditingMode } from '../core/wire/sessions.ts'
 import type { ConfigVariable } from './config-variables.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
 import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
@@ -43,7 +44,7 @@ export type ControlPlaneConfig = {
   /** `PLATFORM_NAMESPACES`: whose Policies are for all Gateways. */
   readonly platformNamespaces: readonly string[]
   /** `DASHBOARD_EDITING`: what becomes of Gateways, Connectors, Permissions and Policies that people edit. */
-  readonly editing: Editing
+  readonly editing: EditingMode
   /** `GATEWAY_FLOORS`: the minimum strictness of Gateways outside of the platform namespaces. */
   readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
@@ -63,9 +64,6 @@ export type TlsConfig =
 
 /** `local`: open for requests of this machine, by invitation for those that a proxy has forwarded. */
 export type RegistrationMode = 'open' | 'local' | 'invite'
-
-/** `yaml`: nothing is stored, the manifest to commit is answered. */
-export type Editing = 'rows' | 'yaml'
 
 type Env = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -104,7 +102,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     ownerLinkSecret: namespacedName(env, 'OWNER_LINK_OBJECT', '<Secret> of the owner link'),
     codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
     platformNamespaces: listOf(text(env, 'PLATFORM_NAMESPACES')),
-    editing: (choice(env, 'DASHBOARD_EDITING', ['rows', 'yaml']) as Editing | null) ?? 'rows',
+    editing: (choice(env, 'DASHBOARD_EDITING', ['rows', 'yaml']) as EditingMode | null) ?? 'rows',
     oidc,
     isPasswordOn: isPasswordOn(env, oidc !== null),
     gatewayFloors: readFloors(text(env, 'GATEWAY_FLOORS')),

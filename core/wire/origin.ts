@@ -15,6 +15,15 @@ export const ManifestOrigin = z.object({
 /** Where an object is written, and so where it is changed. */
 export const ObjectOrigin = ManifestOrigin.extend({ from: z.enum(['manifest', ...RowOrigin.options]) })
 
+/** Fields of each object that manifests can define. Objects of manifests are read-only in the API. */
+export const ManagedFields = {
+  source: z.enum(['kubernetes', 'api', 'file']),
+  /** The manifest; null for objects of the API. */
+  managed_by: z.string().nullable(),
+  origin: ObjectOrigin,
+}
+
+export type Managed = z.infer<z.ZodObject<typeof ManagedFields>>
 export type RowOrigin = z.infer<typeof RowOrigin>
 export type ManifestOrigin = z.infer<typeof ManifestOrigin>
 export type ObjectOrigin = z.infer<typeof ObjectOrigin>

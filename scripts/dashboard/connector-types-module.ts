@@ -12,7 +12,7 @@ export function connectorTypesModule(
     ({ name, label: { title, credential } }) =>
       `  ${name}: { title: ${quoted(title)}, credential: ${quoted(credential)} },\n`,
   )
-  return `import type { ConnectorTypeName } from '../api/shapes.ts'
+  return `import type { ConnectorTypeName } from '../../../core/wire/connectors.ts'
 
 // Generated from core/connectors/registry.ts by \`npm run generate\`.
 

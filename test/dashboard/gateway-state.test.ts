@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { configurationOf, stateOf } from '../../controlplane/dashboard/pages/overview/gateway-state.ts'
-import type { GatewayState } from '../../core/wire/dashboard.ts'
+import type { GatewayState } from '../../core/wire/overview.ts'
 
 const GATEWAY: GatewayState = {
   id: 'gw_1',
@@ -37,7 +37,7 @@ describe('what a gateway is said to do', () => {
   })
 
   test.each([
-    [{}, 'version 7, the newest'],
+    [{}, 'version 7 (latest)'],
     [{ desired_version: 9 }, 'version 7 of 9'],
     [{ applied_version: null }, 'unknown'],
   ] as const)('its rules, %j: %s', (change, text) => {

@@ -1,4 +1,4 @@
-import { UnownedHostsReply } from '../../../core/wire/unowned-hosts.ts'
+import { UnownedHostsReply } from '../../../core/wire/connectors.ts'
 import type { ApiClient } from '../client/client.ts'
 import { type Check, ok, warning } from './check.ts'
 

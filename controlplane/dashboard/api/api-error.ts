@@ -1,18 +1,5 @@
-import type { PolicyCheckReply, ReplayReply } from '../../../core/wire/governance.ts'
+import type { ManifestEdit } from '../../../core/wire/policies.ts'
 
-export type ManifestEdit = {
-  /** YAML documents; empty when nothing is added or changed. */
-  readonly manifest: string
-  readonly removed: ReadonlyArray<{
-    readonly kind: string
-    readonly namespace: string
-    readonly name: string
-  }>
-  /** Test results of each edited policy. */
-  readonly tests: ReadonlyArray<{ readonly policy: string; readonly tests: PolicyCheckReply['tests'] }>
-  /** Decisions of recent requests that the edit of a policy would change; null if the replay could not run. */
-  readonly replay: ReplayReply | null
-}
 type ApiErrorOptions = ErrorOptions & { readonly edit?: ManifestEdit | null }
 
 /** A response other than 2xx, or no response (`status` 0). Pages show `message` to the user. */

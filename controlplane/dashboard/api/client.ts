@@ -1,4 +1,5 @@
-import { ApiError, type ManifestEdit } from './api-error.ts'
+import type { ManifestEdit } from '../../../core/wire/policies.ts'
+import { ApiError } from './api-error.ts'
 import type { InputOf, OperationName, ReplyOf } from './operations.ts'
 import { keepPageSecret, PAGE_SECRET_HEADER, pageSecret } from './page-secret.ts'
 

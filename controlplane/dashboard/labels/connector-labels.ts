@@ -1,4 +1,5 @@
-import type { AccessRule, RuleDecision } from '../api/shapes.ts'
+import type { AccessRule } from '../../../core/wire/gateways.ts'
+import type { RuleDecision } from '../../../core/wire/permissions.ts'
 
 export const ACCESS_RULE_LABELS: ReadonlyArray<{
   readonly value: AccessRule

@@ -1,4 +1,4 @@
-import type { ConnectorTypeName } from '../api/shapes.ts'
+import type { ConnectorTypeName } from '../../../core/wire/connectors.ts'
 
 // Generated from core/connectors/registry.ts by `npm run generate`.
 

@@ -1,6 +1,7 @@
+import type { AuditEventType } from '../../../core/wire/audit.ts'
 import { type Tone, ToneBadge } from '../components/layout/tone-badge.tsx'
 
-const LABELS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
+const LABELS: Readonly<Record<AuditEventType, readonly [title: string, tone: Tone]>> = {
   'action.requested': ['Action requested', 'quiet'],
   'action.allowed': ['Action allowed', 'good'],
   'action.denied': ['Action denied', 'bad'],
@@ -47,12 +48,17 @@ const LABELS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
 export const EVENT_TYPES: readonly string[] = Object.keys(LABELS)
 
 export function eventTitle(type: string): string {
-  return LABELS[type]?.[0] ?? type
+  return labelOf(type)[0]
+}
+
+/** Control planes of later versions can send other types. */
+function labelOf(type: string): readonly [title: string, tone: Tone] {
+  return Object.hasOwn(LABELS, type) ? LABELS[type as AuditEventType] : [type, 'quiet']
 }
 
 export function EventBadge({ type }: { readonly type: string }) {
   return (
-    <ToneBadge tone={LABELS[type]?.[1] ?? 'quiet'} title={type}>
+    <ToneBadge tone={labelOf(type)[1]} title={type}>
       {eventTitle(type)}
     </ToneBadge>
   )

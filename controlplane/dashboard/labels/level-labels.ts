@@ -1,19 +1,20 @@
-import type { Level } from '../api/shapes.ts'
+import type { EnforcementLevel } from '../../../core/wire/gateways.ts'
 
 /** Labels of enforcement levels. */
-export const LEVEL_LABELS: Readonly<Record<Level, { readonly title: string; readonly description: string }>> =
-  {
-    monitor: {
-      title: 'Monitor',
-      description: 'Nothing is refused or held. Decisions are only recorded.',
-    },
-    enforce_high_risk: {
-      title: 'Enforce high risk',
-      description:
-        'High-risk actions and actions that a policy denies are refused or held. Decisions about all others are only recorded.',
-    },
-    full_enforce: {
-      title: 'Full enforcement',
-      description: 'Every decision is enforced: actions that are not allowed are refused or held.',
-    },
-  }
+export const LEVEL_LABELS: Readonly<
+  Record<EnforcementLevel, { readonly title: string; readonly description: string }>
+> = {
+  monitor: {
+    title: 'Monitor',
+    description: 'Nothing is refused or held. Decisions are only recorded.',
+  },
+  enforce_high_risk: {
+    title: 'Enforce high risk',
+    description:
+      'High-risk actions and actions that a policy denies are refused or held. Decisions about all others are only recorded.',
+  },
+  full_enforce: {
+    title: 'Full enforcement',
+    description: 'Every decision is enforced: actions that are not allowed are refused or held.',
+  },
+}

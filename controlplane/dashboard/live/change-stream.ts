@@ -1,4 +1,4 @@
-import type { ChangeKind } from '../../../core/wire/dashboard.ts'
+import type { ChangeKind } from '../../../core/wire/overview.ts'
 
 export type LiveStatus = 'connecting' | 'live' | 'lost'
 

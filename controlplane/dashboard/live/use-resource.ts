@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { ChangeKind } from '../../../core/wire/dashboard.ts'
+import type { ChangeKind } from '../../../core/wire/overview.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import type { InputOf, ReadName, ReplyOf } from '../api/operations.ts'
 import { sharedRead } from '../api/shared-read.ts'

@@ -1,11 +1,11 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
 import type { Right } from '../../../core/wire/rights.ts'
+import type { EditingMode, MeReply } from '../../../core/wire/sessions.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
-import type { Editing, Me } from '../api/shapes.ts'
 
 export type Session = {
-  readonly user: Me['user']
+  readonly user: MeReply['user']
   /** True if edits of Gateways, Connectors, Permissions and Policies return the manifest to commit. */
   readonly isYaml: boolean
   /** Reports whether the user has a right. Pages use it to hide controls; the server enforces rights. */
@@ -16,7 +16,7 @@ export type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'signed_out'; readonly reason: SignInReason }
   | { readonly kind: 'unreachable'; readonly error: ApiError }
-  | { readonly kind: 'signed_in'; readonly user: Me['user']; readonly editing: Editing }
+  | { readonly kind: 'signed_in'; readonly user: MeReply['user']; readonly editing: EditingMode }
 
 const SessionContext = createContext<Session | null>(null)
 const RETRY_MS = 2_000
@@ -24,9 +24,9 @@ const SIGNED_OUT: SessionState = { kind: 'signed_out', reason: 'signed_out' }
 const NO_SECRET: SessionState = { kind: 'signed_out', reason: 'page_secret' }
 
 /** Returns the session and a function that reads it again. `first` is the read that starts before the first render. */
-export function useSessionState(first: Promise<Me>): readonly [SessionState, () => void] {
+export function useSessionState(first: Promise<MeReply>): readonly [SessionState, () => void] {
   const [state, setState] = useState<SessionState>({ kind: 'loading' })
-  const apply = useCallback((read: Promise<Me>) => {
+  const apply = useCallback((read: Promise<MeReply>) => {
     read.then(
       ({ user, editing }) =>
         setState(user.restriction === 'page_secret' ? NO_SECRET : { kind: 'signed_in', user, editing }),
@@ -49,13 +49,13 @@ export function useSessionState(first: Promise<Me>): readonly [SessionState, () 
   return [state, reload]
 }
 
-export function fetchCurrentUser(): Promise<Me> {
+export function fetchCurrentUser(): Promise<MeReply> {
   return call('GET /api/auth/me', {})
 }
 
 export function SessionProvider(props: {
-  readonly user: Me['user']
-  readonly editing: Editing
+  readonly user: MeReply['user']
+  readonly editing: EditingMode
   readonly onSignedOut: () => void
   readonly children: ReactNode
 }) {

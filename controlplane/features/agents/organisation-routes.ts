@@ -3,6 +3,7 @@ import { fold } from '../../../core/action/pattern.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { namespaceOfScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { AgentName, Environment, Runtime } from '../../../core/wire/fields.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import {
   AuditReply,
@@ -17,17 +18,16 @@ import { actorOf } from '../../events.ts'
 import type { AgentPrincipal } from '../../http/auth/authenticate.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
+import { agentOf, requireCapability } from '../actions/principals.ts'
 import type { Actions } from '../actions/service.ts'
-import type { Agents } from './service.ts'
+import { answererOf } from '../approvals/answers/answerer.ts'
 import type { Approvals } from '../approvals/service.ts'
 import type { AuditReading } from '../audit/reading.ts'
 import { checkedScope, type KillChange, type KillSwitch } from '../kill-switch/service.ts'
 import type { Policies } from '../policies/service.ts'
 import type { PolicyRow } from '../policies/store.ts'
-import { answererOf } from '../approvals/answers/answerer.ts'
-import { AgentName, Environment, Runtime } from '../../http/fields.ts'
 import { policySummary } from '../policies/view.ts'
-import { agentOf, requireCapability } from '../actions/principals.ts'
+import type { Agents } from './service.ts'
 
 export type OrgRoutesDeps = {
   readonly agents: Agents

@@ -1,18 +1,13 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { eventId } from '../../../core/ids.ts'
-import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/governance.ts'
+import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/audit.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
-import { validationError } from '../../http/input.ts'
-import { listApprovalsOfAction } from '../approvals/store.ts'
-import {
-  type AuditExportRow,
-  type AuditFilter,
-  listAuditAfter,
-  listAuditBefore,
-} from './export-store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
-import { listTrafficOfAction } from '../traffic/record-store.ts'
+import { validationError } from '../../http/input.ts'
 import { approvalCard } from '../approvals/card.ts'
+import { listApprovalsOfAction } from '../approvals/store.ts'
+import { listTrafficOfAction } from '../traffic/record-store.ts'
+import { type AuditExportRow, type AuditFilter, listAuditAfter, listAuditBefore } from './export-store.ts'
 
 export type Evidence = {
   /** Newest first. `cursor` is `next_cursor` of the page before. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import * as z from 'zod'
+import { AuditFilterFields } from '../../../core/wire/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { AuditExport } from './export.ts'
-import { AuditFilterFields } from '../../http/fields.ts'
 
 /** Both spellings of spec 4.4; `type` and `event_type` are the same. */
 const ExportQuery = z

@@ -1,21 +1,8 @@
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { namespaceOfScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { AuditEventType } from '../../../core/wire/audit.ts'
 import type { RowOrigin } from '../../../core/wire/origin.ts'
 import type { Query } from '../../db/query.ts'
-
-/** Spec 6.1, and the additions that the README lists. */
-export type AuditEventType =
-  | `action.${'requested' | 'allowed' | 'denied' | 'pending_approval' | 'executed' | 'execution_failed' | 'cancelled'}`
-  | `approval.${'responded' | 'refused' | 'expired'}`
-  | `kill_switch.${'activated' | 'deactivated'}`
-  | `agent.${'registered' | 'updated' | 'suspended' | 'activated' | 'revoked'}`
-  | `policy.${'created' | 'updated' | 'deleted' | 'enabled' | 'disabled'}`
-  | `gateway.${'created' | 'updated'}`
-  | `user.${'login' | 'login_failed' | 'logout' | 'registered' | 'password_changed' | 'password_reset' | 'key_created' | 'key_revoked' | 'role_changed' | 'suspended' | 'activated' | 'access_ended'}`
-  | `config.${'exported' | 'imported'}`
-  | 'settings.updated'
-  | 'audit.purged'
-  | 'owner_token.used'
 
 /** Who caused an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */
 export type Actor = {

@@ -1,6 +1,4 @@
-import * as z from 'zod'
-import { ConnectorType } from '../../../core/crd/schemas.ts'
-import { ActionsReply, ConnectorKindsReply } from '../../../core/wire/dashboard.ts'
+import { ActionsReply, ConnectorKindsReply, ConnectorTypeParams } from '../../../core/wire/connectors.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { CatalogueReading } from './catalogue.ts'
 
@@ -25,7 +23,7 @@ export function createCatalogueRoutes({
       auth: 'explanations/get',
       isNamespaced: true,
       summary: 'The actions that a kind of connector knows by name, with their effect and risk',
-      params: z.object({ type: ConnectorType }),
+      params: ConnectorTypeParams,
       response: ActionsReply,
       handler: async ({ params }) => ({ type: params.type, actions: catalogue.actions(params.type) }),
     }),

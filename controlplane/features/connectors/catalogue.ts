@@ -3,7 +3,7 @@ import type { Catalogue } from '../../../core/connectors/catalogue.ts'
 import { effectsOf } from '../../../core/connectors/effects/effects.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
 import { ConnectorType } from '../../../core/crd/schemas.ts'
-import type { ActionsReply, ConnectorKindsReply } from '../../../core/wire/dashboard.ts'
+import type { ActionsReply, ConnectorKindsReply } from '../../../core/wire/connectors.ts'
 
 export type CatalogueReading = {
   kinds(): ConnectorKindsReply['connectors']

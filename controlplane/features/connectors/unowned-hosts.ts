@@ -1,14 +1,14 @@
 import { unownedHostManifests } from '../../../core/crd/manifests/unowned-host-manifests.ts'
 import { decideUnowned, portOfUnowned } from '../../../core/decision/egress.ts'
 import { knownHostText } from '../../../core/decision/known-hosts.ts'
+import type { UnownedHost } from '../../../core/wire/connectors.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
-import type { UnownedHost } from '../../../core/wire/unowned-hosts.ts'
-import { type ConnectorRow, listConnectorsIn } from './store.ts'
-import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
-import { listUnownedHosts, type UnownedHostRow } from './unowned-host-store.ts'
+import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
 import { ownedDomains, portsOf } from './domains.ts'
 import { covers } from './host-claims.ts'
+import { type ConnectorRow, listConnectorsIn } from './store.ts'
+import { listUnownedHosts, type UnownedHostRow } from './unowned-host-store.ts'
 
 export type UnownedHosts = {
   /**

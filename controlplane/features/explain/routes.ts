@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { ExplainQuery, ExplainReply } from '../../../core/wire/explain.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Explain } from './service.ts'
@@ -13,23 +13,6 @@ export type ExplainRoutesDeps = {
   ) => Promise<string | undefined>
 }
 
-const Query = z.strictObject({
-  method: z.string().min(1).max(32),
-  url: z.string().min(1).max(8_000),
-  agent: z.string().min(1).max(253),
-  gateway: z.string().min(1).max(253).optional(),
-  /** Lines `Name: value`. */
-  headers: z.string().max(8_000).optional(),
-})
-
-const Reply = z.object({
-  text: z.string(),
-  connector: z.string().nullable(),
-  action: z.record(z.string(), z.unknown()).nullable(),
-  decision: z.record(z.string(), z.unknown()),
-  snapshot_version: z.number(),
-})
-
 export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps): readonly Route[] {
   return [
     route({
@@ -38,9 +21,9 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
       auth: 'explanations/get',
       isNamespaced: true,
       summary: 'What would happen to a request and why; nothing is sent',
-      query: Query,
+      query: ExplainQuery,
       statuses: [404],
-      response: Reply,
+      response: ExplainReply,
       handler: async ({ namespaces, query: { method, url, agent, gateway, headers = '' } }) => {
         const gatewayId = await gatewayFor(namespaces, { gateway, agent })
         if (gatewayId === undefined) {

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { ExchangeBody, SessionReply, StartSignInBody, StartSignInReply } from '../../../core/wire/sessions.ts'
 import type { SignInErrorCode } from '../../../core/wire/sign-in.ts'
 import { cookieValues, setOidcCallbackCookie } from '../../http/auth/oidc-callback-cookie.ts'
-import { Ok } from '../../http/fields.ts'
 import { createRateWindow, type RateWindow } from '../../http/rate-window.ts'
 import { type Route, type RouteResult, route } from '../../http/route.ts'
 import { networkOf } from '../sessions/attempts.ts'
-import { beginSession, PageSecret, UserView } from '../sessions/routes.ts'
+import { beginSession } from '../sessions/routes.ts'
 import type { StartedSession } from '../sessions/service.ts'
 import { confirmationPage, PAGE_HEADERS } from './page.ts'
 import { SIGN_IN_LIFE_S } from './requests.ts'
@@ -31,8 +31,6 @@ type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
 const ATTEMPTS_PER_MINUTE = 600
 const CALLBACK = '/api/auth/oidc/callback'
 const Text = z.string().min(1).max(4_000)
-/** 32 bytes, base64url. */
-const Bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'has 43 characters of base64url')
 
 /** Sign-in through the identity provider; 404 where there is none. */
 export function createOidcRoutes({ oidc: given, ...web }: OidcRoutesDeps): readonly Route[] {
@@ -60,9 +58,9 @@ function start(deps: Deps): Route {
     auth: 'none',
     summary:
       'Prepares a sign-in through the identity provider: `challenge` is the SHA-256 of a secret that the page or command keeps for the exchange. Answers the address to open',
-    body: z.strictObject({ challenge: Bytes32, loopback_port: z.int().min(1).max(65_535).optional() }),
+    body: StartSignInBody,
     statuses: [403, 404, 429],
-    response: Ok.extend({ url: z.string() }),
+    response: StartSignInReply,
     handler: async ({ body, raw }) => {
       countAttempt(deps, raw.request)
       refuseOtherAddress(deps, raw.request)
@@ -131,9 +129,9 @@ function exchange({ oidc, isSecure, ...deps }: Deps): Route {
     auth: 'none',
     summary:
       'Exchanges the code of a sign-in, once and with the secret of its page, for a session as /api/auth/login begins one',
-    body: z.strictObject({ code: Bytes32, secret: Bytes32 }),
+    body: ExchangeBody,
     statuses: [401, 403, 404, 429],
-    response: Ok.extend({ user: UserView, page_secret: PageSecret }),
+    response: SessionReply,
     handler: async ({ body, raw }) => {
       countAttempt(deps, raw.request)
       refuseOtherAddress(deps, raw.request)

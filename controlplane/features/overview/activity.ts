@@ -1,7 +1,7 @@
-import type { ActivityReply } from '../../../core/wire/dashboard.ts'
+import type { ActivityReply } from '../../../core/wire/overview.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
-import { busiestAgents, countByTime, loudestDenials } from './activity-store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
+import { busiestAgents, countByTime, loudestDenials } from './activity-store.ts'
 
 /** `60`, `3600`, … seconds up to now, or the stretch that `to` ends. */
 export type ActivityQuestion = { readonly seconds: number; readonly to?: string | undefined }

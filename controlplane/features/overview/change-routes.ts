@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ChangeKind, ChangesReply } from '../../../core/wire/dashboard.ts'
+import { type ChangeKind, ChangesReply } from '../../../core/wire/overview.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { ChangeListener, Changes } from './changes.ts'
 

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
-import type { ChangeKind } from '../../../core/wire/dashboard.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { ChangeKind } from '../../../core/wire/overview.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
-import { readChangeMarks } from './change-mark-store.ts'
-import { listGatewaysIn } from '../gateways/store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { GatewayLive } from '../../sync/live.ts'
+import { listGatewaysIn } from '../gateways/store.ts'
 import { killsIn } from '../kill-switch/kills-in.ts'
+import { readChangeMarks } from './change-mark-store.ts'
 
 export type ChangesDeps = {
   readonly read: ScopedReads

@@ -1,16 +1,16 @@
 import type { FloorRules } from '../../../core/crd/floors.ts'
-import type { GatewayState, OverviewReply } from '../../../core/wire/dashboard.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { GatewayState, OverviewReply } from '../../../core/wire/overview.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
-import { hasTraffic, inventory } from './activity-store.ts'
-import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { stopsGateway } from '../../sync/kill-switch/state.ts'
 import type { GatewayLive } from '../../sync/live.ts'
 import type { OwnerTokenWarnings } from '../authentication/break-glass.ts'
 import { atItsFloor } from '../gateways/floor.ts'
+import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
 import { killsIn } from '../kill-switch/kills-in.ts'
 import { type Origins, readOrigins } from '../manifests/object-origins.ts'
+import { hasTraffic, inventory } from './activity-store.ts'
 
 export type OverviewDeps = {
   readonly read: ScopedReads

@@ -6,14 +6,14 @@ import type { Decision, DecisionInput } from '../../../core/decision/decision.ts
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { EffectiveAction, EffectiveReply } from '../../../core/wire/governance.ts'
+import type { EffectiveAction, EffectiveReply } from '../../../core/wire/permissions.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
-import { type AgentRow, listAgentsIn } from '../agents/store.ts'
-import { listConnectorsIn } from '../connectors/store.ts'
-import { gatewayNamesIn } from '../gateways/store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { ActionRules, ActionRulesSource, GatewayRules } from '../actions/rules.ts'
+import { type AgentRow, listAgentsIn } from '../agents/store.ts'
 import type { CatalogueReading } from '../connectors/catalogue.ts'
+import { listConnectorsIn } from '../connectors/store.ts'
+import { gatewayNamesIn } from '../gateways/store.ts'
 
 export type EffectivePermissionsDeps = {
   readonly read: ScopedReads

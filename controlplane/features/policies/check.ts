@@ -8,11 +8,11 @@ import {
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/governance.ts'
+import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/policies.ts'
 import { covers, type Namespaces } from '../../../core/wire/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
-import { listGroupsIn } from '../users/store.ts'
 import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
+import { listGroupsIn } from '../users/store.ts'
 
 /** What is wrong with a text, and how its tests go, without storing anything. Never throws for a wrong text. */
 export type PolicyCheck = (

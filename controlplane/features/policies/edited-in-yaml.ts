@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ReplayReply } from '../../../core/wire/governance.ts'
+import type { ReplayReply } from '../../../core/wire/policies.ts'
 import type { PolicyTestResult } from './store.ts'
 
 /** A policy as a refused edit would have left it; one that it would have removed decides nothing. */

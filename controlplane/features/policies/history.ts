@@ -1,9 +1,9 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { PolicyVersionsReply } from '../../../core/wire/governance.ts'
+import type { PolicyVersionsReply } from '../../../core/wire/policies.ts'
 import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { ScopedReads } from '../../db/scoped-query.ts'
 import { getPolicyIn } from './store.ts'
 import { listPolicyVersionsIn } from './version-store.ts'
-import type { ScopedReads } from '../../db/scoped-query.ts'
 
 /** The texts that a policy had, newest first. Throws `not_found`. */
 export type PolicyHistory = (namespaces: Namespaces, policyId: string) => Promise<PolicyVersionsReply>

@@ -1,35 +1,11 @@
-import * as z from 'zod'
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { ObjectOrigin } from '../../../core/wire/origin.ts'
-import { PoliciesReply } from '../../../core/wire/v1.ts'
+import type { ObjectOrigin } from '../../../core/wire/origin.ts'
+import type { PolicyDetails, PolicySummary } from '../../../core/wire/policies.ts'
 import type { PolicyRow } from './store.ts'
 
-/** A policy as agents may see it (spec 2.6). */
-export const PolicySummary = PoliciesReply.shape.policies.element
-
-/** The same policy as an admin sees it: with its text, what of it is in force, how its tests went, who manages it. */
-export const PolicyDetails = PolicySummary.extend({
-  mode: z.enum(['enforce', 'monitor']),
-  policyYaml: z.string(),
-  version: z.int(),
-  /** Whether the newest text is the one in force. */
-  active: z.boolean(),
-  active_version: z.int().nullable(),
-  tests: z.array(z.object({ name: z.string(), passed: z.boolean(), failure: z.string().optional() })),
-  source: z.enum(['kubernetes', 'api', 'file']),
-  managed_by: z.string().nullable(),
-  origin: ObjectOrigin,
-  updated_at: z.string(),
-  /**
-   * Why the text in force no longer compiles, so that its broken conditions only tighten, or why a manifest was never in
-   * force, so that its scope is denied. Absent when nothing is wrong.
-   */
-  problems: z.array(z.string()).optional(),
-})
-
-export function policySummary(row: PolicyRow): z.infer<typeof PolicySummary> {
+export function policySummary(row: PolicyRow): PolicySummary {
   const { id, name, description, enabled, priority, tags } = row
   return {
     id,
@@ -69,7 +45,7 @@ export function policyDetails(
   row: PolicyRow,
   origin: ObjectOrigin,
   problems: readonly string[] = [],
-): z.infer<typeof PolicyDetails> {
+): PolicyDetails {
   return {
     ...policySummary(row),
     mode: row.mode,

@@ -1,11 +1,6 @@
 import * as z from 'zod'
 import type { FloorRules } from '../../../core/crd/floors.ts'
 import { EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
-import { ObjectOrigin } from '../../../core/wire/origin.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
-import { actorOf } from '../../events.ts'
-import { refuseRestricted } from '../../http/auth/restriction.ts'
-import { requireAdditionalRight } from '../../http/auth/rights.ts'
 import {
   AgentName,
   Environment,
@@ -14,7 +9,13 @@ import {
   Ok,
   Runtime,
   SetupConnectorSchema,
-} from '../../http/fields.ts'
+} from '../../../core/wire/fields.ts'
+import { Host, Port, SetUpGatewayBody, SetUpGatewayReply } from '../../../core/wire/gateways.ts'
+import { ObjectOrigin } from '../../../core/wire/origin.ts'
+import type { Namespaces } from '../../../core/wire/rights.ts'
+import { actorOf } from '../../events.ts'
+import { refuseRestricted } from '../../http/auth/restriction.ts'
+import { requireAdditionalRight } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { GatewayLive } from '../../sync/live.ts'
 import { atItsFloor } from '../gateways/floor.ts'
@@ -32,8 +33,6 @@ export type ConfigRoutesDeps = {
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
 
-const Host = z.string().min(1).max(253)
-const Port = z.int().min(1).max(65_535)
 const GatewayView = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -43,17 +42,6 @@ const GatewayView = z.looseObject({
   enforcementLevel: EnforcementLevelSchema,
   live: z.looseObject({}).nullable(),
   origin: ObjectOrigin,
-})
-
-const WizardBody = z.strictObject({
-  gateway: z.strictObject({
-    name: GatewayName,
-    host: Host.optional(),
-    port: Port.optional(),
-    enforcementLevel: EnforcementLevelSchema.optional(),
-  }),
-  agent: z.strictObject({ name: AgentName, create: z.boolean().default(false) }).optional(),
-  connectors: z.array(SetupConnectorSchema).max(64).default([]),
 })
 
 const GatewayPatch = z
@@ -104,13 +92,8 @@ function wizard({ setup: service }: ConfigRoutesDeps): Route {
     path: '/api/dashboard/gateway',
     auth: 'gateways/update',
     summary: 'Builds a gateway with connectors, access rules and an agent; secrets are shown this once',
-    body: WizardBody,
-    response: Ok.extend({
-      gateway_id: z.string(),
-      api_key: z.string().nullable(),
-      gateway_name: z.string(),
-      gateway_token: z.string().nullable(),
-    }),
+    body: SetUpGatewayBody,
+    response: SetUpGatewayReply,
     handler: async ({ body, principal, namespaces: given }) => {
       const everywhere = { given, isNamespaced: false }
       if (body.connectors.length > 0) await requireAdditionalRight(principal, 'credentials/set', everywhere)

@@ -1,11 +1,12 @@
 import { CHANNEL_ID } from '../../../core/decision/policies/approvals-channel.ts'
+import { MASK } from '../../../core/wire/settings.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db, Query } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
 import { validationError } from '../../http/input.ts'
 import type { Actor } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { deleteSetting, getSetting, listSettings, putSetting } from './store.ts'
 import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
+import { deleteSetting, getSetting, listSettings, putSetting } from './store.ts'
 import { readSetting, settingPlace } from './stored-setting.ts'
 
 /** Spec 2.9. */
@@ -19,7 +20,6 @@ export const SETTING_KEYS = [
 export type SettingKey = (typeof SETTING_KEYS)[number]
 
 /** Stands for a secret that is set; written back it changes nothing. */
-export const MASK = '********'
 const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
 
 export type Settings = {

@@ -1,10 +1,10 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import { issueUserKey, sha256 } from '../../crypto/tokens.ts'
+import type { Db, Query } from '../../db/query.ts'
 import { actorOf, recordEvent } from '../../events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { Actor } from '../audit/store.ts'
-import type { Db, Query } from '../../db/query.ts'
 import { useSessions } from '../sessions/store.ts'
 import {
   deleteExpiredUserKeys,
@@ -17,7 +17,6 @@ import {
 import { lockUser } from './store.ts'
 
 /** Days that an approver key lasts. */
-export const KEY_DAYS = { default: 90, max: 365 } as const
 const MAX_KEYS = 20
 
 export type NewApproverKey = { readonly name: string | null; readonly days: number }

@@ -6,13 +6,9 @@ import { getOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
-import {
-  type EffectiveReply,
-  EvidenceReply,
-  type PolicyCheckReply,
-  type PolicyVersionsReply,
-  type ReplayReply,
-} from '../../../core/wire/governance.ts'
+import { EvidenceReply } from '../../../core/wire/audit.ts'
+import type { EffectiveReply } from '../../../core/wire/permissions.ts'
+import type { PolicyCheckReply, PolicyVersionsReply, ReplayReply } from '../../../core/wire/policies.ts'
 import { readOperations } from '../../controlplane/openapi/document.ts'
 import { startTestInstallation, type TestInstallation } from '../../controlplane/routes/installation.ts'
 import { type Call, register } from '../../controlplane/routes/start.ts'

@@ -1,7 +1,7 @@
 import { Button, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import type { DemoReply } from '../../../../core/wire/overview.ts'
 import { call } from '../../api/client.ts'
-import type { DemoReply } from '../../api/shapes.ts'
 import { useMutation } from '../form/use-mutation.ts'
 import { ErrorNote } from '../layout/error-note.tsx'
 import { DecisionBadge } from './decision-badge.tsx'

@@ -1,5 +1,5 @@
 import { Group, Stack, Text } from '@mantine/core'
-import type { ExplainReply } from '../../api/shapes.ts'
+import type { ExplainReply } from '../../../../core/wire/explain.ts'
 import { DECISION_SOURCE_LABELS } from '../../labels/decision-source-labels.ts'
 import { CopyText } from '../text/copy-text.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'

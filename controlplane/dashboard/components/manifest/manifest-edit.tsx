@@ -1,5 +1,5 @@
 import { Alert, Text } from '@mantine/core'
-import type { ManifestEdit } from '../../api/api-error.ts'
+import type { ManifestEdit } from '../../../../core/wire/policies.ts'
 import { useSession } from '../../session/session.tsx'
 import { Icon } from '../layout/icon.tsx'
 import { CopyText } from '../text/copy-text.tsx'

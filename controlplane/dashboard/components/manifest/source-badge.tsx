@@ -1,5 +1,4 @@
-import type { ObjectOrigin } from '../../../../core/wire/origin.ts'
-import type { Managed } from '../../api/admin-shapes.ts'
+import type { Managed, ObjectOrigin } from '../../../../core/wire/origin.ts'
 import { ToneBadge } from '../layout/tone-badge.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'
 

@@ -1,6 +1,6 @@
 import { Button, Group, Modal, NumberInput, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { ApproverKey } from '../../api/admin-shapes.ts'
+import type { ApproverKeyView } from '../../../../core/wire/users.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
@@ -99,7 +99,7 @@ function NewKey({ onCreated }: { readonly onCreated: (key: string) => void }) {
   )
 }
 
-function KeyList(props: { readonly rows: readonly ApproverKey[]; readonly onRevoked: () => void }) {
+function KeyList(props: { readonly rows: readonly ApproverKeyView[]; readonly onRevoked: () => void }) {
   const { rows, onRevoked } = props
   const now = useNow(60_000)
   if (rows.length === 0) return <Text size="sm">You have no approver keys.</Text>
@@ -130,7 +130,7 @@ function KeyList(props: { readonly rows: readonly ApproverKey[]; readonly onRevo
   )
 }
 
-function KeyName({ row }: { readonly row: ApproverKey }) {
+function KeyName({ row }: { readonly row: ApproverKeyView }) {
   return (
     <>
       {row.name === null ? null : (

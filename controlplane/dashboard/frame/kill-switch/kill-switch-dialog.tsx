@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core'
 import { useState } from 'react'
+import type { KillSwitchReply } from '../../../../core/wire/kill-switch.ts'
 import { call } from '../../api/client.ts'
-import type { KillReply } from '../../api/shapes.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { ConfirmStep } from './confirm-step.tsx'
 import { ResultStep } from './result-step.tsx'
@@ -10,7 +10,7 @@ import { type KillSwitchRequest, ScopeForm } from './scope-form.tsx'
 type Step =
   | { readonly kind: 'form' }
   | { readonly kind: 'confirm'; readonly request: KillSwitchRequest }
-  | { readonly kind: 'done'; readonly request: KillSwitchRequest; readonly reply: KillReply }
+  | { readonly kind: 'done'; readonly request: KillSwitchRequest; readonly reply: KillSwitchReply }
 
 /** Activates the kill switch in two steps, then shows how many gateways have acknowledged it. */
 export function KillSwitchDialog({

@@ -1,11 +1,11 @@
 import { Alert, Button, Group, RingProgress, Stack, Text } from '@mantine/core'
-import type { KillReply } from '../../api/shapes.ts'
+import type { KillSwitchReply } from '../../../../core/wire/kill-switch.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { scopeLabel } from './scope.ts'
 
 /** Third step: how many gateways have acknowledged the kill switch. */
 export function ResultStep(props: {
-  readonly reply: KillReply
+  readonly reply: KillSwitchReply
   readonly scope: string
   readonly onClose: () => void
 }) {

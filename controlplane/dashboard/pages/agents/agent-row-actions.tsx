@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import type { Agent } from '../../api/admin-shapes.ts'
+import type { AgentView, PatchAgentBody } from '../../../../core/wire/agents.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
@@ -7,19 +7,21 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import type { FreshKey } from './agents-page.tsx'
 
 type Props = {
-  readonly agent: Agent
+  readonly agent: AgentView
   readonly onKey: (key: FreshKey) => void
   readonly onDone: () => void
 }
 
+type Action = NonNullable<PatchAgentBody['action']>
+
 export function AgentRowActions({ agent, onKey, onDone }: Props) {
   const { agent_id, name, status } = agent
-  const act = async (action: string) => call('PATCH /api/dashboard/agents', { body: { agent_id, action } })
+  const act = async (action: Action) => call('PATCH /api/dashboard/agents', { body: { agent_id, action } })
   const activate = useMutation(async () => {
     await act('activate')
     onDone()
   })
-  const actAndReload = async (action: string) => {
+  const actAndReload = async (action: Action) => {
     await act(action)
     onDone()
   }

@@ -1,7 +1,7 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
-import type { Agent } from '../../api/admin-shapes.ts'
+import type { AgentView } from '../../../../core/wire/agents.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
@@ -21,7 +21,11 @@ import { NewAgent } from './new-agent.tsx'
 /** A new key and the name of its agent. */
 export type FreshKey = { readonly agent: string; readonly key: string }
 
-const TONES: Readonly<Record<Agent['status'], Tone>> = { active: 'good', suspended: 'wait', revoked: 'bad' }
+const TONES: Readonly<Record<AgentView['status'], Tone>> = {
+  active: 'good',
+  suspended: 'wait',
+  revoked: 'bad',
+}
 
 /** Lists agents with their row actions. */
 export function Page() {
@@ -101,7 +105,7 @@ export function Page() {
   )
 }
 
-function Name({ agent }: { readonly agent: Agent }) {
+function Name({ agent }: { readonly agent: AgentView }) {
   const { name, runtime, api_key_prefix: prefix, status } = agent
   return (
     <>

@@ -1,5 +1,6 @@
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
-import type { Me, UserList } from '../../api/shapes.ts'
+import type { MeReply } from '../../../../core/wire/sessions.ts'
+import type { UserList } from '../../../../core/wire/users.ts'
 import { missingText } from './card/approver-sets.tsx'
 
 /**
@@ -8,7 +9,7 @@ import { missingText } from './card/approver-sets.tsx'
  * then decides.
  */
 export function answerObstacle(
-  user: Me['user'],
+  user: MeReply['user'],
   card: Pick<ApprovalCard, 'required_groups' | 'answers'>,
   users: UserList['users'] | null,
 ): string | null {
@@ -25,7 +26,7 @@ export function answerObstacle(
 }
 
 /** True for admins of all namespaces. Admins of some namespaces cannot answer for a group. */
-function isAdmin({ role, namespaces }: Me['user']): boolean {
+function isAdmin({ role, namespaces }: MeReply['user']): boolean {
   return (role === 'owner' || role === 'admin') && namespaces == null
 }
 

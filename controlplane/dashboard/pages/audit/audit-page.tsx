@@ -1,6 +1,6 @@
 import { Anchor, Button, Stack } from '@mantine/core'
 import { useMemo } from 'react'
-import type { AuditEntry } from '../../../../core/wire/governance.ts'
+import type { AuditEntry } from '../../../../core/wire/audit.ts'
 import { addressOf } from '../../api/client.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'

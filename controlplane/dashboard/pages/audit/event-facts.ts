@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../../../core/wire/governance.ts'
+import type { AuditEntry } from '../../../../core/wire/audit.ts'
 import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 
 type Details = AuditEntry['details']

@@ -1,6 +1,6 @@
 import { Anchor, Code, Drawer, Group, Stack, Text, Timeline } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { AuditEntry, EvidenceReply } from '../../../../core/wire/governance.ts'
+import type { AuditEntry, EvidenceReply } from '../../../../core/wire/audit.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { answeredBy } from '../../components/decision/answered-by.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { AuditEntry } from '../../../../core/wire/governance.ts'
+import type { AuditEntry } from '../../../../core/wire/audit.ts'
 import { useResource } from '../../live/use-resource.ts'
 
 export type Names = {

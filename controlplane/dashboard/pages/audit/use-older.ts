@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { AuditEntry, AuditReply } from '../../../../core/wire/governance.ts'
+import type { AuditEntry, AuditReply } from '../../../../core/wire/audit.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import type { AuditFilterQuery } from './audit-query.ts'

@@ -1,6 +1,6 @@
 import { Button, FileInput, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { ImportReply } from '../../api/admin-shapes.ts'
+import type { ImportReply } from '../../../../core/wire/export.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'

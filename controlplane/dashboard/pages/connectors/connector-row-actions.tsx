@@ -1,7 +1,7 @@
 import { Button, Group, PasswordInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
-import type { Connector } from '../../api/admin-shapes.ts'
+import type { ConnectorView } from '../../../../core/wire/connectors.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
@@ -11,7 +11,7 @@ import { PrivateAddresses } from '../../components/form/private-addresses.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { useSession } from '../../session/session.tsx'
 
-type Props = { readonly row: Connector; readonly onDone: () => void }
+type Props = { readonly row: ConnectorView; readonly onDone: () => void }
 
 export function ConnectorRowActions({ row, onDone }: Props) {
   const { isYaml } = useSession()

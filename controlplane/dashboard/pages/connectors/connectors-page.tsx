@@ -1,6 +1,6 @@
 import { Anchor, Box, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import type { Connector } from '../../api/admin-shapes.ts'
+import type { ConnectorView } from '../../../../core/wire/connectors.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
@@ -90,7 +90,7 @@ export function Page() {
   )
 }
 
-function Name({ row }: { readonly row: Connector }) {
+function Name({ row }: { readonly row: ConnectorView }) {
   return (
     <>
       <Text fw={600} component="div">
@@ -104,7 +104,7 @@ function Name({ row }: { readonly row: Connector }) {
 }
 
 /** Links to the permissions of a connector: access rules are stored as permissions. */
-function Access({ row: { name, type } }: { readonly row: Connector }) {
+function Access({ row: { name, type } }: { readonly row: ConnectorView }) {
   return (
     <Anchor
       size="sm"
@@ -118,7 +118,7 @@ function Access({ row: { name, type } }: { readonly row: Connector }) {
 }
 
 /** Hosts and MCP endpoint paths, with warnings. */
-function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connector }) {
+function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: ConnectorView }) {
   if (domains.length === 0) return <span className="dim">none</span>
   return (
     <Box miw={150}>
@@ -134,7 +134,7 @@ function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connect
   )
 }
 
-function CredentialBadge({ row: { auth_type, has_token, type } }: { readonly row: Connector }) {
+function CredentialBadge({ row: { auth_type, has_token, type } }: { readonly row: ConnectorView }) {
   if (auth_type === 'none') return <ToneBadge tone="quiet">Not required</ToneBadge>
   if (has_token) return <ToneBadge tone="good">{`Stored, sent as ${auth_type}`}</ToneBadge>
   if (type === 'codehost') {

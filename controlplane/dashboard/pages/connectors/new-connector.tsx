@@ -1,5 +1,6 @@
 import { Select, Text } from '@mantine/core'
 import { useState } from 'react'
+import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
@@ -46,7 +47,7 @@ export function NewConnector({ isOpen, onClose, onSaved }: Props) {
         label="Provider"
         data={Object.entries(CONNECTOR_LABELS).map(([value, { title }]) => ({ value, label: title }))}
         value={draft.type}
-        onChange={(type) => setDraft(newConnector(type ?? draft.type, 0))}
+        onChange={(type) => setDraft(newConnector((type as ConnectorTypeName | null) ?? draft.type, 0))}
         allowDeselect={false}
       />
       <ConnectorForm

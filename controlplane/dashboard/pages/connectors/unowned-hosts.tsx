@@ -1,6 +1,6 @@
 import { Button, Modal, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { UnownedHost } from '../../../../core/wire/unowned-hosts.ts'
+import type { UnownedHost } from '../../../../core/wire/connectors.ts'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'

@@ -1,12 +1,12 @@
 import { Group, Stack, Table, Text } from '@mantine/core'
-import type { DryRun } from '../../api/shapes.ts'
+import type { DryRunReply } from '../../../../core/wire/v1.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { RiskBadge } from '../../components/decision/risk-badge.tsx'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
 /** Shows the decision, then all policies and rules that were evaluated. */
-export function DryRunResult({ reply }: { readonly reply: DryRun }) {
+export function DryRunResult({ reply }: { readonly reply: DryRunReply }) {
   const { decision, trace } = reply
   return (
     <Stack gap="sm">
@@ -34,7 +34,7 @@ export function DryRunResult({ reply }: { readonly reply: DryRun }) {
   )
 }
 
-function RuleTable({ rules }: { readonly rules: DryRun['trace'][number]['rules'] }) {
+function RuleTable({ rules }: { readonly rules: DryRunReply['trace'][number]['rules'] }) {
   return (
     <Table verticalSpacing={4}>
       <Table.Tbody>

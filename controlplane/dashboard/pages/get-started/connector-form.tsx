@@ -10,8 +10,8 @@ import {
   Text,
   TextInput,
 } from '@mantine/core'
-import type { ConnectorKindsReply } from '../../../../core/wire/dashboard.ts'
-import type { AccessRule } from '../../api/shapes.ts'
+import type { ConnectorKindsReply } from '../../../../core/wire/connectors.ts'
+import type { AccessRule } from '../../../../core/wire/gateways.ts'
 import { isPlaintext } from '../../components/form/is-plaintext.ts'
 import { PlaintextCredential } from '../../components/form/plaintext-credential.tsx'
 import { PrivateAddresses } from '../../components/form/private-addresses.tsx'

@@ -1,4 +1,5 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
+import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
@@ -14,7 +15,7 @@ type Props = {
 /** Step 3: connectors with their credentials and access rules. */
 export function ConnectorsStep({ connectors, onChange }: Props) {
   const kinds = useResource('GET /api/dashboard/catalogue', {})
-  const add = (type: string) => {
+  const add = (type: ConnectorTypeName) => {
     const key = Math.max(0, ...connectors.map((each) => each.key)) + 1
     onChange([...connectors, newConnector(type, key)])
   }

@@ -1,11 +1,13 @@
-import type { AccessRule, Level, RuleDecision, SetupConnector } from '../../api/shapes.ts'
+import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
+import type { AccessRule, EnforcementLevel, SetupConnector } from '../../../../core/wire/gateways.ts'
+import type { RuleDecision } from '../../../../core/wire/permissions.ts'
 import { isPlaintext } from '../../components/form/is-plaintext.ts'
 import { TYPES_WITHOUT_HOSTS } from '../../labels/connector-types.ts'
 
 export type PatternDraft = { readonly key: number; readonly pattern: string; readonly decision: RuleDecision }
 export type ConnectorDraft = {
   readonly key: number
-  readonly type: string
+  readonly type: ConnectorTypeName
   readonly token: string
   readonly domains: readonly string[]
   /** For type `mcp`: paths on which JSON-RPC is read; empty = all paths. */
@@ -25,7 +27,7 @@ export type Draft = {
     readonly name: string
     readonly host: string
     readonly port: number
-    readonly level: Level
+    readonly level: EnforcementLevel
   }
   readonly agent: { readonly isNew: boolean; readonly name: string }
   readonly connectors: readonly ConnectorDraft[]
@@ -39,7 +41,7 @@ export const EMPTY_DRAFT: Draft = {
 
 export const needsDomains = (type: string): boolean => TYPES_WITHOUT_HOSTS.includes(type)
 
-export function newConnector(type: string, key: number): ConnectorDraft {
+export function newConnector(type: ConnectorTypeName, key: number): ConnectorDraft {
   const access = { accessRule: 'require_approval', patterns: [] } as const
   return {
     key,
@@ -90,8 +92,8 @@ function connectorOf(draft: ConnectorDraft): SetupConnector {
     type,
     token: token.trim(),
     accessRule,
-    ...(domains.length === 0 ? {} : { domains }),
-    ...(endpoint.length === 0 ? {} : { endpoint }),
+    ...(domains.length === 0 ? {} : { domains: [...domains] }),
+    ...(endpoint.length === 0 ? {} : { endpoint: [...endpoint] }),
     ...(baseUrl.trim() === '' ? {} : { base_url: baseUrl.trim() }),
     ...(draft.allowsPrivate ? { allow_private_addresses: true } : {}),
     ...(draft.allowsPlaintext && isPlaintext(baseUrl) ? { allow_plaintext_credential: true } : {}),

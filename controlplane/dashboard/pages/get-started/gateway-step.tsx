@@ -1,6 +1,6 @@
 import { Group, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/core'
 import { useEffect } from 'react'
-import type { Level } from '../../api/shapes.ts'
+import type { EnforcementLevel } from '../../../../core/wire/gateways.ts'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { useResource } from '../../live/use-resource.ts'
@@ -83,7 +83,7 @@ function NewGateway({ gateway, onChange }: Props) {
       <Radio.Group
         label="Enforcement level"
         value={gateway.level}
-        onChange={(level) => onChange({ ...gateway, level: level as Level })}
+        onChange={(level) => onChange({ ...gateway, level: level as EnforcementLevel })}
       >
         <Stack gap="xs" mt="xs">
           {Object.entries(LEVEL_LABELS).map(([level, { title, description }]) => (

@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Stepper } from '@mantine/core'
 import { useState } from 'react'
+import type { SetUpGatewayReply } from '../../../../core/wire/gateways.ts'
 import { call } from '../../api/client.ts'
-import type { WizardReply } from '../../api/shapes.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { PageHead } from '../../components/layout/page-head.tsx'
@@ -22,7 +22,7 @@ export function Page() {
   const { isYaml } = useSession()
   const [step, setStep] = useState(0)
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
-  const [reply, setReply] = useState<WizardReply | null>(null)
+  const [reply, setReply] = useState<SetUpGatewayReply | null>(null)
   const create = useMutation(async () => {
     setReply(await call('POST /api/dashboard/gateway', { body: requestOf(draft) }))
   })

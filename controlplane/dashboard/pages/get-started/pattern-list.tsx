@@ -1,5 +1,5 @@
 import { ActionIcon, Autocomplete, Button, Group, Select, Stack, Text } from '@mantine/core'
-import type { RuleDecision } from '../../api/shapes.ts'
+import type { RuleDecision } from '../../../../core/wire/permissions.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { RULE_DECISION_LABELS } from '../../labels/connector-labels.ts'
 import { useResource } from '../../live/use-resource.ts'

@@ -1,5 +1,5 @@
 import { Alert, Stack, Text } from '@mantine/core'
-import type { WizardReply } from '../../api/shapes.ts'
+import type { SetUpGatewayReply } from '../../../../core/wire/gateways.ts'
 import { DemoScenarios } from '../../components/decision/demo-scenarios.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
@@ -10,7 +10,7 @@ import type { Draft } from './draft.ts'
 import { FirstRequest } from './first-request.tsx'
 
 /** Result of the wizard: the key, the commands, and the first request. */
-export function Ready({ reply, draft }: { readonly reply: WizardReply; readonly draft: Draft }) {
+export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; readonly draft: Draft }) {
   const overview = useResource('GET /api/dashboard/overview', {}, { on: ['gateways'] })
   const gateway = overview.data?.gateways.find(({ id }) => id === reply.gateway_id)
   const { host, port } = gateway ?? draft.gateway

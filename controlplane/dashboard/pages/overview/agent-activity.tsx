@@ -1,5 +1,5 @@
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
-import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
+import type { ActivityReply } from '../../../../core/wire/overview.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { AgoText } from '../../components/text/time-text.tsx'

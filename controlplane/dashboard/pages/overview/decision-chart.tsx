@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
+import type { ActivityReply } from '../../../../core/wire/overview.ts'
 import { TimeChart } from '../../components/chart/time-chart.tsx'
 
 export function DecisionChart({ activity }: { readonly activity: ActivityReply }) {

@@ -1,5 +1,5 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
-import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
+import type { ActivityReply } from '../../../../core/wire/overview.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Panel } from '../../components/layout/panel.tsx'

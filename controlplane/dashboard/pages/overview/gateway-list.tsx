@@ -1,5 +1,5 @@
 import { Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
-import type { GatewayState } from '../../../../core/wire/dashboard.ts'
+import type { GatewayState } from '../../../../core/wire/overview.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { Icon } from '../../components/layout/icon.tsx'

@@ -1,4 +1,4 @@
-import type { GatewayState } from '../../../../core/wire/dashboard.ts'
+import type { GatewayState } from '../../../../core/wire/overview.ts'
 
 type GatewayStatus = { readonly text: string; readonly tone: 'good' | 'wait' | 'bad' }
 

@@ -1,6 +1,6 @@
 import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { ActivityReply, OverviewReply } from '../../../../core/wire/dashboard.ts'
+import type { ActivityReply, OverviewReply } from '../../../../core/wire/overview.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 

@@ -1,6 +1,6 @@
 import { Alert, SegmentedControl, SimpleGrid, Stack } from '@mantine/core'
 import { useEffect } from 'react'
-import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
+import type { ActivityReply } from '../../../../core/wire/overview.ts'
 import { preloadDrawing } from '../../components/chart/time-chart.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'

@@ -1,6 +1,6 @@
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { EffectiveAction } from '../../../../core/wire/governance.ts'
+import type { EffectiveAction } from '../../../../core/wire/permissions.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { RowTable } from '../../components/layout/row-table.tsx'

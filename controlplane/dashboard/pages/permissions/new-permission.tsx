@@ -1,7 +1,8 @@
 import { Autocomplete, Radio, Select, SimpleGrid } from '@mantine/core'
 import { useState } from 'react'
+import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
+import type { RuleDecision } from '../../../../core/wire/permissions.ts'
 import { call } from '../../api/client.ts'
-import type { RuleDecision } from '../../api/shapes.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { RULE_DECISION_LABELS } from '../../labels/connector-labels.ts'
@@ -18,7 +19,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
   const agents = useResource('GET /api/dashboard/agents', isOpen ? {} : null)
   const [gateway, setGateway] = useState<string | null>(null)
   const [agent, setAgent] = useState(ALL_AGENTS)
-  const [type, setType] = useState('codehost')
+  const [type, setType] = useState<ConnectorTypeName>('codehost')
   const [pattern, setPattern] = useState('')
   const [decision, setDecision] = useState<RuleDecision>('require_approval')
   const catalogue = useResource('GET /api/dashboard/catalogue/{type}', isOpen ? { params: { type } } : null)
@@ -65,7 +66,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
           label="Connector"
           data={Object.entries(CONNECTOR_LABELS).map(([value, { title }]) => ({ value, label: title }))}
           value={type}
-          onChange={(value) => setType(value ?? type)}
+          onChange={(value) => setType((value as ConnectorTypeName | null) ?? type)}
           allowDeselect={false}
         />
         <Autocomplete

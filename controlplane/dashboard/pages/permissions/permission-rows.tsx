@@ -1,7 +1,7 @@
 import { Button, Code, Text } from '@mantine/core'
 import { useDisclosure, useMediaQuery } from '@mantine/hooks'
 import { useState } from 'react'
-import type { Permission } from '../../api/admin-shapes.ts'
+import type { PermissionView } from '../../../../core/wire/permissions.ts'
 import { call } from '../../api/client.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
@@ -52,7 +52,7 @@ function NothingAllowed() {
   )
 }
 
-type RowsProps = { readonly rows: readonly Permission[]; readonly onRemoved: () => void }
+type RowsProps = { readonly rows: readonly PermissionView[]; readonly onRemoved: () => void }
 
 function FewOrAll({ rows, onRemoved }: RowsProps) {
   const [isWhole, setIsWhole] = useState(false)
@@ -91,7 +91,7 @@ function For({ agent }: { readonly agent: string }) {
   return agent === '*' ? 'all agents' : <UntrustedText text={agent} />
 }
 
-function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemoved: () => void }) {
+function Remove({ row, onRemoved }: { readonly row: PermissionView; readonly onRemoved: () => void }) {
   const { isYaml } = useSession()
   if (isReadOnly(row) && !isYaml) {
     return (
@@ -117,7 +117,7 @@ function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemov
 }
 
 /** Pattern with its warnings. */
-function Pattern({ row }: { readonly row: Permission }) {
+function Pattern({ row }: { readonly row: PermissionView }) {
   return (
     <>
       <Code className="note">{row.action_pattern}</Code>

@@ -1,5 +1,6 @@
 import { MultiSelect, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import type { EffectiveReply } from '../../../../core/wire/governance.ts'
+import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
+import type { EffectiveReply } from '../../../../core/wire/permissions.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
@@ -24,7 +25,8 @@ const DECISIONS = [
 export function Page() {
   const { may } = useSession()
   const [query, change] = useQueryState()
-  const type = query['type'] ?? 'codehost'
+  // The API rejects values that are not a connector type.
+  const type = (query['type'] ?? 'codehost') as ConnectorTypeName
   const effective = useResource(
     'GET /api/dashboard/effective-permissions',
     { query: { type, agent: query['agent'] } },

@@ -1,4 +1,5 @@
-import type { EffectiveReply } from '../../../../core/wire/governance.ts'
+import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
+import type { EffectiveReply } from '../../../../core/wire/permissions.ts'
 import { useResource } from '../../live/use-resource.ts'
 
 /** Decisions for another agent: one column of the list. */
@@ -11,7 +12,7 @@ export type ComparedAgent = {
 export const MAX_COMPARED = 3
 
 /** Returns the agents whose decisions have loaded, in the order of selection. */
-export function useCompared(agents: readonly string[], type: string): readonly ComparedAgent[] {
+export function useCompared(agents: readonly string[], type: ConnectorTypeName): readonly ComparedAgent[] {
   const [first, second, third] = agents
   const read = [useOne(first, type), useOne(second, type), useOne(third, type)]
   return read.flatMap((reply) =>
@@ -21,7 +22,7 @@ export function useCompared(agents: readonly string[], type: string): readonly C
   )
 }
 
-function useOne(agent: string | undefined, type: string): EffectiveReply | null {
+function useOne(agent: string | undefined, type: ConnectorTypeName): EffectiveReply | null {
   const input = agent === undefined ? null : { query: { type, agent } }
   return useResource('GET /api/dashboard/effective-permissions', input, { on: ['config'] }).data
 }

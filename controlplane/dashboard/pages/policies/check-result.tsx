@@ -1,5 +1,5 @@
 import { Alert, Group, Stack, Text } from '@mantine/core'
-import type { PolicyCheckReply, PolicyProblem } from '../../../../core/wire/governance.ts'
+import type { PolicyCheckReply, PolicyProblem } from '../../../../core/wire/policies.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'

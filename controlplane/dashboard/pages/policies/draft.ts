@@ -1,4 +1,4 @@
-import type { Policy, PolicyFields } from '../../api/admin-shapes.ts'
+import type { PolicyDetails, PolicyFields } from '../../../../core/wire/policies.ts'
 
 /** State of the editor: the text of the policy and its other fields. */
 export type PolicyDraft = PolicyFields
@@ -38,7 +38,7 @@ export const NEW_DRAFT: PolicyDraft = {
   mode: 'enforce',
 }
 
-export function draftOf(policy: Policy): PolicyDraft {
+export function draftOf(policy: PolicyDetails): PolicyDraft {
   const { name, description, policyYaml, enabled, priority, tags, mode } = policy
   return { name, description, policyYaml, enabled, priority, tags, mode }
 }

@@ -10,7 +10,7 @@ import {
   type ViewUpdate,
 } from '@codemirror/view'
 import { minimalSetup } from 'codemirror'
-import type { PolicyProblem } from '../../../../core/wire/governance.ts'
+import type { PolicyProblem } from '../../../../core/wire/policies.ts'
 import { styleNonce } from '../../style-nonce.ts'
 
 export type Editor = {

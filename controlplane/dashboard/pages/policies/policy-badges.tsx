@@ -1,8 +1,8 @@
-import type { Policy, PolicyTestResult } from '../../api/admin-shapes.ts'
+import type { PolicyDetails, PolicyTestResult } from '../../../../core/wire/policies.ts'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
 /** Activation state of a policy. */
-export function StateBadge({ policy }: { readonly policy: Policy }) {
+export function StateBadge({ policy }: { readonly policy: PolicyDetails }) {
   if (!policy.enabled) return <ToneBadge tone="quiet">Disabled</ToneBadge>
   if (policy.active_version === null) return <ToneBadge tone="bad">Never active</ToneBadge>
   if (!policy.active) return <ToneBadge tone="wait">Version {policy.active_version} active</ToneBadge>

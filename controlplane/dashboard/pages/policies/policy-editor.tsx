@@ -1,6 +1,6 @@
 import { Alert, Anchor, SimpleGrid, Stack } from '@mantine/core'
 import { useState } from 'react'
-import type { Policy } from '../../api/admin-shapes.ts'
+import type { PolicyDetails } from '../../../../core/wire/policies.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'
@@ -45,7 +45,7 @@ function Gone() {
   )
 }
 
-type EditorProps = { readonly stored: Policy | null; readonly onSaved: () => void }
+type EditorProps = { readonly stored: PolicyDetails | null; readonly onSaved: () => void }
 
 function Editor({ stored, onSaved }: EditorProps) {
   const { may, isYaml } = useSession()
@@ -56,7 +56,7 @@ function Editor({ stored, onSaved }: EditorProps) {
   const isManaged = stored !== null && isReadOnly(stored)
   const readOnly = !may('policies/update') || (isManaged && !isYaml)
   const change = (fields: Partial<PolicyDraft>) => setDraft((before) => ({ ...before, ...fields }))
-  const rebase = (policy: Policy) => {
+  const rebase = (policy: PolicyDetails) => {
     setBase(policy)
     setDraft(draftOf(policy))
   }
@@ -114,7 +114,7 @@ function Editor({ stored, onSaved }: EditorProps) {
 
 const NO_PROBLEMS: readonly never[] = []
 
-function aboutOf(stored: Policy | null): string {
+function aboutOf(stored: PolicyDetails | null): string {
   if (stored === null) return 'The policy has no effect before it is saved.'
   const { version, active, active_version: activeVersion } = stored
   if (active) return `Version ${version}, active${stored.enabled ? '' : ' once the policy is enabled'}.`

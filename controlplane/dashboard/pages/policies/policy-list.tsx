@@ -1,5 +1,5 @@
 import { Anchor, Button, Group, Stack, Switch, Text } from '@mantine/core'
-import type { Policy } from '../../api/admin-shapes.ts'
+import type { PolicyDetails } from '../../../../core/wire/policies.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
@@ -22,7 +22,7 @@ import { StateBadge, TestsBadge } from './policy-badges.tsx'
 export function PolicyList() {
   const { may } = useSession()
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
-  const toggle = useMutation(async (policy: Policy) => {
+  const toggle = useMutation(async (policy: PolicyDetails) => {
     await call('PATCH /api/dashboard/policies', {
       body: { policy_id: policy.id, enabled: !policy.enabled, expected_version: policy.version },
     })
@@ -84,7 +84,7 @@ export function PolicyList() {
   )
 }
 
-function Name({ policy }: { readonly policy: Policy }) {
+function Name({ policy }: { readonly policy: PolicyDetails }) {
   return (
     <>
       <Anchor href={hrefOf('policies', { policy: policy.id })} fw={600}>
@@ -108,7 +108,11 @@ function Name({ policy }: { readonly policy: Policy }) {
   )
 }
 
-function Toggle(props: { readonly policy: Policy; readonly isBusy: boolean; readonly onToggle: () => void }) {
+function Toggle(props: {
+  readonly policy: PolicyDetails
+  readonly isBusy: boolean
+  readonly onToggle: () => void
+}) {
   const { policy, isBusy, onToggle } = props
   const { isYaml } = useSession()
   if (isReadOnly(policy) && !isYaml) {

@@ -1,5 +1,5 @@
 import { Paper, Tabs } from '@mantine/core'
-import type { Policy } from '../../api/admin-shapes.ts'
+import type { PolicyDetails } from '../../../../core/wire/policies.ts'
 import { CheckResult } from './check-result.tsx'
 import type { PolicyDraft } from './draft.ts'
 import { Replay } from './replay.tsx'
@@ -8,7 +8,7 @@ import { Versions } from './versions.tsx'
 
 type Props = {
   readonly draft: PolicyDraft
-  readonly stored: Policy | null
+  readonly stored: PolicyDetails | null
   readonly check: Check
   /** Replaces the text in the editor; null if the policy is read-only. */
   readonly onUse: ((policyYaml: string) => void) | null

@@ -1,6 +1,6 @@
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { ReplayReply } from '../../../../core/wire/governance.ts'
+import type { ReplayReply } from '../../../../core/wire/policies.ts'
 import { call } from '../../api/client.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'

@@ -1,5 +1,5 @@
 import { Button, Group, Paper, Text } from '@mantine/core'
-import type { Policy } from '../../api/admin-shapes.ts'
+import type { PolicyDetails } from '../../../../core/wire/policies.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
@@ -11,12 +11,12 @@ import type { Check } from './use-check.ts'
 
 type Props = {
   /** Version that the edit is based on; null for a new policy. */
-  readonly base: Policy | null
-  readonly stored: Policy | null
+  readonly base: PolicyDetails | null
+  readonly stored: PolicyDetails | null
   readonly draft: PolicyDraft
   readonly check: Check
   readonly onSaved: () => void
-  readonly onRebase: (policy: Policy) => void
+  readonly onRebase: (policy: PolicyDetails) => void
 }
 
 /** Saves or deletes the policy, or shows why it cannot be saved. */

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import type { PolicyProblem } from '../../../../core/wire/governance.ts'
+import type { PolicyProblem } from '../../../../core/wire/policies.ts'
 import { type ApiError, asApiError } from '../../api/api-error.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { LoadingSkeleton } from '../../components/layout/loading.tsx'

@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
-import type { PolicyCheckReply } from '../../../../core/wire/governance.ts'
+import type { PolicyCheckReply } from '../../../../core/wire/policies.ts'
 import { type ApiError, asApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import type { PolicyDraft } from './draft.ts'

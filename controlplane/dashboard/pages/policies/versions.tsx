@@ -1,6 +1,6 @@
 import { Box, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
-import type { PolicyVersionsReply } from '../../../../core/wire/governance.ts'
+import type { PolicyVersionsReply } from '../../../../core/wire/policies.ts'
 import { Loaded } from '../../components/layout/loading.tsx'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { localTime, TimeText } from '../../components/text/time-text.tsx'

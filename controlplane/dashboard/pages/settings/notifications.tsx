@@ -1,6 +1,6 @@
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { Notification } from '../../api/admin-shapes.ts'
+import type { NotificationView } from '../../../../core/wire/notifications.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
@@ -13,13 +13,15 @@ import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
 
-const STATES: ReadonlyArray<{ readonly value: string; readonly label: string }> = [
+type State = NotificationView['state']
+
+const STATES: ReadonlyArray<{ readonly value: State; readonly label: string }> = [
   { value: 'pending', label: 'Pending' },
   { value: 'delivered', label: 'Delivered' },
   { value: 'dead', label: 'Failed' },
   { value: 'obsolete', label: 'Obsolete' },
 ]
-const TONES: Readonly<Record<Notification['state'], Tone>> = {
+const TONES: Readonly<Record<State, Tone>> = {
   pending: 'wait',
   delivered: 'good',
   dead: 'bad',
@@ -29,7 +31,7 @@ const LIMIT = 50
 
 /** Notifications and their delivery state. */
 export function Notifications() {
-  const [state, setState] = useState<string | null>(null)
+  const [state, setState] = useState<State | null>(null)
   const sent = useResource(
     'GET /api/dashboard/notifications',
     { query: { limit: LIMIT, ...(state === null ? {} : { state }) } },
@@ -49,7 +51,7 @@ export function Notifications() {
           size="xs"
           data={[...STATES]}
           value={state}
-          onChange={setState}
+          onChange={(value) => setState(value as State | null)}
           clearable
           clearButtonProps={{ 'aria-label': 'All states' }}
         />
@@ -82,7 +84,7 @@ export function Notifications() {
 }
 
 function List(props: {
-  readonly rows: readonly Notification[]
+  readonly rows: readonly NotificationView[]
   readonly isBusy: boolean
   readonly onRetry: (id: string) => void
 }) {
@@ -93,7 +95,7 @@ function List(props: {
       keyOf={({ event_id }) => event_id}
       columns={[
         { head: 'Event', isWhole: true, cell: ({ event }) => event },
-        { head: 'State', isWhole: true, cell: (row) => <State row={row} /> },
+        { head: 'State', isWhole: true, cell: (row) => <StateCell row={row} /> },
         { head: 'Receiver', cell: ({ receiver }) => <UntrustedText text={receiver} /> },
         { head: 'Attempts', isWhole: true, cell: ({ attempts }) => attempts },
         { head: 'Time', isWhole: true, cell: ({ created_at }) => <TimeText at={created_at} /> },
@@ -115,7 +117,7 @@ function List(props: {
   )
 }
 
-function State({ row: { state, last_error, last_status } }: { readonly row: Notification }) {
+function StateCell({ row: { state, last_error, last_status } }: { readonly row: NotificationView }) {
   const label = STATES.find(({ value }) => value === state)?.label ?? state
   return (
     <Group gap="xs">

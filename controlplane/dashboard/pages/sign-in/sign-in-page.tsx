@@ -12,9 +12,9 @@ import {
   Title,
 } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
+import type { AuthOptionsReply } from '../../../../core/wire/sessions.ts'
 import type { ApiError } from '../../api/api-error.ts'
 import { call, type SignInReason } from '../../api/client.ts'
-import type { SignInOptions } from '../../api/shapes.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
@@ -79,7 +79,7 @@ export function SignInPage({
 
 /** Identity provider first, then password. Invitations always use a password. */
 function SignInMethods(props: {
-  readonly options: SignInOptions
+  readonly options: AuthOptionsReply
   readonly mode: AuthMode
   readonly onSignedIn: () => void
 }) {
@@ -123,15 +123,15 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
 }
 
 /** Null while loading. If the options cannot be read, the password form shows the error when it is submitted. */
-function useOptions(): SignInOptions | null {
-  const [options, setOptions] = useState<SignInOptions | null>(null)
+function useOptions(): AuthOptionsReply | null {
+  const [options, setOptions] = useState<AuthOptionsReply | null>(null)
   useEffect(() => {
     call('GET /api/auth/options', {}).then(setOptions, () => setOptions(PASSWORD_ONLY))
   }, [])
   return options
 }
 
-const PASSWORD_ONLY: SignInOptions = { password: true, identity_provider: null }
+const PASSWORD_ONLY: AuthOptionsReply = { password: true, identity_provider: null }
 
 function useResult(finished: Promise<ApiError | null>): ApiError | null {
   const [failure, setFailure] = useState<ApiError | null>(null)

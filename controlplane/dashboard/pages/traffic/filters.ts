@@ -1,4 +1,4 @@
-import type { TrafficQuery } from '../../api/shapes.ts'
+import type { TrafficQuery } from '../../../../core/wire/traffic.ts'
 
 /** URL parameters that filter the traffic. */
 export const FILTER_NAMES = ['q', 'agent', 'connector', 'decision', 'action_type', 'from', 'to'] as const

@@ -1,5 +1,6 @@
 import { Radio, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { Role } from '../../../../core/wire/rights.ts'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
@@ -14,7 +15,7 @@ type Props = {
 
 export function InviteUser({ isOpen, onClose, onShown }: Props) {
   const [email, setEmail] = useState('')
-  const [role, setRole] = useState('member')
+  const [role, setRole] = useState<Role>('member')
   const invite = useMutation(async () => {
     const to = email.trim()
     const { invite_link: secret } = await call('POST /api/dashboard/users', {
@@ -45,7 +46,7 @@ export function InviteUser({ isOpen, onClose, onShown }: Props) {
         required
         data-autofocus
       />
-      <Radio.Group label="Role" value={role} onChange={setRole}>
+      <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as Role)}>
         <Stack gap="xs" mt={6}>
           {ROLE_LABELS.map(({ value, label, description }) => (
             <Radio key={value} value={value} label={label} description={description} />

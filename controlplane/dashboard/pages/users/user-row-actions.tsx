@@ -1,7 +1,7 @@
 import { Button, Group, Stack, TagsInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
-import type { User } from '../../api/admin-shapes.ts'
+import type { UserView } from '../../../../core/wire/users.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
@@ -9,14 +9,15 @@ import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 
 type Props = {
-  readonly user: User
+  readonly user: UserView
   readonly onDone: () => void
 }
 
 export function UserRowActions({ user, onDone }: Props) {
   const { id: user_id, email, status } = user
   const [isOpen, { open, close }] = useDisclosure(false)
-  const act = (action: string) => call('POST /api/dashboard/users', { body: { action, user_id } })
+  const act = (action: 'suspend' | 'activate') =>
+    call('POST /api/dashboard/users', { body: { action, user_id } })
   const activate = useMutation(async () => {
     await act('activate')
     onDone()
@@ -58,7 +59,7 @@ export function UserRowActions({ user, onDone }: Props) {
 }
 
 function GroupsDialog(props: {
-  readonly user: User
+  readonly user: UserView
   readonly onClose: () => void
   readonly onDone: () => void
 }) {

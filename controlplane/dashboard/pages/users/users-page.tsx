@@ -1,7 +1,8 @@
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
-import type { User } from '../../api/admin-shapes.ts'
+import type { Role } from '../../../../core/wire/rights.ts'
+import type { UserView } from '../../../../core/wire/users.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
@@ -48,7 +49,7 @@ export function Page() {
               keyOf={({ id }) => id}
               columns={[
                 { head: 'User', cell: (row) => <Name row={row} isSelf={row.id === user.id} /> },
-                { head: 'Role', cell: (row) => <Role row={row} onDone={list.reload} /> },
+                { head: 'Role', cell: (row) => <RoleSelect row={row} onDone={list.reload} /> },
                 { head: 'Groups', cell: ({ groups }) => <Groups groups={groups} /> },
                 {
                   head: 'Status',
@@ -71,7 +72,7 @@ export function Page() {
   )
 }
 
-function Name({ row, isSelf }: { readonly row: User; readonly isSelf: boolean }) {
+function Name({ row, isSelf }: { readonly row: UserView; readonly isSelf: boolean }) {
   return (
     <>
       <Text fw={600} component="div">
@@ -85,9 +86,9 @@ function Name({ row, isSelf }: { readonly row: User; readonly isSelf: boolean })
   )
 }
 
-function Role({ row, onDone }: { readonly row: User; readonly onDone: () => void }) {
+function RoleSelect({ row, onDone }: { readonly row: UserView; readonly onDone: () => void }) {
   const { may } = useSession()
-  const change = useMutation(async (role: string) => {
+  const change = useMutation(async (role: Role) => {
     await call('POST /api/dashboard/users', { body: { action: 'change_role', user_id: row.id, role } })
     onDone()
   })
@@ -98,7 +99,7 @@ function Role({ row, onDone }: { readonly row: User; readonly onDone: () => void
         aria-label={`Role of ${row.email}`}
         data={ROLE_LABELS.map(({ value, label }) => ({ value, label }))}
         value={row.role}
-        onChange={(role) => (role === null ? undefined : change.run(role))}
+        onChange={(role) => (role === null ? undefined : change.run(role as Role))}
         disabled={change.isBusy}
         allowDeselect={false}
         size="xs"

@@ -1,3 +1,4 @@
+import type { ConnectorTypeName } from '../../../../../core/wire/connectors.ts'
 import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
 
 export type Reach = 'this_agent' | 'every_agent'
@@ -5,7 +6,7 @@ export type Width = 'this_action' | 'this_resource'
 
 export type Proposal = {
   readonly gateway_name: string
-  readonly connector_type: string
+  readonly connector_type: ConnectorTypeName
   readonly action_pattern: string
   readonly decision: 'allow'
   readonly agent?: string
@@ -19,7 +20,8 @@ export function proposalFor(
 ): Proposal {
   const base = {
     gateway_name: gateway,
-    connector_type: card.action_type.split('.')[0] ?? '',
+    // The API rejects prefixes that are not a connector type.
+    connector_type: card.action_type.split('.')[0] as ConnectorTypeName,
     action_pattern: patternOf(card.action_type, choice.width),
     decision: 'allow',
   } as const

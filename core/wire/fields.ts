@@ -1,16 +1,16 @@
 import * as z from 'zod'
-import { PermissionPatternSchema } from '../../core/crd/action-patterns.ts'
-import { endpointPath } from '../../core/crd/fields.ts'
-import { ConnectorType, RuleDecisionSchema } from '../../core/crd/schemas.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { PermissionPatternSchema } from '../crd/action-patterns.ts'
+import { endpointPath } from '../crd/fields.ts'
+import { ConnectorType, RuleDecisionSchema } from '../crd/schemas.ts'
+import { LIMITS } from './limits.ts'
 
-/** Names of agents: they are the user name of `Proxy-Authorization: Basic`, and parts of scopes and patterns. */
+/** Names of agents. They are user names in `Proxy-Authorization: Basic` and parts of scopes and patterns. */
 export const AgentName = z
   .string()
   .min(1)
   .max(253)
   .regex(
-    // Written out instead of `\p{Cc}`, so that readers of the OpenAPI document understand it whatever their language.
+    // Not `\p{Cc}`: not every regular expression engine that reads the OpenAPI document supports it.
     /^[^\s:*]([^:*\u0000-\u001f\u007f-\u009f]*[^\s:*])?$/,
     'has no `:`, `*` or control characters, and no blank at either end',
   )
@@ -29,11 +29,14 @@ export const PolicyText = z
   .min(1)
   .max(256 * 1024)
 export const Id = z.string().min(1).max(100)
+/** Name or id of a gateway. */
+export const GatewayRef = z.string().min(1).max(253)
 export const RoleSchema = z.enum(['owner', 'admin', 'member', 'viewer'])
 export const Email = z.email('is no e-mail address').max(320)
 export const Ok = z.object({ ok: z.literal(true) })
+export type Ok = z.infer<typeof Ok>
 
-/** Shown to whoever may see the configuration, and exported: a credential has a field of its own. */
+/** URL without a user name or password: URLs are visible to users who can read the configuration, and exported. */
 export const PlainUrl = z
   .url({ protocol: /^https?$/ })
   .max(2_000)
@@ -48,16 +51,16 @@ function isWithoutUser(text: string): boolean {
   return username === '' && password === ''
 }
 
-/** A moment in a query. PostgreSQL has no year 0. */
+/** ISO 8601 time in a query. PostgreSQL has no year 0. */
 export const Moment = z.iso
   .datetime({ offset: true })
   .refine((text) => !text.startsWith('0000'), 'has no year 0')
 
-/** `limit` of a list, as it stands in a query. */
+/** `limit` of a list, as text of a query string. */
 export const Limit = z.coerce.number().pipe(z.int().min(1).max(LIMITS.listMax)).default(LIMITS.listDefault)
 
 const EventType = z.string().min(1).max(100)
-/** What the audit log is searched by. `type` and `event_type` are the same. */
+/** Filters of the audit log. `type` and `event_type` are synonyms. */
 export const AuditFilterFields = {
   type: EventType.optional(),
   event_type: EventType.optional(),
@@ -75,17 +78,17 @@ export const ConnectorFields = {
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: PlainUrl.optional(),
-  /** The upstream may have a private or loopback address, as a self-hosted instance has. */
+  /** Allows private and loopback addresses of the upstream, for self-hosted instances. */
   allow_private_addresses: z.boolean().optional(),
-  /** The credential may be sent to an upstream whose address is plain http. */
+  /** Allows sending the credential to an upstream with a plain http URL. */
   allow_plaintext_credential: z.boolean().optional(),
-  /** For type mcp: the only paths on which JSON-RPC is read. */
+  /** For type `mcp`: the only paths on which JSON-RPC is read. */
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
-  /** Requests are held although nobody can read their bodies, and the card says so. */
+  /** `opaque`: requests can be held although the gateway cannot read their bodies; the card states it. */
   bodies: z.enum(['opaque']).optional(),
 }
 
-/** A connector of the wizard or the quick setup. */
+/** Connector of the wizard and of the quick setup. */
 export const SetupConnectorSchema = z
   .strictObject({
     ...ConnectorFields,
@@ -99,3 +102,10 @@ export const SetupConnectorSchema = z
     path: ['customPatterns'],
     message: 'is required with accessRule custom',
   })
+
+/** Input of a query: values that the schema coerces from text have their parsed type. */
+export type QueryInput<S extends z.ZodObject> = {
+  [K in keyof z.input<S>]: unknown extends z.input<S>[K]
+    ? z.output<S>[K & keyof z.output<S>] | undefined
+    : z.input<S>[K]
+}

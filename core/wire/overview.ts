@@ -1,15 +1,14 @@
 import * as z from 'zod'
-import { ConnectorType, EnforcementLevelSchema } from '../crd/schemas.ts'
-import { RecordSchema } from '../record.ts'
+import { EnforcementLevelSchema } from '../crd/schemas.ts'
+import { Moment, Ok, type QueryInput } from './fields.ts'
 import { KillEntry } from './gateway/kill.ts'
 import { ObjectOrigin } from './origin.ts'
+import { DecisionView } from './v1.ts'
 
-/** Replies of the reads that the pages need beside the specified ones. All of them are part of the documented API. */
-
-/** What a browser is told to look at again; it never carries the change itself. */
+/** Kinds of changes. Events carry the kind only; clients reload what it concerns. */
 export const ChangeKind = z.enum(['approvals', 'traffic', 'kill', 'config', 'gateways', 'audit'])
 
-/** One state per kind: another text means that something of it changed. */
+/** Opaque version of each kind; a different version means a change. */
 export const ChangesReply = z.object({ versions: z.record(ChangeKind, z.string()) })
 
 export const GatewayState = z.object({
@@ -21,16 +20,16 @@ export const GatewayState = z.object({
   source: z.string(),
   managed_by: z.string().nullable(),
   origin: ObjectOrigin,
-  /** False: nothing was heard of it for 30 s, or it never connected to this control plane. */
+  /** False if no process of the gateway has reported for 30 s. */
   is_live: z.boolean(),
   processes: z.int(),
   applied_version: z.int().nullable(),
   desired_version: z.int().nullable(),
   last_seen_at: z.string().nullable(),
   agents: z.int(),
-  /** Scopes that stop at least a part of it. */
+  /** Active kill switch scopes that include the gateway or a part of it. */
   stopped: z.array(z.string()),
-  /** Full sentences that its processes report of themselves. */
+  /** Sentences that its processes report about themselves. */
   warnings: z.array(z.string()),
 })
 
@@ -40,9 +39,9 @@ export const OverviewReply = z.object({
   pending_approvals: z.int(),
   agents: z.object({ active: z.int(), suspended: z.int() }),
   connectors: z.int(),
-  /** Of any request, ever; false on a fresh installation. */
+  /** True after the first request; false on a new installation. */
   has_traffic: z.boolean(),
-  /** About the installation, such as uses of the owner's token; sentences. */
+  /** Sentences about the installation, such as uses of the owner token. */
   warnings: z.array(z.string()),
 })
 
@@ -51,6 +50,20 @@ const Counts = {
   hold: z.int(),
   deny: z.int(),
 }
+
+export const ActivityQuery = z.strictObject({
+  /** Length of the period; the traffic log keeps seven days. */
+  seconds: z.coerce
+    .number()
+    .pipe(
+      z
+        .int()
+        .min(60)
+        .max(7 * 86_400),
+    )
+    .default(3_600),
+  to: Moment.optional(),
+})
 
 export const ActivityReply = z.object({
   from: z.string(),
@@ -62,13 +75,13 @@ export const ActivityReply = z.object({
     z.object({
       time: z.string(),
       ...Counts,
-      /** Let through only because of the enforcement level. */
+      /** Allowed only because of the enforcement level. */
       would_block: z.int(),
       latency_p50_ms: z.number().nullable(),
       latency_p95_ms: z.number().nullable(),
     }),
   ),
-  /** The most frequent refusals, loudest first. */
+  /** Denials, the most frequent first. */
   denials: z.array(
     z.object({
       agent: z.string().nullable(),
@@ -79,35 +92,25 @@ export const ActivityReply = z.object({
       last_at: z.string(),
     }),
   ),
-  /** By number of requests, busiest first. */
+  /** Agents by number of requests, the largest first. */
   agents: z.array(z.object({ agent: z.string(), ...Counts, last_at: z.string() })),
 })
 
-export const ConnectorKind = z.object({
-  type: ConnectorType,
-  /** Hosts that it owns by itself; empty when they must be configured. */
-  domains: z.array(z.string()),
-  auth: z.string(),
-  actions: z.int(),
+/** `scenario`: 0 safe, 1 risky, 2 destructive; absent: any of them. */
+export const DemoBody = z.strictObject({
+  scenario: z.literal([0, 1, 2], { error: 'must be 0, 1 or 2' }).optional(),
 })
-export const ConnectorKindsReply = z.object({ connectors: z.array(ConnectorKind) })
-
-export const NamedAction = z.object({
-  type: z.string(),
-  effect: z.enum(['read', 'compute', 'write']),
-  risk: z.enum(['low', 'medium', 'high']),
-  /** Effect classes of the name; a request may add some. Left out where there are none. */
-  effects: z.array(z.string()).optional(),
+export const DemoReply = Ok.extend({
+  scenario: z.string(),
+  action_request_id: z.string(),
+  decision: DecisionView,
 })
-export const ActionsReply = z.object({ type: ConnectorType, actions: z.array(NamedAction) })
-
-export const RecordReply = z.object({ record: RecordSchema })
 
 export type ChangeKind = z.infer<typeof ChangeKind>
 export type ChangesReply = z.infer<typeof ChangesReply>
 export type GatewayState = z.infer<typeof GatewayState>
 export type OverviewReply = z.infer<typeof OverviewReply>
 export type ActivityReply = z.infer<typeof ActivityReply>
-export type ConnectorKindsReply = z.infer<typeof ConnectorKindsReply>
-export type ActionsReply = z.infer<typeof ActionsReply>
-export type RecordReply = z.infer<typeof RecordReply>
+export type DemoBody = z.input<typeof DemoBody>
+export type DemoReply = z.infer<typeof DemoReply>
+export type ActivityQuery = QueryInput<typeof ActivityQuery>

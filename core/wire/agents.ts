@@ -1,0 +1,64 @@
+import * as z from 'zod'
+import { AgentName, Capabilities, Environment, GatewayRef, Id, Metadata, Ok, Runtime } from './fields.ts'
+import { ManagedFields } from './origin.ts'
+
+export const AgentView = z.object({
+  agent_id: z.string(),
+  name: z.string(),
+  runtime: z.string(),
+  environment: z.string(),
+  status: z.enum(['active', 'suspended', 'revoked']),
+  capabilities: z.array(z.string()),
+  metadata: z.record(z.string(), z.unknown()),
+  api_key_prefix: z.string().nullable(),
+  /** Name of its gateway; null without one. */
+  gateway: z.string().nullable(),
+  last_seen_at: z.string().nullable(),
+  ...ManagedFields,
+  created_at: z.string(),
+})
+export const AgentList = z.object({ agents: z.array(AgentView) })
+export const CreateAgentBody = z.strictObject({
+  name: AgentName,
+  runtime: Runtime,
+  environment: Environment,
+  capabilities: Capabilities.optional(),
+  metadata: Metadata.optional(),
+  gateway: GatewayRef.optional(),
+})
+export const CreateAgentReply = Ok.extend({
+  agent_id: z.string(),
+  api_key: z.string(),
+  api_key_prefix: z.string(),
+})
+export const PatchAgentBody = z
+  .strictObject({
+    agent_id: Id,
+    action: z.enum(['suspend', 'activate', 'revoke', 'rotate_key']).optional(),
+    name: AgentName.optional(),
+    runtime: Runtime.optional(),
+    environment: Environment.optional(),
+    capabilities: Capabilities.optional(),
+    metadata: Metadata.optional(),
+    gateway: GatewayRef.optional(),
+  })
+  .refine((body) => Object.keys(body).length > 1, {
+    path: ['action'],
+    message: 'name an action or a field to change',
+  })
+  .refine((body) => body.action === undefined || Object.keys(body).length === 2, {
+    path: ['action'],
+    message: 'goes alone: change fields in a request of their own',
+  })
+export const PatchAgentReply = Ok.extend({
+  agent: AgentView,
+  api_key: z.string().optional(),
+  api_key_prefix: z.string().optional(),
+})
+
+export type AgentView = z.infer<typeof AgentView>
+export type AgentList = z.infer<typeof AgentList>
+export type CreateAgentBody = z.input<typeof CreateAgentBody>
+export type CreateAgentReply = z.infer<typeof CreateAgentReply>
+export type PatchAgentBody = z.input<typeof PatchAgentBody>
+export type PatchAgentReply = z.infer<typeof PatchAgentReply>

@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { RecordSchema } from '../record.ts'
+import { AuditFilterFields, Id, Limit, type QueryInput } from './fields.ts'
+import { ApprovalCard } from './internal.ts'
+
+/** Event types of spec 6.1, and the additions that the README lists. */
+export const AuditEventType = z.enum([
+  'action.requested',
+  'action.allowed',
+  'action.denied',
+  'action.pending_approval',
+  'action.executed',
+  'action.execution_failed',
+  'action.cancelled',
+  'approval.responded',
+  'approval.refused',
+  'approval.expired',
+  'kill_switch.activated',
+  'kill_switch.deactivated',
+  'agent.registered',
+  'agent.updated',
+  'agent.suspended',
+  'agent.activated',
+  'agent.revoked',
+  'policy.created',
+  'policy.updated',
+  'policy.deleted',
+  'policy.enabled',
+  'policy.disabled',
+  'gateway.created',
+  'gateway.updated',
+  'user.login',
+  'user.login_failed',
+  'user.logout',
+  'user.registered',
+  'user.password_changed',
+  'user.password_reset',
+  'user.key_created',
+  'user.key_revoked',
+  'user.role_changed',
+  'user.suspended',
+  'user.activated',
+  'user.access_ended',
+  'config.exported',
+  'config.imported',
+  'settings.updated',
+  'audit.purged',
+  'owner_token.used',
+])
+
+const { type: _synonym, ...AuditFilter } = AuditFilterFields
+
+export const AuditQuery = z.strictObject({
+  ...AuditFilter,
+  limit: Limit,
+  cursor: z.string().min(1).max(20).optional(),
+})
+export const EvidenceParams = z.object({ action_request_id: Id })
+
+export const AuditEntry = z.object({
+  id: z.string(),
+  /** An `AuditEventType`; later versions can add types. */
+  event_type: z.string(),
+  agent_id: z.string().nullable(),
+  user_id: z.string().nullable(),
+  action_request_id: z.string().nullable(),
+  action_type: z.string().nullable(),
+  details: z.record(z.string(), z.unknown()),
+  created_at: z.string(),
+})
+
+export const AuditReply = z.object({
+  /** Latest first. */
+  events: z.array(AuditEntry),
+  next_cursor: z.string().nullable(),
+})
+
+export const EvidenceReply = z.object({
+  action_request_id: z.string(),
+  /** Oldest first. */
+  events: z.array(AuditEntry),
+  approvals: z.array(ApprovalCard),
+  /** Governed requests of the action within the retention of the traffic log; oldest first. */
+  requests: z.array(RecordSchema),
+})
+
+export type AuditEntry = z.infer<typeof AuditEntry>
+export type AuditReply = z.infer<typeof AuditReply>
+export type EvidenceReply = z.infer<typeof EvidenceReply>
+export type AuditEventType = z.infer<typeof AuditEventType>
+export type EvidenceParams = z.infer<typeof EvidenceParams>
+export type AuditQuery = QueryInput<typeof AuditQuery>

@@ -1,0 +1,88 @@
+import * as z from 'zod'
+import { ConnectorType } from '../crd/schemas.ts'
+import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './fields.ts'
+import { ManagedFields } from './origin.ts'
+
+/** Connector without its credential. */
+export const ConnectorView = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: ConnectorType,
+  domains: z.array(z.string()),
+  auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']),
+  header: z.string().nullable(),
+  base_url: z.string().nullable(),
+  allow_private_addresses: z.boolean(),
+  allow_plaintext_credential: z.boolean(),
+  /** For type `mcp`: the only paths on which JSON-RPC is read; null = all paths. */
+  endpoint: z.array(z.string()).nullable(),
+  /** `opaque`: requests can be held although the gateway cannot read their bodies. */
+  bodies: z.enum(['opaque']).nullable(),
+  warnings: z.array(z.string()),
+  has_token: z.boolean(),
+  /** Names; empty = all gateways. */
+  gateways: z.array(z.string()),
+  ...ManagedFields,
+  created_at: z.string(),
+})
+export const ConnectorList = z.object({ connectors: z.array(ConnectorView) })
+export const AddConnectorBody = z.strictObject({ ...ConnectorFields, gateway: GatewayRef.optional() })
+export const AddConnectorReply = Ok.extend({
+  id: z.string(),
+  type: z.string(),
+  domains: z.array(z.string()),
+})
+export const RemoveConnectorQuery = z.strictObject({ connector_id: Id })
+
+export const ConnectorKind = z.object({
+  type: ConnectorType,
+  /** Default hosts; empty if hosts must be configured. */
+  domains: z.array(z.string()),
+  auth: z.string(),
+  /** Number of named actions. */
+  actions: z.int(),
+})
+export const ConnectorKindsReply = z.object({ connectors: z.array(ConnectorKind) })
+
+export const ConnectorTypeParams = z.object({ type: ConnectorType })
+
+export const NamedAction = z.object({
+  type: z.string(),
+  effect: z.enum(['read', 'compute', 'write']),
+  risk: z.enum(['low', 'medium', 'high']),
+  /** Effect classes of the action; a request can add others. Absent if there are none. */
+  effects: z.array(z.string()).optional(),
+})
+export const ActionsReply = z.object({ type: ConnectorType, actions: z.array(NamedAction) })
+
+/** Requested host that no connector of the gateway has. */
+export const UnownedHost = z.object({
+  host: z.string(),
+  port: z.int(),
+  gateway: z.string(),
+  agents: z.array(z.string()),
+  requests: z.number(),
+  /** ISO 8601. */
+  first: z.string(),
+  last: z.string(),
+  /** Use of the host by a known agent program; null for other hosts. */
+  known: z.string().nullable(),
+  /** Alternative manifests that allow access. `connector` is null if only the egress list of the Gateway can. */
+  manifests: z.object({ connector: z.string().nullable(), egress: z.string() }),
+})
+export const UnownedHostsQuery = z.strictObject({ limit: Limit })
+export const UnownedHostsReply = z.object({ hosts: z.array(UnownedHost) })
+
+export type ConnectorTypeName = z.infer<typeof ConnectorType>
+export type ConnectorView = z.infer<typeof ConnectorView>
+export type ConnectorList = z.infer<typeof ConnectorList>
+export type AddConnectorBody = z.input<typeof AddConnectorBody>
+export type AddConnectorReply = z.infer<typeof AddConnectorReply>
+export type RemoveConnectorQuery = z.input<typeof RemoveConnectorQuery>
+export type ConnectorKindsReply = z.infer<typeof ConnectorKindsReply>
+export type NamedAction = z.infer<typeof NamedAction>
+export type ActionsReply = z.infer<typeof ActionsReply>
+export type UnownedHost = z.infer<typeof UnownedHost>
+export type UnownedHostsReply = z.infer<typeof UnownedHostsReply>
+export type ConnectorTypeParams = { type: string }
+export type UnownedHostsQuery = QueryInput<typeof UnownedHostsQuery>

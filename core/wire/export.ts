@@ -1,0 +1,29 @@
+import * as z from 'zod'
+
+/** Items are validated one at a time, so that an invalid item does not reject the others. */
+export const ImportBody = z.strictObject({
+  version: z.string().regex(/^1(\.\d+)*$/, 'is not one that this program reads: export again, it writes 1.0'),
+  exportedAt: z.string().max(100).optional(),
+  organization: z.looseObject({}).optional(),
+  agents: z.array(z.unknown()).max(10_000).default([]),
+  policies: z.array(z.unknown()).max(1_000).default([]),
+})
+export const ImportReply = z.object({
+  policies_imported: z.number(),
+  agents_imported: z.number(),
+  errors: z.array(z.object({ kind: z.enum(['agent', 'policy']), name: z.string(), error: z.string() })),
+  agent_keys: z.array(
+    z.object({ name: z.string(), agent_id: z.string(), api_key: z.string(), api_key_prefix: z.string() }),
+  ),
+  policies_disabled: z.array(z.string()),
+  defaults_disabled: z.array(z.string()).optional(),
+})
+export const ExportReply = z.object({
+  version: z.string(),
+  exportedAt: z.string(),
+  organization: z.object({ name: z.string(), plan: z.string() }),
+  agents: z.array(z.looseObject({ name: z.string() })),
+  policies: z.array(z.looseObject({ name: z.string(), policyYaml: z.string() })),
+})
+
+export type ImportReply = z.infer<typeof ImportReply>

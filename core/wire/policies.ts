@@ -1,0 +1,177 @@
+import * as z from 'zod'
+import { PolicySpec } from '../crd/schemas.ts'
+import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
+import { LIMITS } from './limits.ts'
+import { ManagedFields } from './origin.ts'
+import { PoliciesReply } from './v1.ts'
+
+const Priority = PolicySpec.shape.priority.unwrap()
+const Tags = PolicySpec.shape.tags.unwrap()
+const Mode = PolicySpec.shape.mode.unwrap()
+
+const PolicyFields = z.strictObject({
+  name: PolicyName,
+  description: z.string().max(2_000),
+  policyYaml: PolicyText,
+  enabled: z.boolean(),
+  priority: Priority,
+  tags: Tags,
+  mode: Mode,
+})
+const { name, policyYaml, ...optionalFields } = PolicyFields.shape
+
+export const PolicyTestResult = z.object({
+  name: z.string(),
+  passed: z.boolean(),
+  failure: z.string().optional(),
+})
+
+/** A policy as agents see it (spec 2.6). */
+export const PolicySummary = PoliciesReply.shape.policies.element
+
+/** A policy as administrators see it. */
+export const PolicyDetails = PolicySummary.extend({
+  mode: z.enum(['enforce', 'monitor']),
+  policyYaml: z.string(),
+  version: z.int(),
+  /** True if the latest version is the active one. */
+  active: z.boolean(),
+  active_version: z.int().nullable(),
+  tests: z.array(PolicyTestResult),
+  ...ManagedFields,
+  updated_at: z.string(),
+  /**
+   * Why the active text no longer compiles (its failing conditions then only tighten decisions), or why a manifest was
+   * never active (its scope is then denied). Absent if there are no problems.
+   */
+  problems: z.array(z.string()).optional(),
+})
+
+export const PolicyList = z.object({ policies: z.array(PolicyDetails) })
+export const CreatePolicyBody = z.strictObject({
+  name,
+  policyYaml,
+  ...z.strictObject(optionalFields).partial().shape,
+})
+export const PatchPolicyBody = z
+  .strictObject({
+    policy_id: Id,
+    expected_version: z.int().min(1).optional(),
+    ...PolicyFields.partial().shape,
+  })
+  .refine(({ policy_id: _id, expected_version: _version, ...fields }) => Object.keys(fields).length > 0, {
+    path: ['policyYaml'],
+    message: 'name a field to change',
+  })
+export const RemovePolicyQuery = z.strictObject({ policy_id: Id })
+export const SavedPolicy = Ok.extend({
+  policy_id: z.string(),
+  version: z.number(),
+  /** False if the tests of the stored text fail: the version that was active before stays active. */
+  active: z.boolean(),
+  tests: z.array(PolicyTestResult),
+  warnings: z.array(z.string()),
+})
+
+/** Fields that the text repeats must have the same values in the text. */
+export const PolicyCheckBody = z.strictObject({
+  policyYaml: PolicyText,
+  name: PolicyName.optional(),
+  enabled: z.boolean().optional(),
+  priority: Priority.optional(),
+  tags: Tags.optional(),
+  mode: Mode.optional(),
+  /** Namespace of the manifest, in which RBAC resolves its approver groups. */
+  namespace: z.string().max(63).optional(),
+})
+
+export const PolicyProblem = z.object({
+  /** Line of `policyYaml`, from 1; null for problems without a line. */
+  line: z.int().nullable(),
+  message: z.string(),
+})
+
+export const PolicyCheckReply = z.object({
+  /** True if the text has no problems and its tests pass. */
+  ok: z.boolean(),
+  problems: z.array(PolicyProblem),
+  tests: z.array(PolicyTestResult),
+  warnings: z.array(z.string()),
+})
+
+export const ReplayBody = z.strictObject({
+  policyYaml: PolicyText,
+  policy_id: Id.optional(),
+  enabled: z.boolean().default(true),
+  priority: Priority.default(100),
+  mode: Mode.default('enforce'),
+  limit: z.int().min(1).max(LIMITS.listMax).default(200),
+})
+
+const Verdict = z.enum(['ALLOW', 'HOLD', 'DENY'])
+/** `would`: decision under full enforcement, if the level or a policy in monitor mode does not enforce it. */
+const Replayed = z.object({ decision: Verdict, would: Verdict, reason: z.string() })
+
+export const ReplayReply = z.object({
+  /** Number of replayed records, the latest first. */
+  considered: z.int(),
+  /** Number of records whose agent or connector no longer exists. */
+  skipped: z.int(),
+  changes: z.array(
+    z.object({
+      record_id: z.string(),
+      time: z.string(),
+      agent: z.string(),
+      action_type: z.string(),
+      request: z.string(),
+      /** Decision under the active policies. */
+      before: Replayed,
+      /** Decision with the given text in their place. */
+      after: Replayed,
+    }),
+  ),
+})
+
+export const PolicyVersionsParams = z.object({ policy_id: Id })
+export const PolicyVersionsReply = z.object({
+  policy_id: z.string(),
+  /** Latest first. */
+  versions: z.array(
+    z.object({
+      version: z.int(),
+      policyYaml: z.string(),
+      /** True if its tests passed, so that it became active. */
+      passed: z.boolean(),
+      created_at: z.string(),
+    }),
+  ),
+})
+
+/** Change to commit, in installations that edit objects in YAML; the 409 body of such edits contains it. */
+export const ManifestEdit = z.object({
+  /** YAML documents; empty when nothing is added or changed. */
+  manifest: z.string(),
+  removed: z.array(z.object({ kind: z.string(), namespace: z.string(), name: z.string() })),
+  /** Test results of each edited policy. */
+  tests: z.array(z.object({ policy: z.string(), tests: z.array(PolicyTestResult) })),
+  /** Decisions of recent requests that the edit would change; null if the replay could not run. */
+  replay: ReplayReply.nullable(),
+})
+
+export type PolicyFields = z.infer<typeof PolicyFields>
+export type PolicyTestResult = z.infer<typeof PolicyTestResult>
+export type PolicySummary = z.infer<typeof PolicySummary>
+export type PolicyDetails = z.infer<typeof PolicyDetails>
+export type PolicyList = z.infer<typeof PolicyList>
+export type CreatePolicyBody = z.input<typeof CreatePolicyBody>
+export type PatchPolicyBody = z.input<typeof PatchPolicyBody>
+export type RemovePolicyQuery = z.input<typeof RemovePolicyQuery>
+export type SavedPolicy = z.infer<typeof SavedPolicy>
+export type PolicyCheckBody = z.input<typeof PolicyCheckBody>
+export type PolicyProblem = z.infer<typeof PolicyProblem>
+export type PolicyCheckReply = z.infer<typeof PolicyCheckReply>
+export type ReplayBody = z.input<typeof ReplayBody>
+export type ReplayReply = z.infer<typeof ReplayReply>
+export type PolicyVersionsParams = z.infer<typeof PolicyVersionsParams>
+export type PolicyVersionsReply = z.infer<typeof PolicyVersionsReply>
+export type ManifestEdit = z.infer<typeof ManifestEdit>
