@@ -51,7 +51,7 @@ export type CanonicalRequest = {
   readonly rawQuery: string
   /** Path segments still percent-encoded. `/a/b` has two; `/` has none. */
   readonly rawSegments: readonly string[]
-  /** Decoded once. A segment that decodes to something with `/` is only legal inside a tail parameter. */
+  /** Decoded once. A segment whose decoded text contains `/` is only valid inside a tail parameter. */
   readonly segments: readonly string[]
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
   readonly rawHeaders: RawHeaders
@@ -59,7 +59,7 @@ export type CanonicalRequest = {
   readonly isUpgrade: boolean
 }
 
-/** A refusal is a value: what is wrong and what to change. */
+/** A refusal is a value with the problem and the correction. */
 export type Refusal = { readonly kind: 'refusal'; readonly code: ErrorCode; readonly detail: string }
 
 export function isRefusal(value: unknown): value is Refusal {
