@@ -1,19 +1,19 @@
 const MAX_DEPTH = 64
 
-/** Where a value has something that is refused, outermost key first, and why. */
+/** Path to the rejected part of a value, outermost key first, and the reason. */
 export type Unstorable = { readonly path: readonly string[]; readonly why: string }
 
 /**
- * What PostgreSQL cannot store (NUL), what is no Unicode (half a surrogate pair) or no JSON (a number that has become
- * infinite): found once where a value comes in, instead of failing deep inside or being changed on the way. So is nesting
- * that no schema of ours needs. Null when there is nothing of it.
+ * Finds values that PostgreSQL cannot store (NUL), invalid Unicode (a lone surrogate) or invalid JSON (an infinite
+ * number), and nesting beyond any schema. Checked once at the input, because later stages would fail or change the
+ * value. Null if there are none.
  */
 export function unstorableIn(value: unknown): Unstorable | null {
   const found = find(value, 0)
   return found && { path: found.path.reverse(), why: found.why }
 }
 
-/** The path is gathered on the way back, deepest key first: almost always there is nothing to find. */
+/** The path is collected during the return, deepest key first: almost always there is nothing to report. */
 type Found = { readonly path: string[]; readonly why: string }
 
 const BAD_TEXT = 'has a NUL or an incomplete Unicode character'
@@ -29,11 +29,11 @@ function find(value: unknown, depth: number): Found | null {
 
 function findInside(value: object, depth: number): Found | null {
   for (const [key, item] of Object.entries(value)) {
-    // The key itself stays out of the path: what is said about it must be storable.
+    // Omits the key from the path: the message must be storable as well.
     if (!isStorable(key)) return { path: [], why: BAD_TEXT }
     const found = find(item, depth + 1)
     if (found === null) continue
-    // Of what is nested too deeply the first keys are enough.
+    // The first keys are sufficient for excessive nesting.
     if (depth < 3 || found.why !== TOO_DEEP) found.path.push(key)
     return found
   }
@@ -44,12 +44,12 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-/** Deeper than people look, and with room for what a card is put into. */
+/** Beyond useful depth, with room for the structure of a card. */
 const MAX_SHOWN_DEPTH = 40
 
 /**
- * What an agent sent, in a form that can be stored and shown to a person: what `unstorableIn` would refuse is replaced by
- * something that is seen. Other values stay as they are.
+ * Returns a storable and displayable form of an agent's value: visible replacements for everything that `unstorableIn`
+ * rejects. Other values stay unchanged.
  */
 export function storableForm(
   fields: Readonly<Record<string, unknown>>,
@@ -71,12 +71,12 @@ function storableValue(value: unknown, depth: number): unknown {
     : storableForm(value as Readonly<Record<string, unknown>>, depth)
 }
 
-/** Readers of JSON refuse or lose a member of that name. */
+/** JSON readers refuse or lose a member of that name. */
 function storableKey(key: string): string {
   return key === '__proto__' ? '(__proto__)' : storableText(key)
 }
 
-/** NUL as the picture of it, half a character as the replacement character. */
+/** Replaces NUL with its symbol, and a lone surrogate with the replacement character. */
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\u2400')
 }

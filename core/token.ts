@@ -1,13 +1,16 @@
 import * as z from 'zod'
 
-/** Seconds from `iat` to `exp`. Used nonces are kept for a day: far longer than any token lives. */
+/** Seconds from `iat` to `exp`. Used nonces are kept for a day, far longer than any token is valid. */
 export const TOKEN_LIFE_S = 300
 export const TOKEN_ISSUER = 'chaperone'
 export const TOKEN_AUDIENCE = 'chaperone-gateway'
-/** Ours have about 650 characters. */
+/** Valid tokens have about 650 characters. */
 const MAX_LENGTH = 4_096
 
-/** What a decision token says (spec 2.4). `ash`: hex SHA-256 of the RFC 8785 JSON of the action spec; times in epoch seconds. */
+/**
+ * Claims of a decision token (spec 2.4). `ash`: hex SHA-256 of the RFC 8785 JSON of the action spec; times in epoch
+ * seconds.
+ */
 export const TokenClaims = z.strictObject({
   iss: z.literal(TOKEN_ISSUER),
   aud: z.literal(TOKEN_AUDIENCE),
@@ -23,7 +26,7 @@ export const TokenClaims = z.strictObject({
 })
 export type TokenClaims = z.infer<typeof TokenClaims>
 
-/** Why a token is worth nothing, in the words of `tokens/verify`; a kill switch adds its own. */
+/** Reasons why a token is invalid, as in `tokens/verify`; a kill switch has its own. */
 export const TOKEN_ERRORS = {
   malformed: 'Malformed token',
   signature: 'Invalid signature',
@@ -33,17 +36,17 @@ export const TOKEN_ERRORS = {
 } as const
 export type TokenProblem = keyof typeof TOKEN_ERRORS
 
-/** A token taken apart, before anybody has looked at its signature. `kid` is a claim like the others until then. */
+/** A parsed token with an unverified signature. `kid` is an unverified claim as well. */
 export type ReadToken = {
   readonly kid: string
   readonly claims: TokenClaims
-  /** What the signature is over: the first two parts as they were sent. */
+  /** The signed text: the first two parts as sent. */
   readonly signed: string
   /** base64url. */
   readonly signature: string
 }
 
-/** The one header that our tokens have. */
+/** Returns the only valid header of a token. */
 export function tokenHeader(kid: string): Readonly<Record<string, string>> {
   return { alg: 'EdDSA', kid, typ: 'JWT' }
 }
@@ -54,8 +57,8 @@ const SIGNATURE_LENGTH = 86
 const Header = z.strictObject({ alg: z.literal('EdDSA'), kid: z.string(), typ: z.literal('JWT') })
 
 /**
- * Reads a token as far as that costs nothing. `malformed`: it is no JWT. `signature`: it is one, but nothing that we
- * would have signed: another algorithm, a header that brings its own key, claims of somebody else.
+ * Parses a token without cryptography. `malformed`: not a JWT. `signature`: a JWT that the control plane cannot have
+ * signed: another algorithm, a header with its own key, foreign claims.
  */
 export function readToken(text: string): ReadToken | TokenProblem {
   const [, head = '', body = '', signature = ''] = (text.length <= MAX_LENGTH && SHAPE.exec(text)) || []
@@ -68,7 +71,7 @@ export function readToken(text: string): ReadToken | TokenProblem {
   return { kid: known.data.kid, claims: claims.data, signed: `${head}.${body}`, signature }
 }
 
-/** Whether a token with a good signature speaks of this action. */
+/** Checks whether the claims of a verified token match this action. */
 export function claimProblem(
   claims: TokenClaims,
   wanted: { readonly org: string; readonly act: string; readonly sub?: string; readonly ash?: string },
@@ -79,12 +82,9 @@ export function claimProblem(
   return wanted.ash !== undefined && claims.ash !== wanted.ash ? 'mismatch' : null
 }
 
-/**
- * Noise is told by its first and last character: an exception of the parser costs ten times as much as everything else
- * that is done to it.
- */
+/** Checks the first and last character first: a parser exception costs ten times as much as all other checks. */
 function objectIn(segment: string): object | null {
-  // One character over a multiple of four is no base64; everything else of this alphabet is.
+  // A length of one over a multiple of four is not base64; every other text of this alphabet is.
   if (segment === '' || segment.length % 4 === 1) return null
   const text = atob(segment.replaceAll('-', '+').replaceAll('_', '/')).trim()
   if (!text.startsWith('{') || !text.endsWith('}')) return null

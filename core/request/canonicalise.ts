@@ -6,9 +6,9 @@ import { judgePairs } from './method-override.ts'
 import { readPairs, readPath, type SplitTarget, splitTarget } from './target.ts'
 
 /**
- * Reads a request once, for classification, approval binding and forwarding alike. Where two reasonable servers
- * could read it differently the answer is a refusal: `ambiguous_request` or `malformed_request` (400),
- * `method_not_allowed` (405), `misdirected` (421), `headers_too_large` (431). Never changes a byte of path or query.
+ * Reads a request once, for classification, approval binding and forwarding. If two reasonable servers could read it
+ * differently, the result is a refusal: `ambiguous_request` or `malformed_request` (400), `method_not_allowed` (405),
+ * `misdirected` (421), `headers_too_large` (431). Never changes a byte of path or query.
  */
 export function canonicalise(raw: RawRequest): CanonicalRequest | Refusal {
   const facts = readHeaders(raw)
@@ -39,7 +39,7 @@ function judgeMethod(method: string): Refusal | null {
 function agreeOnScheme(raw: RawRequest, target: SplitTarget): 'http' | 'https' | Refusal {
   if (target.scheme === undefined || target.scheme === raw.scheme) return raw.scheme
   if (raw.httpVersion === '2') return refusal('malformed_request', 'an HTTP/2 :path must begin with /')
-  // A plain proxy connection may ask for https; inside TLS nothing may ask for plain http.
+  // A plain proxy connection may request https; a request inside TLS must not request plain http.
   if (raw.scheme === 'http' && raw.sources.connectAuthority === undefined) return target.scheme
   return refusal('misdirected', `the target says ${target.scheme} on a connection that is ${raw.scheme}`)
 }
@@ -68,7 +68,7 @@ function assemble(
   }
   const overriding = judgePairs(query, target.rawQuery, 'query parameter')
   if (overriding !== null) return overriding
-  // One literal, nothing spread into it: every request has one.
+  // One literal without spreads: this runs for every request.
   return {
     method: raw.method,
     scheme,
@@ -91,14 +91,16 @@ function asksForUpgrade({ upgrade, connection }: HeaderFacts): boolean {
 }
 
 /**
- * A WebSocket is the one protocol that a request can leave HTTP for. Any other offer (`h2c`, a list) is none, as RFC 9110
- * allows: its fields are dropped as those of the hop, and the request is served as it is.
+ * True for a WebSocket, the only protocol upgrade that is supported. Any other offer (`h2c`, a list) is ignored, as RFC
+ * 9110 allows: its hop-by-hop fields are dropped, and the request is served over HTTP.
  */
 export function isWebSocket(upgrade: string | null | undefined): boolean {
   return upgrade?.length === 9 && upgrade.toLowerCase() === 'websocket'
 }
 
-/** A CONNECT that stays a tunnel has no path: its target is the authority, which Host must repeat if present. */
+/**
+ * Reads a CONNECT that stays a tunnel. It has no path: its target is the authority, which Host must repeat if present.
+ */
 function readConnect(raw: RawRequest, facts: HeaderFacts): CanonicalRequest | Refusal {
   const authority = agreeOnHost(raw, 'https', raw.target, facts.host)
   if (isRefusal(authority)) return authority

@@ -1,7 +1,7 @@
 import { type BodyInfo, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
 import type { HeaderFacts } from './header-rules.ts'
 
-/** How long the body is and how it is to be read, or why two readers could differ about that. */
+/** Returns the length and format of the body; a refusal if two readers could differ about them. */
 export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVersion']): BodyInfo | Refusal {
   const length = readLength(facts, httpVersion)
   if (isRefusal(length)) return length
@@ -17,7 +17,7 @@ export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVe
   }
 }
 
-/** In bytes; `unknown` where only the end will tell, or where there is no body. */
+/** In bytes; `unknown` if only the end determines it, or if there is no body. */
 function readLength(
   facts: HeaderFacts,
   httpVersion: RawRequest['httpVersion'],
@@ -56,7 +56,7 @@ type MediaType = {
 
 const NONE: MediaType = { kind: 'media', mediaType: undefined, charset: undefined }
 
-/** Most clients have one or two. Bounded, because multipart boundaries are new each time. */
+/** Most clients use one or two media types. Bounded, because every multipart boundary is new. */
 const known = new Map<string, MediaType>()
 const MAX_KNOWN = 256
 
@@ -72,7 +72,7 @@ function readMediaType(value: string | undefined): MediaType | Refusal {
 }
 
 function parseMediaType(value: string): MediaType | Refusal {
-  // A list of types is what two merged headers look like: readers would pick different ones.
+  // A list of types indicates two merged headers: readers would select different ones.
   const [type = '', ...parameters] = value.split(';')
   if (type.includes(',')) return refusal('ambiguous_request', 'Content-Type must name one media type')
   const charsets = parameters.map(charsetOf).filter((charset) => charset !== undefined)

@@ -1,15 +1,15 @@
-/** What can be said of a header field by its name alone. */
+/** Properties of a header field by its name. */
 export type HeaderName = {
   readonly lower: string
   readonly isToken: boolean
-  /** Framing, host identity or the body's reading depend on its value. */
+  /** Framing, host identity or the reading of the body depends on its value. */
   readonly isRead: boolean
-  /** Some servers replace with it the method or path that we classified. */
+  /** Some servers use it instead of the classified method or path. */
   readonly isOverride: boolean
-  /** The name as which CGI-like servers read this one, where that matters; else null. */
+  /** The name that CGI-like servers read instead of this one, if relevant; else null. */
   readonly shadows: string | null
   readonly isForbiddenInH2: boolean
-  /** Some servers take the request for one of the user that it names. */
+  /** Some servers treat the request as one of the user in the value. */
   readonly isImpersonation: boolean
 }
 
@@ -24,11 +24,13 @@ const READ = new Set([
   'te',
 ])
 
-/** Fields with which some servers replace the path that we classified. */
+/** Fields that some servers use instead of the classified path. */
 const PATH_OVERRIDE =
   /^x-(?:(?:original|rewrite|forwarded|request|replaced|envoy-original)-(?:url|uri|path)|original-request-ur[il]|forwarded-prefix|script-name)$/
 
-/** Names with which servers and proxies are told on whose behalf a request is, in lower case and with `-` for `_`. */
+/**
+ * Names of fields that tell servers and proxies on whose behalf a request is sent, in lower case and with `-` for `_`.
+ */
 const IMPERSONATION = new RegExp(
   [
     '^(?:sudo|impersonate-(?:user|group|uid|extra-.+)|x-impersonate(?:-user|-group)?|x-act-as(?:-user)?|x-on-behalf-of',
@@ -40,22 +42,22 @@ const IMPERSONATION = new RegExp(
   ].join('|'),
 )
 
-/** Names, lower case and with `-` for `_`, under which some server takes another method: `X-HTTP-Verb`, `_method`. */
+/** Names, lower case and with `-` for `_`, that make some server use another method: `X-HTTP-Verb`, `_method`. */
 const METHOD_OVERRIDE =
   /^(?:-method|(?:http-)?x-(?:http-|request-|original-|forwarded-|envoy-)*(?:method|verb)(?:-override)?|http-(?:method|verb)(?:-override)?|(?:method|verb)-override|x-http-override)$/
 
-/** True for the name of a header, query parameter or field that replaces the method, in any spelling. */
+/** True for the name, in any spelling, of a header, query parameter or field that overrides the method. */
 export function overridesMethod(name: string): boolean {
   return METHOD_OVERRIDE.test(name.toLowerCase().replaceAll('_', '-'))
 }
 
-/** Headers that choose whose account is acted upon, or which operation happens: cards always show them. */
+/** Headers that select the affected account, or the operation: cards always show them. */
 export const ACCOUNT_HEADERS: ReadonlySet<string> = new Set([
   ...['stripe-account', 'stripe-context', 'x-goog-user-project', 'openai-project', 'openai-organization'],
   ...['x-amz-target', 'soapaction'],
 ])
 
-/** A header whose name with `_` for `-` becomes one of these is read as it by CGI-like servers. */
+/** CGI-like servers read a header whose name equals one of these after replacing `_` with `-` as that header. */
 const SHADOWED = new Set([
   ...READ,
   'authorization',
@@ -77,7 +79,7 @@ const H2_FORBIDDEN = new Set(['connection', 'keep-alive', 'proxy-connection', 't
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Clients send the same few dozen names all day, in their own spelling. Bounded, because they may make up others. */
+/** Caches the few dozen names that clients send. Bounded, because clients may invent names. */
 const known = new Map<string, HeaderName>()
 const MAX_KNOWN = 1_024
 const MAX_LENGTH = 64

@@ -2,7 +2,7 @@ import { LIMITS } from '../wire/limits.ts'
 import { type RawRequest, type Refusal, refusal } from './canonical.ts'
 import { type HeaderName, headerName } from './header-names.ts'
 
-/** Values of the fields that framing, host identity and the body's reading depend on: the first of each name. */
+/** Values of the fields that determine framing, host identity and the reading of the body: the first of each name. */
 export type HeaderFacts = {
   readonly kind: 'facts'
   host: string | undefined
@@ -13,11 +13,11 @@ export type HeaderFacts = {
   upgrade: string | undefined
   /** All values, joined by commas. */
   connection: string | undefined
-  /** Names that came more than once although they may not; null when there are none. */
+  /** Names that occur more than once although they must not; null if there are none. */
   repeated: string[] | null
 }
 
-/** At most one of each: two readers could each take another. In the order in which they are complained about. */
+/** Fields that must be unique, because two readers could select different values. In the order of reporting. */
 const SINGLE = {
   host: 'host',
   'content-length': 'contentLength',
@@ -28,7 +28,7 @@ const SINGLE = {
 } as const
 type SingleName = keyof typeof SINGLE
 
-/** What `Connection` may name. Anything else would be an end-to-end field that a hop is told to drop. */
+/** Fields that `Connection` may name. Any other one would be an end-to-end field that a hop removes. */
 const NOMINABLE = new Set([
   'close',
   'keep-alive',
@@ -39,12 +39,12 @@ const NOMINABLE = new Set([
   'trailer',
 ])
 
-// Everything below space but tab, and DEL: what no field value may hold.
+// Characters that are invalid in a field value: everything below space except tab, and DEL.
 const BAD_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
 const NOT_ASCII = /[^\t\u0020-\u007e]/
 
-/** Judges every header field once and keeps those that other rules need. */
+/** Checks every header field once and returns the values that other rules need. */
 export function readHeaders(raw: RawRequest): HeaderFacts | Refusal {
   if (blockBytes(raw) > LIMITS.headerBlockBytes) return tooLarge()
   const facts = noFacts()
@@ -73,7 +73,7 @@ function noFacts(): HeaderFacts {
   }
 }
 
-/** As on an HTTP/1.1 wire: request line, and four bytes for the colon, space and line end of each field. */
+/** Size on an HTTP/1.1 connection: request line, and four bytes for the colon, space and line end of each field. */
 function blockBytes(raw: RawRequest): number {
   let bytes = raw.method.length + raw.target.length + 12
   for (const text of raw.rawHeaders) bytes += text.length + 2
@@ -104,7 +104,7 @@ function judgeField(
     return refusal('malformed_request', 'a header name holds a character that is not allowed there')
   if (BAD_VALUE.test(value))
     return refusal('malformed_request', `the header ${name} holds a control character`)
-  // JavaScript trims no-break spaces, servers do not: where we interpret a value it is ASCII.
+  // JavaScript trims no-break spaces, servers do not: interpreted values must be ASCII.
   if (known.isRead && NOT_ASCII.test(value)) {
     return refusal('malformed_request', `the header ${name} holds a character that is not ASCII`)
   }
@@ -149,7 +149,7 @@ function judgeNominations({ connection }: HeaderFacts): Refusal | null {
   return null
 }
 
-/** Comma-separated items, lower case, without empty ones. */
+/** Returns comma-separated items, lower case, without empty ones. */
 export function listItems(values: string | undefined): string[] {
   if (values === undefined) return []
   const items = values.toLowerCase().split(',')

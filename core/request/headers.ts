@@ -1,6 +1,6 @@
 import type { RawHeaders } from './canonical.ts'
 
-/** The first value under a name, or undefined. `lowerName` must be lower case. */
+/** Returns the first value of a name, or undefined. `lowerName` must be lower case. */
 export function headerValue(raw: RawHeaders, lowerName: string): string | undefined {
   for (let i = 0; i + 1 < raw.length; i += 2) {
     if (isNamed(raw[i], lowerName)) return raw[i + 1]
@@ -8,7 +8,7 @@ export function headerValue(raw: RawHeaders, lowerName: string): string | undefi
   return undefined
 }
 
-/** Every value under a name, in order. `lowerName` must be lower case. */
+/** Returns every value of a name, in order. `lowerName` must be lower case. */
 export function headerValues(raw: RawHeaders, lowerName: string): string[] {
   const values: string[] = []
   for (let i = 0; i + 1 < raw.length; i += 2) {

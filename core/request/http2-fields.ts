@@ -1,22 +1,22 @@
 const PREFACE_BYTES = 24
 const FRAME_HEAD_BYTES = 9
-/** The longest frame that we accept: the initial SETTINGS_MAX_FRAME_SIZE. */
+/** Maximum frame length: the initial SETTINGS_MAX_FRAME_SIZE. */
 const MAX_FRAME_BYTES = FRAME_HEAD_BYTES + 16_384
 const HEADERS = 1
 const CONTINUATION = 9
 const END_HEADERS = 0x4
 const PADDED = 0x8
 const PRIORITY = 0x20
-/** The library refuses longer header blocks, and more streams at once, long before. */
+/** The library rejects longer header blocks, and more concurrent streams, long before. */
 const MAX_BLOCK_BYTES = 1_048_576
 const MAX_UNTAKEN = 16_384
-/** Five bytes behind the prefix: more than any length that fits into a frame. */
+/** Five bytes after the prefix exceed any length that fits into a frame. */
 const MAX_INTEGER_BYTES = 5
 
 /**
  * Counts the field lines of each request on an HTTP/2 connection (RFC 9113 section 4, RFC 7541 section 6). The HTTP/2
- * library drops field lines whose name or value is forbidden (RFC 9113 section 8.2.1) and says nothing: fewer lines from
- * the library than were sent show it. Names and values are not decoded.
+ * library silently drops field lines with a forbidden name or value (RFC 9113 section 8.2.1): a lower count from the
+ * library reveals that. Names and values are not decoded.
  */
 export class Http2FieldCounter {
   readonly #counts = new Map<number, number>()
@@ -25,18 +25,18 @@ export class Http2FieldCounter {
   #block: { readonly stream: number; readonly parts: Uint8Array[]; bytes: number } | null = null
   #isBroken = false
 
-  /** The next bytes of the client, in any division. */
+  /** Reads the next bytes of the client, split arbitrarily. */
   read(chunk: Uint8Array): void {
     if (this.#isBroken) return
     let bytes = this.#unread.length === 0 ? chunk : joined([this.#unread, chunk])
     for (let rest = this.#readOne(bytes); rest !== null; rest = this.#readOne(bytes)) bytes = rest
-    // A copy: the reader of the socket may use its buffer again.
+    // A copy: the socket's reader may reuse its buffer.
     this.#unread = new Uint8Array(bytes)
   }
 
   /**
-   * How many field lines the header list of this stream has, pseudo ones included; null when it cannot be told. Streams
-   * with lower numbers are forgotten: the library has passed them over.
+   * Returns the number of field lines in the header list of this stream, including pseudo headers; null if unknown.
+   * Discards the counts of streams with lower numbers, which the library skipped.
    */
   take(stream: number): number | null {
     const count = this.#counts.get(stream) ?? null
@@ -44,7 +44,9 @@ export class Http2FieldCounter {
     return this.#isBroken ? null : count
   }
 
-  /** Reads one frame, or skips what has come of one that does not matter. Returns the rest; null when more is needed. */
+  /**
+   * Reads one frame, or skips the available part of an irrelevant one. Returns the rest; null if more bytes are needed.
+   */
   #readOne(bytes: Uint8Array): Uint8Array | null {
     const skipped = Math.min(this.#skip, bytes.length)
     this.#skip -= skipped
@@ -74,7 +76,7 @@ export class Http2FieldCounter {
     return (flags & END_HEADERS) === 0 || this.#endBlock(stream, joined(block.parts))
   }
 
-  /** A second header list of a stream is its trailers, which are not forwarded. */
+  /** A second header list of a stream contains its trailers, which are not forwarded. */
   #endBlock(stream: number, block: Uint8Array): boolean {
     this.#block = null
     const count = countFieldLines(block)
@@ -91,7 +93,7 @@ export class Http2FieldCounter {
   }
 }
 
-/** The field lines of a header block; null when it is none. */
+/** Returns the number of field lines of a header block; null for an invalid one. */
 export function countFieldLines(block: Uint8Array): number | null {
   const cursor = { block, at: 0 }
   let count = 0
@@ -121,7 +123,7 @@ function skipText(cursor: Cursor): boolean {
   return true
 }
 
-/** An integer whose first byte has a prefix of so many bits (RFC 7541 section 5.1). */
+/** Reads an integer with a prefix of this many bits in its first byte (RFC 7541 section 5.1). */
 function integer(cursor: Cursor, prefix: number): number | null {
   const { block } = cursor
   const most = 2 ** prefix - 1
@@ -136,7 +138,9 @@ function integer(cursor: Cursor, prefix: number): number | null {
   return null
 }
 
-/** What a HEADERS frame holds of the header block, without padding and priority; null when its lengths do not fit. */
+/**
+ * Returns the header block fragment of a HEADERS frame, without padding and priority; null for inconsistent lengths.
+ */
 function fragmentOf(frame: Uint8Array, flags: number): Uint8Array | null {
   const isPadded = (flags & PADDED) !== 0
   const padding = isPadded ? (frame[FRAME_HEAD_BYTES] ?? 0) : 0

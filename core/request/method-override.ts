@@ -8,15 +8,15 @@ import { decodedLeniently } from './percent.ts'
 import { judgePairCount } from './target.ts'
 
 /**
- * Names under which frameworks take another method from a query, a form or JSON: `_method` and what PHP reads as it, as
- * a list too, and the names of the headers. Padding and indexes are removed before the length is judged: servers remove
- * any amount of them.
+ * Names that make frameworks use another method from a query, a form or JSON: `_method` and its PHP variants, also as a
+ * list, and the names of the headers. Padding and indexes are removed before the length is checked: servers remove any
+ * amount of them.
  */
 function isOverrideName(name: string): boolean {
   return readingsOf(name).some((reading) => reading.length <= MAX_NAME && overridesMethod(reading))
 }
 
-/** `_method[0]` and `[_method]` as `_method`; `.method` and `[method` as PHP reads them. */
+/** Normalizes `_method[0]` and `[_method]` to `_method`, and `.method` and `[method` like PHP. */
 function readingsOf(name: string): readonly string[] {
   const text = withoutPadding(name)
   const end = text.indexOf('[', 1)
@@ -27,7 +27,7 @@ function readingsOf(name: string): readonly string[] {
   return [`_${rest}`, withoutPadding(close === -1 ? rest : rest.slice(0, close))]
 }
 
-/** Without white space, control and invisible characters at both ends. Linear in the length of the padding. */
+/** Removes white space, control and invisible characters at both ends. Linear in the length of the padding. */
 function withoutPadding(text: string): string {
   let start = 0
   let end = text.length
@@ -45,8 +45,8 @@ const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Z}]/u
 const MAX_NAME = 64
 
 /**
- * Pairs of a query or form as text, also as servers part them that take `;` for `&`. A name with a NUL is refused as
- * well: some servers read it up to there, `token%00` as `token`.
+ * Checks the pairs of a query or form as text, including the splits of servers that treat `;` as `&`. Also refuses a
+ * name with a NUL: some servers truncate there and read `token%00` as `token`.
  */
 export function judgePairNames(text: string, where: string): Refusal | null {
   const tooMany = judgePairCount(text)
@@ -65,7 +65,7 @@ function judgePairName(name: string, where: string): Refusal | null {
   return isOverrideName(decoded) ? overriding(where, decoded) : null
 }
 
-/** The same for pairs that are read already. */
+/** The same for decoded pairs. */
 export function judgePairs(
   pairs: ReadonlyArray<readonly [string, string]>,
   text: string,
@@ -75,7 +75,7 @@ export function judgePairs(
   return text.includes(';') ? judgePairNames(text, where) : null
 }
 
-/** Names of the parts of a multipart form. */
+/** Checks the names of the parts of a multipart form. */
 export function judgePartNames(names: readonly string[]): Refusal | null {
   if (names.some((name) => name.includes('\0')))
     return refusal('ambiguous_request', 'the name of a part holds a NUL; remove it')
@@ -83,10 +83,10 @@ export function judgePartNames(names: readonly string[]): Refusal | null {
   return found === undefined ? null : overriding('part', found)
 }
 
-/** How a body can carry another method; null when it is in no format in which servers look for one. */
+/** Format in which a body can override the method; null if servers do not support it. */
 export type OverridableFormat = 'json' | 'form' | 'multipart'
 
-/** Only of a POST do frameworks replace the method. */
+/** Frameworks override the method of POST only. */
 export function overridableFormat({ method, body }: CanonicalRequest): OverridableFormat | null {
   const { mediaType } = body
   if (method !== 'POST' || mediaType === undefined) return null
@@ -96,8 +96,8 @@ export function overridableFormat({ method, body }: CanonicalRequest): Overridab
 }
 
 /**
- * Refuses a whole body that would replace the method by which the request is named, or in which that cannot be seen
- * because it is encoded. Looks at nothing else in it.
+ * Refuses a whole body that overrides the classified method, or that is encoded so that this cannot be checked. Ignores
+ * everything else in it.
  */
 export function judgeBodyOverride(bytes: Uint8Array, request: CanonicalRequest): Refusal | null {
   const format = overridableFormat(request)
@@ -112,7 +112,7 @@ export function judgeBodyOverride(bytes: Uint8Array, request: CanonicalRequest):
 
 const ASCII_LIKE: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'iso-8859-1', 'windows-1252'])
 
-/** What cannot be parsed has no members to anybody. */
+/** Invalid JSON has no members for any server. */
 function judgeMembers(text: string): Refusal | null {
   if (exceedsJsonBounds(text)) return tooManyValues()
   let value: unknown
@@ -126,7 +126,7 @@ function judgeMembers(text: string): Refusal | null {
   return found === undefined ? null : overriding('JSON member', found)
 }
 
-/** A form whose parts are not plain is searched as text: then what only looks like such a name is refused as well. */
+/** An irregular form is searched as text, which also refuses text that merely resembles such a name. */
 function judgeParts(bytes: Uint8Array, request: CanonicalRequest): Refusal | null {
   const boundary = boundaryOf(headerValue(request.rawHeaders, 'content-type') ?? '')
   const names = typeof boundary === 'string' ? readPartNames(bytes, boundary) : boundary

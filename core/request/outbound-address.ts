@@ -1,28 +1,28 @@
 import { type AddressRefusal, type Cidr, parseAddress, refusedAddress } from './address.ts'
 
 export type Address = { readonly address: string; readonly family: number }
-/** All addresses of a name. A seam, so that a resolver that changes its mind can be tested. */
+/** Returns all addresses of a name. An interface, so that tests can use a resolver with changing results. */
 export type Resolve = (host: string) => Promise<readonly Address[]>
 
 /**
- * Where a destination may lie. Metadata services and link-local addresses are refused for every one.
+ * Allowed networks of a destination. Metadata services and link-local addresses are always refused.
  *
- * - `public`: a value of an agent or a tenant, such as `webhook_url` or the address of a Connector. A list of ranges
- *   allows these besides (`NOTIFY_ALLOW_CIDRS`).
- * - `private`: private and loopback addresses too. A setting of the process or of the organisation, a registered
- *   gateway, a Connector with `allowPrivateAddresses`.
+ * - `public`: for a value of an agent or a tenant, such as `webhook_url` or the URL of a Connector. A list of ranges
+ *   allows these in addition (`NOTIFY_ALLOW_CIDRS`).
+ * - `private`: private and loopback addresses as well. For a setting of the process or of the organization, a
+ *   registered gateway, a Connector with `allowPrivateAddresses`.
  */
 export type Reach = 'public' | 'private' | readonly Cidr[]
 
-/** The addresses to dial, all of them checked; or the first that is refused. */
+/** All checked addresses, or the first one that is refused. */
 export type Checked =
   | { readonly ok: true; readonly addresses: readonly Address[] }
   | { readonly ok: false; readonly address: string; readonly refusal: AddressRefusal }
 
 /**
- * Resolves a host once and checks every address: one bad address spoils the name, because a rebinding name mixes them.
- * A host that is an IP address is not resolved. An empty list means that the name has no address; rejects as `resolve`
- * does. Whoever connects dials these addresses (`pinnedLookup`) and does not resolve the name again.
+ * Resolves a host once and checks every address: one refused address refuses the name, because DNS rebinding mixes
+ * addresses. A host that is an IP address is not resolved. An empty list means that the name has no address; rejects
+ * like `resolve`. Callers dial these addresses (`pinnedLookup`) and do not resolve the name again.
  */
 export async function checkedAddresses(host: string, reach: Reach, resolve: Resolve): Promise<Checked> {
   const allowPrivate = typeof reach === 'string' ? reach === 'private' : reach
@@ -36,12 +36,12 @@ export async function checkedAddresses(host: string, reach: Reach, resolve: Reso
   return { ok: true, addresses }
 }
 
-/** The host of a URL as it is resolved: without the brackets of an IPv6 address. */
+/** Returns the host of a URL for resolution: an IPv6 address without brackets. */
 export function hostOf({ hostname }: { readonly hostname: string }): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
-/** A look-up for `net.connect` that answers with checked addresses, so that the name is never resolved again. */
+/** Returns a lookup function for `net.connect` with the checked addresses, so that the name is not resolved again. */
 export function pinnedLookup(addresses: readonly Address[]) {
   return (
     _host: string,

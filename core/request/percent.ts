@@ -1,4 +1,4 @@
-/** Decodes percent escapes once. Null for an invalid escape or bytes that are not UTF-8. */
+/** Decodes percent escapes once. Null for an invalid escape or invalid UTF-8. */
 export function decodePercent(text: string): string | null {
   if (!text.includes('%')) return text
   try {
@@ -13,22 +13,22 @@ export function decodeComponent(text: string): string | null {
   return decodePercent(text.includes('+') ? text.replaceAll('+', ' ') : text)
 }
 
-/** Decodes percent escapes once, as servers do that keep invalid escapes and replace bytes that are not UTF-8. */
+/** Decodes percent escapes once, like servers that keep invalid escapes and replace invalid UTF-8. */
 export function decodedLeniently(text: string): string {
   return decodePercent(text) ?? decodeAnyhow(text)
 }
 
-/** True when what was decoded once would become a dot, slash, backslash or NUL if somebody decoded it again. */
+/** True if decoding a once-decoded text again would produce a dot, slash, backslash or NUL. */
 export function hidesSecondEncoding(decoded: string): boolean {
   return decoded.includes('%') && /%(25)*(2e|2f|5c|00)/i.test(decoded)
 }
 
-/** What is left when somebody decodes until nothing changes. */
+/** Decodes until nothing changes. */
 export function decodedFully(text: string): string {
   return text.includes('%') ? (decodings([text]).at(-1)?.[0] ?? text) : text
 }
 
-/** The texts as they are, decoded once more, and so on until nothing changes; as servers do that decode anything. */
+/** Returns the texts, the texts decoded once, and so on until nothing changes, like lenient servers. */
 export function decodings(texts: readonly string[]): readonly (readonly string[])[] {
   const found = [texts]
   for (let now = texts; found.length <= MAX_DECODINGS; ) {

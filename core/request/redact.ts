@@ -5,17 +5,17 @@ const MAX_PATH = 2_048
 const SECRET_NAME = /token|key|secret|passw|pwd|auth|sig|credential|session|jwt|code|sas/i
 const HIDDEN = 'REDACTED'
 
-/** Path and query as a record may hold them: values of parameters that could be credentials are blanked. */
+/** Returns path and query for a record: values of parameters that could be credentials are removed. */
 export function recordPath({ rawPath, rawQuery }: Pick<CanonicalRequest, 'rawPath' | 'rawQuery'>): string {
   const path = shownPath(rawPath)
   if (rawQuery === '') return path.slice(0, MAX_PATH)
   return `${path}?${rawQuery.replace(PAIR, hidden)}`.slice(0, MAX_PATH)
 }
 
-/** Older servers take `;` for `&`. */
+/** Older servers treat `;` as `&`. */
 const PAIR = /[^&;]+/g
 
-/** The name counts as the server reads it: `to%6ben` is `token`. A name that cannot be decoded is hidden, too. */
+/** Compares the decoded name: `to%6ben` is `token`. A name that cannot be decoded is hidden as well. */
 function hidden(text: string): string {
   const equals = text.indexOf('=')
   if (equals < 0) return text
@@ -27,7 +27,7 @@ function isSecretName(text: string): boolean {
   return isRefusal(pair) || SECRET_NAME.test(pair[0])
 }
 
-/** Parameters of path segments (RFC 3986, 3.3) begin with `;`; servers also divide them by other characters. */
+/** Parameters of path segments (RFC 3986, 3.3) begin with `;`; servers also split them at other characters. */
 function shownPath(path: string): string {
   return EQUALS.test(path) ? path.replace(PATH_PARAMETER, hiddenInPath) : path
 }
@@ -38,7 +38,7 @@ const PATH_PARAMETER = /[^/;]+/g
 /** Bounds the work for one segment. */
 const MAX_EQUALS = 16
 
-/** From the first `=` on whose text before it, whatever divides it, has the name of a secret. */
+/** Hides the text from the first `=` whose preceding text, after any separator, is the name of a secret. */
 function hiddenInPath(text: string): string {
   let count = 0
   for (const { index, 0: equals } of text.matchAll(/=|%3d/gi)) {
@@ -49,7 +49,7 @@ function hiddenInPath(text: string): string {
   return text
 }
 
-/** For a request that could not be read: the bytes before the query, printable ones only. */
+/** Returns the path of an unreadable request: the printable bytes before the query. */
 export function rawRecordPath(raw: RawRequest): string {
   const path = raw.target.split('?')[0] ?? ''
   return shownPath(path.replace(/^https?:\/\/[^/]*/i, ''))

@@ -2,29 +2,29 @@ import { fold } from '../action/pattern.ts'
 
 export type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 
-/** What servers that ignore case or surrounding blanks take for the same parameter. */
+/** Normalizes the parameter names that servers which ignore case or surrounding blanks confuse. */
 export function looseName(name: string): string {
   return fold(name.trim())
 }
 
-/** `items` of `items[0][price]` and `items[]`; the name itself where it has no brackets. */
+/** Returns `items` for `items[0][price]` and `items[]`; a name without brackets unchanged. */
 export function plainName(name: string): string {
   const bracket = name.indexOf('[')
   return bracket <= 0 ? name : name.slice(0, bracket)
 }
 
-/** True when one of the pairs is this parameter, in whatever spelling: `state`, `State`, `state[]`. */
+/** True if one of the pairs is this parameter in any spelling: `state`, `State`, `state[]`. */
 export function isNamed(name: string, pairs: Pairs): boolean {
   return pairs.some(([own]) => looseName(plainName(looseName(own))) === looseName(name))
 }
 
-/** The pairs of one parameter, in whatever spelling. `isList`: a name has brackets, which make a list or an object. */
+/** The pairs of one parameter in any spelling. `isList`: a name has brackets, which indicate a list or an object. */
 type Group = { readonly names: Set<string>; readonly values: string[]; isList: boolean }
 
 /**
- * Query parameters as facts. One that is there several times, in whatever spelling, is the list of its values in order;
- * so is the plain name of `items[]` and `items[0]`, and a name with blanks in front, which some servers remove. Servers
- * take the first value, the last, or all of them.
+ * Returns query parameters as facts. A parameter that occurs several times, in any spelling, is the list of its values
+ * in order; the same applies to the plain name of `items[]` and `items[0]`, and to a name with leading blanks, which
+ * some servers remove. Servers use the first value, the last, or all of them.
  */
 export function queryFacts(query: Pairs): Readonly<Record<string, string | readonly string[]>> {
   const groups = new Map<string, Group>()
@@ -36,7 +36,9 @@ export function queryFacts(query: Pairs): Readonly<Record<string, string | reado
   return Object.fromEntries([...groups.values()].flatMap(factsOf))
 }
 
-/** Query parameters as they stand: the same name again makes a list, and so do brackets where the API reads them. */
+/**
+ * Returns query parameters with exact names: repeated names become a list, and so do brackets if the API supports them.
+ */
 export function plainQueryFacts(
   query: Pairs,
   readsBrackets: boolean,
@@ -77,8 +79,8 @@ function factsOf({ names, values, isList }: Group): [string, string | readonly s
 }
 
 /**
- * The first of these parameters that is there more than once; null when none is. `items[]` may be repeated: its name says
- * that it is a list. `items` beside `items[0]` is a repetition.
+ * Returns the first of these parameters that occurs more than once; null if none does. `items[]` may repeat, because
+ * its name indicates a list. `items` together with `items[0]` is a repetition.
  */
 export function repeatedName(names: readonly string[], pairs: Pairs): string | null {
   if (pairs.length < 2) return null

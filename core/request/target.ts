@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal, refusal } from './canonical.ts'
 import { decodeComponent, decodePercent, decodings, hasControl, hidesSecondEncoding } from './percent.ts'
 
-/** A request target split without changing a byte. `authority` and `scheme` only for the absolute form. */
+/** A request target, split without changing a byte. `authority` and `scheme` only for the absolute form. */
 export type SplitTarget = {
   readonly scheme?: 'http' | 'https'
   readonly authority?: string
@@ -14,7 +14,7 @@ export type ReadPath = { readonly rawSegments: readonly string[]; readonly segme
 
 const BACKSLASH = 0x5c
 
-/** Takes origin-form and absolute-form targets apart; everything else is refused. */
+/** Splits origin-form and absolute-form targets; refuses everything else. */
 export function splitTarget(target: string): SplitTarget | Refusal {
   const wrong = judgeCharacters(target)
   if (wrong !== null) return wrong
@@ -48,8 +48,8 @@ function judgeCharacters(target: string): Refusal | null {
 
 /**
  * Splits the path and decodes each segment once. Refused because readers differ: empty and dot segments (plain or
- * encoded), backslash, NUL and control characters, invalid or doubled encodings, bytes that are not UTF-8.
- * `%2F` stays: whether it is legal depends on the row that matches.
+ * encoded), backslash, NUL and control characters, invalid or double encodings, invalid UTF-8. `%2F` is kept: the
+ * matching row determines whether it is valid.
  */
 export function readPath(rawPath: string): ReadPath | Refusal {
   if (rawPath === '/') return { rawSegments: [], segments: [] }
@@ -80,7 +80,7 @@ function decodeAll(rawSegments: readonly string[]): readonly string[] | Refusal 
   return segments
 }
 
-/** `..%20` is `..` to a server that decodes once more and drops blanks. */
+/** A server that decodes again and trims reads `..%20` as `..`. */
 function hidesDots(decoded: string): boolean {
   return decoded.includes('%') && decodings([decoded]).some(([text = '']) => isDotted(text))
 }
@@ -95,16 +95,16 @@ function judgeSegment(segment: string, isLast: boolean): Refusal | null {
   return null
 }
 
-/** Also `a%2F..%2Fb`, `..;x`, which servers with path parameters read as `..`, and `.. ` for those that trim. */
+/** Also `a%2F..%2Fb`, `..;x`, which servers with path parameters read as `..`, and `.. ` for servers that trim. */
 function isDotted(segment: string): boolean {
   if (!segment.includes('.')) return false
   return segment.split('/').some((part) => /^\s*\.\.?\s*(;|$)/.test(part))
 }
 
-/** Of one form. A query is bounded by the bytes of a head. */
+/** Maximum pairs of one form. A query is bounded by the size of a request head. */
 export const MAX_FORM_PAIRS = 10_000
 
-/** Why a form has too many fields to be read; else null. Counts no further than the bound. */
+/** Returns a refusal for a form with too many fields; else null. Counts only up to the bound. */
 export function judgePairCount(text: string): Refusal | null {
   let pairs = 1
   for (const separator of ['&', ';']) {
@@ -121,9 +121,9 @@ export function judgePairCount(text: string): Refusal | null {
 }
 
 /**
- * Decodes the pairs of a query or form once, in order, `+` as space. Older servers take `;` for `&`: each name of a part
- * with a `;` is there at least twice, because some servers see it and others do not. A repeated name is a list in facts,
- * and refused where an operation declares it once.
+ * Decodes the pairs of a query or form once, in order, `+` as space. Older servers treat `;` as `&`: each name in a
+ * part with a `;` is recorded at least twice, because only some servers see it. A repeated name is a list in facts, and
+ * is refused if an operation declares it as a single value.
  */
 export function readPairs(text: string): Array<readonly [string, string]> | Refusal {
   const pairs: Array<readonly [string, string]> = []
@@ -152,7 +152,7 @@ function addPart(part: string, pairs: Array<readonly [string, string]>): Refusal
   return null
 }
 
-/** The part itself, and its pieces; some servers remove blanks in front of them. */
+/** Returns the part itself and its pieces, also without leading blanks, which some servers remove. */
 function readingsOf(part: string): readonly string[] {
   const pieces = part.split(';').filter((piece) => piece !== '')
   const trimmed = pieces.map((piece) => piece.replace(/^[+ ]+/, ''))
@@ -160,7 +160,7 @@ function readingsOf(part: string): readonly string[] {
   return [part, ...trimmed.filter((piece) => piece !== ''), ...spellings]
 }
 
-/** One `name=value` of a query or a form, decoded once. */
+/** Decodes one `name=value` of a query or a form once. */
 export function readPair(part: string): readonly [string, string] | Refusal {
   const equals = part.indexOf('=')
   const name = decodeComponent(equals === -1 ? part : part.slice(0, equals))

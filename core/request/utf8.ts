@@ -1,4 +1,4 @@
-/** True where the bytes continue valid UTF-8. With `isMore` a character may be cut at their end. */
+/** True if the bytes continue valid UTF-8. With `isMore` the last character may be incomplete. */
 export function isUtf8(
   decoder: InstanceType<typeof TextDecoder>,
   bytes: Uint8Array,

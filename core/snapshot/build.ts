@@ -18,15 +18,15 @@ import type { Snapshot } from './snapshot.ts'
 
 export type SnapshotInput = {
   readonly version: number
-  /** Section name -> content as received. Sections whose hash `previous` has too may be left out. */
+  /** Section name -> content as received. Sections with the same hash as in `previous` may be absent. */
   readonly sections: Readonly<Record<string, unknown>>
-  /** Section name -> hex SHA-256; names every section. */
+  /** Section name -> hex SHA-256; contains every section. */
   readonly hashes: Readonly<Record<string, string>>
 }
 
 /**
- * Sections -> one frozen snapshot. What did not change since `previous` (by hash) is reused, the rest is validated
- * completely first. Throws ChaperoneError `validation` that names section and path; then `previous` stays in force.
+ * Builds one frozen snapshot from sections. Reuses unchanged parts of `previous` (by hash) and validates the rest
+ * completely first. Throws ChaperoneError `validation` with section and path; then `previous` stays in force.
  */
 export function buildSnapshot(input: SnapshotInput, previous?: Snapshot): Snapshot {
   const steps = buildSnapshotInSteps(input, previous)
@@ -36,7 +36,7 @@ export function buildSnapshot(input: SnapshotInput, previous?: Snapshot): Snapsh
   }
 }
 
-/** The same in slices of a few milliseconds: it yields between them, so that traffic goes on in the meantime. */
+/** The same in slices of a few milliseconds: it yields between them, so that traffic continues. */
 export function* buildSnapshotInSteps(input: SnapshotInput, previous?: Snapshot): Generator<void, Snapshot> {
   assertComplete(input, previous)
   const isSame = (name: string): boolean => previous?.sections[name] === input.hashes[name]
@@ -84,7 +84,7 @@ function gatewayOf(section: z.infer<typeof SECTION_SCHEMAS.gateway>): Snapshot['
   })
 }
 
-/** Names are unique among agents that are not revoked; a revoked one never hides its successor. */
+/** Names are unique among agents that are not revoked; a revoked agent never hides its successor. */
 function agentsOf(entries: readonly AgentEntry[]): ReadonlyMap<string, AgentEntry> {
   const byName = new Map<string, AgentEntry>()
   for (const entry of entries) {

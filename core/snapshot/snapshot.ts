@@ -5,7 +5,7 @@ import type { PolicyIndex } from '../decision/policies/policy-index.ts'
 import type { Verdict } from '../decision/vocabulary.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry, TokenKeyEntry } from '../wire/gateway/sync.ts'
 
-/** Everything a gateway decides with, frozen. A request loads it once and keeps it to its end. */
+/** All inputs of a gateway's decisions, frozen. A request loads it once and keeps it to its end. */
 export type Snapshot = {
   readonly version: number
   readonly gateway: GatewaySection & {

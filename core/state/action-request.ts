@@ -15,8 +15,8 @@ export type ActionRequestState = (typeof ACTION_REQUEST_STATES)[number]
 export type ActionRequestEvent = 'approve' | 'deny' | 'expire' | 'cancel' | 'hold' | 'execute' | 'fail'
 
 /**
- * Every move of a v1 action request; what is not listed is refused. `allowed` means that a token may be issued;
- * it stays so after the token's expiry, because the status tells what was decided. `hold`: a gateway held its execution.
+ * All transitions of a v1 action request; others are refused. `allowed` means that a token may be issued; it persists
+ * after the token's expiry, because the status reports the decision. `hold`: a gateway held its execution.
  */
 const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEvent, ActionRequestState>>>> = {
   pending_approval: { approve: 'allowed', deny: 'denied', expire: 'expired', cancel: 'cancelled' },
@@ -28,7 +28,7 @@ const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEve
   execution_failed: {},
 }
 
-/** The next state, or 410 for an answer that came after the expiry, or 409 for anything else that is too late. */
+/** Returns the next state, 410 for an event after the expiry, or 409 for any other invalid event. */
 export function moveActionRequest(
   state: ActionRequestState,
   event: ActionRequestEvent,

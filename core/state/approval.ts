@@ -3,7 +3,7 @@ import type { ApprovalStatus } from '../wire/internal.ts'
 
 export type ApprovalEvent = 'approve' | 'deny' | 'expire' | 'cancel'
 
-/** The next state, or why there is none: `gone` (410) once expired, `conflict` (409) once answered. */
+/** The next state, or the reason for none: `gone` (410) once expired, `conflict` (409) once answered. */
 export type Transition<S> =
   | { readonly ok: true; readonly state: S }
   | { readonly ok: false; readonly code: Extract<ErrorCode, 'conflict' | 'gone'>; readonly detail: string }
@@ -15,7 +15,10 @@ const NEXT: Readonly<Record<ApprovalEvent, ApprovalStatus>> = {
   cancel: 'cancelled',
 }
 
-/** Only a pending approval moves, once. The caller's clock is the database's: past `expires_at` it sends `expire` first. */
+/**
+ * Only a pending approval changes, once. The caller uses the database's clock: past `expires_at` it sends `expire`
+ * first.
+ */
 export function moveApproval(state: ApprovalStatus, event: ApprovalEvent): Transition<ApprovalStatus> {
   if (state === 'pending') return { ok: true, state: NEXT[event] }
   if (state === 'expired') return { ok: false, code: 'gone', detail: EXPIRED }

@@ -1,11 +1,11 @@
-/** A set of approver groups, as far as counting answers needs it. */
+/** A set of approver groups, reduced to the fields for counting answers. */
 type CountedSet = { readonly distinct: boolean }
 
 /**
- * For each required set the answer that satisfies it, or null while one is missing. `answers[i]` lists the sets that
- * person i may answer for. Without `distinct` one person counts for each of them. With it on any set, one person counts
- * for one set only: a maximum bipartite matching, so that the order of the answers never blocks sets that the same
- * people can satisfy together. Answers that are not surely of two people (`areTwo`) count as one.
+ * Returns, for each required set, the answer that satisfies it, or null. `answers[i]` lists the sets that approver i
+ * may answer for. Without `distinct` one approver counts for each of them. If any set has it, one approver counts for
+ * one set only: a maximum bipartite matching, so that the order of answers never prevents a possible assignment.
+ * Answers of possibly the same person (`areTwo` is false) count as one.
  */
 export function satisfiedBy(
   required: readonly CountedSet[],
@@ -22,7 +22,7 @@ export function satisfiedBy(
   })
 }
 
-/** Augmenting paths (Kuhn): each answer takes a free set, or moves an earlier answer to another set of its own. */
+/** Augmenting paths (Kuhn): each answer takes a free set, or moves an earlier answer to another of its sets. */
 function match(size: number, answers: ReadonlyArray<readonly number[]>): ReadonlyArray<number | null> {
   const answerOf = new Array<number | null>(size).fill(null)
   const place = (answer: number, tried: Set<number>): boolean => {
@@ -39,12 +39,12 @@ function match(size: number, answers: ReadonlyArray<readonly number[]>): Readonl
   return answerOf
 }
 
-/** Of sets and answers that are tried; beyond it the best that was found counts. */
+/** Maximum number of tried sets and answers; then the best result so far counts. */
 const MAX_STEPS = 100_000
 
 type Chosen = ReadonlyArray<number | null>
 
-/** As many sets as can be given answers of which each two are of two people. */
+/** Returns the largest assignment in which all answers are of distinct approvers. */
 function search(
   size: number,
   answers: ReadonlyArray<readonly number[]>,

@@ -1,17 +1,17 @@
-/** Who gave an answer, as far as two answers can be told apart. */
+/** Identity of an approver, for comparing two answers. */
 export type ApproverIdentity = {
   readonly id: string
-  /** How they signed in: an account of this installation, or a token or client certificate of the cluster. */
+  /** Sign-in method: an account of this installation, or a token or client certificate of the cluster. */
   readonly way: 'account' | 'token' | 'certificate'
-  /** Lower case; null where none is known. */
+  /** Lower case; null if unknown. */
   readonly email: string | null
-  /** The identity provider or the cluster vouches for the address. */
+  /** The identity provider or the cluster verified the address. */
   readonly isEmailVerified: boolean
 }
 
 /**
- * Whether two answers are of one person: the same identity, or one address under several ways of signing in or several
- * authenticators of the cluster.
+ * Reports whether two answers are of the same approver: the same identity, or one address under several sign-in methods
+ * or several authenticators of the cluster.
  */
 export function isSameApprover(a: ApproverIdentity, b: ApproverIdentity): boolean {
   if (a.id === b.id) return true
@@ -20,8 +20,8 @@ export function isSameApprover(a: ApproverIdentity, b: ApproverIdentity): boolea
 }
 
 /**
- * Whether two answers are surely of two people. Two identities of one way of signing in are; of different ways only where both
- * have a verified address, and not the same.
+ * Reports whether two answers are certainly of different approvers: different identities with one sign-in method; with
+ * different methods only if both have verified addresses, and these differ.
  */
 export function areDistinctApprovers(a: ApproverIdentity, b: ApproverIdentity): boolean {
   if (isSameApprover(a, b)) return false

@@ -1,5 +1,5 @@
 export type BackOff = {
-  /** Milliseconds to wait before the next attempt; grows with every call. */
+  /** Returns the milliseconds until the next attempt; increases with every call. */
   next(): number
   reset(): void
 }

@@ -1,7 +1,7 @@
 import type { Action } from '../action/action.ts'
 import { HIGH_RISK_SCORE, scoreRisk } from '../action/risk.ts'
 
-/** What is forbidden while the control plane cannot be reached: nothing, then more and more. */
+/** Actions denied while the control plane is unreachable: none at first, then more and more. */
 export type LeaseStep = 'ok' | 'high_risk' | 'writes' | 'everything'
 
 /** `failurePolicy` of a Gateway, in seconds since the stream was lost. */
@@ -11,7 +11,9 @@ export type FailurePolicy = {
   readonly everythingAfterSeconds: number
 }
 
-/** The step that holds after `lostForMs` without the control plane; null = connected. The severest that is due wins. */
+/**
+ * Returns the step after `lostForMs` without the control plane; null means connected. The most severe due step wins.
+ */
 export function leaseStep(lostForMs: number | null, policy: FailurePolicy): LeaseStep {
   if (lostForMs === null) return 'ok'
   if (lostForMs >= policy.everythingAfterSeconds * 1_000) return 'everything'
@@ -20,8 +22,8 @@ export function leaseStep(lostForMs: number | null, policy: FailurePolicy): Leas
 }
 
 /**
- * True when the action must not pass at this step: `high_risk` forbids high-risk and unmapped actions and everything
- * that needs a person, `writes` all writes as well (by the catalogue's effect, not by method), `everything` all.
+ * True if the step denies the action: `high_risk` denies high-risk and unmapped actions and everything that needs an
+ * approval, `writes` also all writes (by the catalogue's effect, not by HTTP method), `everything` all actions.
  */
 export function leaseForbids(step: LeaseStep, action: Action, needsHold: boolean): boolean {
   switch (step) {

@@ -1,32 +1,32 @@
 /** Limits of the aggregation of refusals. */
 export const REFUSAL_LIMITS = {
   windowMs: 60_000,
-  /** So many refusals of each class of an agent get a record of their own, whatever they are. */
+  /** Refusals of each class of an agent with a record of their own, regardless of kind. */
   whole: 60,
-  /** Records of an agent in one window for requests that no rule judged, the row that counts the rest included. */
+  /** Records of an agent in one window for requests without an evaluated rule, including the counting row. */
   unjudgedRows: 100,
-  /** Records for judged requests, the row that counts the rest included. Both classes together are 600. */
+  /** Records for evaluated requests, including the counting row. Both classes together are 600. */
   judgedRows: 500,
-  /** Of `judgedRows`, those that only a denied action takes: a host is chosen by the agent, an action is not. */
+  /** Part of `judgedRows` reserved for denied actions: the agent chooses hosts, but not action types. */
   actionReserve: 100,
-  /** Of `judgedRows`, those that only an action type takes which has no record in this window. */
+  /** Part of `judgedRows` reserved for action types without a record in this window. */
   newActionReserve: 100,
-  /** Of `newActionReserve`, those of one connector type: the agent invents names of MCP tools. */
+  /** Part of `newActionReserve` for one connector type: the agent invents names of MCP tools. */
   newActionsOfConnector: 25,
-  /** Action types of one connector type that a row counts one by one, and of all. */
+  /** Action types of one connector type that a row counts separately, and of all types. */
   countedOfConnector: 32,
   countedActions: 128,
-  /** Targets that a row names. */
+  /** Targets that a row lists. */
   shownTargets: 32,
-  /** UTF-16 units of a named target. */
+  /** UTF-16 units of a listed target. */
   targetLength: 200,
-  /** Distinct targets that a row can tell apart. */
+  /** Distinct targets that a row can count. */
   distinctTargets: 10_000,
-  /** Hashes of targets that all rows together keep. */
+  /** Target hashes that all rows together keep. */
   rememberedTargets: 500_000,
 } as const
 
-/** The part of one process. */
+/** The share of one process. */
 export type RefusalLimits = Readonly<
   Record<
     'whole' | 'unjudgedRows' | 'judgedRows' | 'actionReserve' | 'newActionReserve' | 'newActionsOfConnector',
@@ -34,7 +34,7 @@ export type RefusalLimits = Readonly<
   >
 >
 
-/** `whole`: instead of the usual one. Each class keeps a row that counts, so up to 300 processes share 600 rows. */
+/** `whole`: overrides the default. Each class keeps a counting row, so up to 300 processes share 600 rows. */
 export function createRefusalLimits(whole: number): (processes: number) => RefusalLimits {
   const more = Math.max(0, whole - REFUSAL_LIMITS.whole)
   const known = new Map<number, RefusalLimits>()
@@ -51,7 +51,7 @@ const MAX_PARTS = 100
 
 type Parts = {
   readonly whole: number
-  /** Rows beyond the usual, for each class. */
+  /** Rows beyond the default, for each class. */
   readonly more: number
   readonly part: (limit: number) => number
 }

@@ -1,29 +1,29 @@
 import { storableText } from '../storable.ts'
 import { createRefusalLimits, REFUSAL_LIMITS, type RefusalLimits } from './refusal-limits.ts'
 
-/** What makes two refusals the same. */
+/** Identity of a refusal: equal ones are counted together. */
 export type Refusal = {
   readonly action: string | null
   readonly target: string
   readonly rule: string | null
   readonly reason: string
-  /** A rule, a kill switch or the lack of a permission refused it; false where nothing was judged. */
+  /** True if a rule, a kill switch or the lack of a permission refused it; false if nothing was evaluated. */
   readonly isJudged: boolean
 }
 
-/** What a row counts. */
+/** Counts of a row. */
 export type RefusalTally = {
   readonly count: number
   /** Times in ISO 8601. */
   readonly first: string
   readonly last: string
   readonly distinct_targets: number
-  /** True when there were more distinct targets than could be told apart. */
+  /** True if there were more distinct targets than the limit. */
   readonly more_targets: boolean
   readonly targets: readonly string[]
   /** Count by reason. */
   readonly reasons: Readonly<Record<string, number>>
-  /** Count by action type, where one is known; `mcp.*` for further types of a connector, `*` for all others. */
+  /** Count by action type, if known; `mcp.*` for further types of a connector, `*` for all others. */
   readonly actions: Readonly<Record<string, number>>
 }
 
@@ -31,9 +31,9 @@ export type RefusalRow<T> = { readonly item: T; readonly tally: RefusalTally }
 
 export type RefusalWindows<T> = {
   /**
-   * Counts a refusal of an agent. Null when it gets a record of its own; else the row that counts it, made by `open`
-   * when the window has none. A window begins with the first refusal of the agent and lasts a minute of `nowMs`, which
-   * must never go back.
+   * Counts a refusal of an agent. Returns null if it gets a record of its own; else the row that counts it, created by
+   * `open` if the window has none. A window begins with the first refusal of the agent and lasts a minute of `nowMs`,
+   * which must never decrease.
    */
   admit(
     agent: string,
@@ -41,30 +41,33 @@ export type RefusalWindows<T> = {
     at: { readonly nowMs: number; readonly time: string },
   ): RefusalRow<T> | null
   /**
-   * Takes one of the records for judged requests in the window of the agent; false when there is none left.
-   * `isForced`: takes it all the same.
+   * Takes one of the records for evaluated requests in the agent's window; false if none is left. `isForced`: takes it
+   * regardless.
    */
   take(agent: string, nowMs: number, isForced?: boolean): boolean
-  /** Ends the windows that are over. */
+  /** Ends the expired windows. */
   expire(nowMs: number): void
   /** Ends all windows. */
   close(): void
-  /** When the next window ends; null without one. */
+  /** End of the next window; null if there is none. */
   readonly nextEndMs: number | null
 }
 
 export type RefusalWindowsDeps<T> = {
   readonly open: (agent: string) => T
-  /** The row counts nothing more. */
+  /** Called once the row counts nothing more. */
   readonly onEnd: (row: RefusalRow<T>) => void
-  /** A whole number below 2^53. Collisions make a refusal count as seen before. */
+  /** Returns an integer below 2^53. Collisions make a refusal count as a repetition. */
   readonly hash: (text: string) => number
   readonly windowMs?: number
-  /** Instead of `REFUSAL_LIMITS.whole`; more than usual leave as much room for refusals of new kinds. */
+  /** Overrides `REFUSAL_LIMITS.whole`; the room for refusals of new kinds stays the same. */
   readonly whole?: number
-  /** How many processes serve the agent: each takes its part of the limits. One where it is absent. */
+  /** Number of processes that serve the agent: each takes its share of the limits. Default: one. */
   readonly processesOf?: (agent: string) => number
-  /** Takes room elsewhere for a refusal that would have a record of its own; where it returns false, the row counts the refusal. */
+  /**
+   * Reserves capacity elsewhere for a refusal with a record of its own; if it returns false, the row counts the
+   * refusal.
+   */
   readonly claim?: (agent: string, nowMs: number) => boolean
 }
 
@@ -77,18 +80,18 @@ type Admission<T> = {
 
 type Window<T> = { readonly endMs: number; readonly classes: readonly [RefusalClass<T>, RefusalClass<T>] }
 
-/** Refusals of one agent that are judged, or those that are not. */
+/** Evaluated refusals of one agent, or unevaluated ones. */
 type RefusalClass<T> = {
   rows: number
   readonly seen: Set<number>
-  /** By connector type, rows taken from the reserve for new action types. */
+  /** Connector type -> rows taken from the reserve for new action types. */
   readonly reserved: Map<string, number>
   row: (RefusalRow<T> & { tally: RefusalTally; readonly targets: Set<number> }) | null
 }
 
 /**
- * Decides which refusals of an agent get a record of their own, and counts the others. Judged requests and those that
- * nothing judged have budgets and rows apart, so that malformed requests hide no denial. Memory is bounded by the limits.
+ * Decides which refusals of an agent get a record of their own, and counts the others. Evaluated and unevaluated
+ * requests have separate budgets and rows, so that malformed requests cannot hide denials. The limits bound the memory.
  */
 export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWindows<T> {
   const { open, onEnd, hash, windowMs = REFUSAL_LIMITS.windowMs } = deps
@@ -151,17 +154,17 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
       for (const [agent, window] of windows) end(agent, window)
     },
     get nextEndMs() {
-      // In order of their start: the first ends first.
+      // In order of their start: the first one ends first.
       return windows.values().next().value?.endMs ?? null
     },
   }
 }
 
-/** Hashes of targets, of all rows together. */
+/** Hashes of targets of all rows together. */
 function createTargets() {
   let remembered = 0
   return {
-    /** True when the target is a new one of the row; null when there is no room to tell. */
+    /** True for a new target of the row; null if the limit is reached. */
     remember(targets: Set<number>, target: number): boolean | null {
       if (targets.has(target)) return false
       if (targets.size >= REFUSAL_LIMITS.distinctTargets || remembered >= REFUSAL_LIMITS.rememberedTargets)
@@ -190,7 +193,7 @@ function hasRoom(of: RefusalClass<unknown>, judgement: Judgement): boolean {
   return isBelow || isReserved(of, judgement)
 }
 
-/** Takes a row of the reserve for action types that have no record yet. */
+/** Takes a row of the reserve for action types without a record. */
 function isReserved(
   { rows, seen, reserved }: RefusalClass<unknown>,
   { refusal: { isJudged, action }, kind, limits }: Judgement,
@@ -212,13 +215,13 @@ function emptyClass<T>(): RefusalClass<T> {
   return { rows: 0, seen: new Set(), reserved: new Map(), row: null }
 }
 
-/** Without the reserve for new action types. */
+/** Excludes the reserve for new action types. */
 function rowLimit({ isJudged, action }: Pick<Refusal, 'isJudged' | 'action'>, limits: RefusalLimits): number {
   if (!isJudged) return limits.unjudgedRows
   return limits.judgedRows - limits.newActionReserve - (action === null ? limits.actionReserve : 0)
 }
 
-/** The first word of an action type. */
+/** Returns the first segment of an action type. */
 function connectorOf(action: string): string {
   const end = action.indexOf('.')
   return end === -1 ? action : action.slice(0, end)
@@ -229,7 +232,7 @@ function counted(tally: RefusalTally, { reason, action }: Refusal, time: string)
   return {
     count: count + 1,
     first: first === '' ? time : first,
-    // The clock may have been set back.
+    // The wall clock may have been set back.
     last: time > last ? time : last,
     reasons: increased(reasons, reason),
     actions: action === null ? actions : increased(actions, countedAs(actions, action)),
@@ -270,7 +273,7 @@ function withTarget(tally: RefusalTally, target: string, isNew: boolean | null):
 
 const number = new Intl.NumberFormat('en-US')
 
-/** `1,240 refusals from TIME to TIME, 87 targets`. `time` formats an ISO 8601 moment. */
+/** `1,240 refusals from TIME to TIME, 87 targets`. `time` formats an ISO 8601 time. */
 export function refusalsText(
   tally: Pick<RefusalTally, 'count' | 'first' | 'last' | 'distinct_targets' | 'more_targets'>,
   time: (iso: string) => string = (iso) => iso,

@@ -5,15 +5,16 @@ export type Taken = { readonly ok: true } | { readonly ok: false; readonly retry
 export type SlidingWindow = {
   /** Admits and counts, or refuses without counting. */
   take(nowMs: number): Taken
-  /** When those of the last 60 seconds were admitted. */
+  /** Returns the admission times of the last 60 seconds. */
   recent(nowMs: number): readonly number[]
 }
 
 const WINDOW_MS = 60_000
 
 /**
- * At most `limit` admissions in any 60 seconds. Keeping the last `limit` time stamps is enough: a request fits exactly
- * when the one admitted `limit` requests ago is 60 s old. The ring grows as it fills, so an idle agent costs nothing.
+ * Admits at most `limit` requests in any 60 seconds. Keeping the last `limit` time stamps is sufficient: a request fits
+ * exactly if the one admitted `limit` requests ago is 60 s old. The ring grows on demand, so an idle agent costs
+ * nothing.
  */
 export function createSlidingWindow(limit: number): SlidingWindow {
   const stamps: number[] = []

@@ -1,6 +1,6 @@
 import type { StateOrder } from '../wire/gateway/kill.ts'
 
-/** True when `a` comes before `b`. */
+/** True if `a` precedes `b`. */
 export function isEarlier(a: StateOrder, b: StateOrder): boolean {
   return a.epoch === b.epoch ? a.revision < b.revision : a.epoch < b.epoch
 }

@@ -1,15 +1,21 @@
 import * as z from 'zod'
 
-/** The gateway's own number of a stop that it sets or lifts: set twice it is one stop, and lifted it is not set again. */
+/**
+ * The gateway's id of a kill switch that it activates or deactivates, which makes repetitions idempotent: a deactivated
+ * one is not activated again.
+ */
 export const ForwardedKillSwitch = z.object({
   id: z.uuid(),
-  /** Of a repeated attempt: milliseconds since the stop was set. The control plane may have had and lifted it. */
+  /**
+   * For a repeated attempt: milliseconds since the activation. The control plane may have stored and deactivated it
+   * already.
+   */
   retried_after_ms: z.number().int().min(0).optional(),
 })
 
 /**
- * What the internal API of a gateway asks its control plane to do on its behalf (spec 4.2). The reply is
- * `{status, body}`: the gateway answers exactly that.
+ * Commands of a gateway's internal API that its control plane executes (spec 4.2). The gateway returns the reply
+ * `{status, body}` unchanged.
  */
 export const CommandBody = z.discriminatedUnion('command', [
   z.object({ command: z.literal('connectors.add'), input: z.unknown() }),

@@ -3,43 +3,43 @@ import { PermissionPatternSchema } from '../crd/action-patterns.ts'
 import { ConnectorType, EnforcementLevelSchema, RuleDecisionSchema } from '../crd/schemas.ts'
 import { isKillScope, KILL_SCOPE_FORMS } from '../decision/kill-switch/kill-switch.ts'
 
-/** Bodies of the gateway's internal API (spec 4.2; shapes as the README's extension table lists them). */
+/** Bodies of the gateway's internal API (spec 4.2; see the extension table of the README). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
 
-/** Approver groups that one policy requires: one member of any of them answers for it; no group means any approver. */
+/** Approver groups that one policy requires: one member of any of them can answer; no group means any approver. */
 export const RequiredGroupsView = z.object({
   policy: z.string().max(500),
   groups: z.array(z.string().max(300)).max(64),
-  /** On any set of a request: one person counts for one of its sets only. */
+  /** If set for any set of a request, one approver counts for one of its sets only. */
   distinct: z.boolean(),
 })
 
 export const ApproverAnswer = z.object({
   by: z.string(),
   approved: z.boolean(),
-  /** The required groups that the person answered for. */
+  /** The required groups that the approver answered for. */
   groups: z.array(z.string()),
   via: z.string(),
   note: z.string().nullable(),
   at: z.string(),
 })
 
-/** A header field as it is forwarded. Together at most as long as a header block may be. */
+/** A header field as forwarded. All fields together fit into a header block. */
 export const HeaderField = z.object({ name: z.string().max(16_384), value: z.string().max(16_384) })
 
-/** A body that the gateway could not read: a sentence about it, and its beginning where the card has to show it. */
+/** A body that the gateway could not read: a sentence about it, and its beginning if the card must show it. */
 export const UnreadBody = z.object({
   description: z.string().max(2_000),
   excerpt: z.string().max(8_192).nullable(),
 })
 
 /**
- * What the request acts upon, as it was when the card was opened. `fixed_by`: the gateway compares it again right before
- * the request is sent; or the request names it, and the provider refuses any other; null: it may change after the answer.
+ * The affected state when the card was created. `fixed_by`: the gateway compares it again immediately before the
+ * request is sent; or the request names it, and the provider refuses any other; null: it may change after the answer.
  */
 export const PinView = z.object({
   action_type: z.string().max(500),
-  /** What the value is, such as `head commit`. */
+  /** Name of the value, such as `head commit`. */
   state: z.string().max(200),
   value: z.string().max(500).nullable(),
   fixed_by: z.enum(['gateway', 'request']).nullable(),
@@ -55,30 +55,30 @@ export const ApprovalCard = z.object({
   method: z.string().nullable(),
   host: z.string().nullable(),
   path: z.string().nullable(),
-  /** Forwarded header fields that the approval is bound to; the documented uninteresting ones are left out. */
+  /** Forwarded header fields that the approval is bound to, without the documented uninteresting ones. */
   headers: z.array(HeaderField).default([]),
   parameters: z.record(z.string(), z.unknown()),
   risk_score: z.number(),
   risk_factors: z.array(z.string()),
   matched_rule: z.string().nullable(),
   required_approver_groups: z.array(z.string()),
-  /** Every set has to be answered for; `answered_by` is null while one is missing. */
+  /** Every set needs an answer; `answered_by` is null while it is missing. */
   required_groups: z.array(RequiredGroupsView.extend({ answered_by: z.string().nullable() })).default([]),
   answered_groups: z.array(z.string()).default([]),
-  /** In the order in which people answered. */
+  /** In order of the answers. */
   answers: z.array(ApproverAnswer).default([]),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   unread_body: UnreadBody.nullable().default(null),
-  /** Absent or empty: nothing fixes the state that the request acts upon. */
+  /** Absent or empty: nothing fixes the affected state. */
   pins: z.array(PinView).max(64).optional(),
   created_at: z.string(),
   expires_at: z.string(),
   responded_by: z.string().nullable(),
-  /** `internal`: nothing proves `responded_by`. */
+  /** `internal`: `responded_by` is unverified. */
   responded_via: z.string().nullable().optional(),
   note: z.string().nullable(),
-  /** When the agent went away; null while a request of it waits. */
+  /** Time at which the agent disconnected; null while a request of it is pending. */
   left_at: z.string().nullable().optional(),
 })
 
@@ -91,13 +91,13 @@ export const ConnectorAdd = z.strictObject({
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: z.url().optional(),
-  /** Extension: the upstream may have a private or loopback address, as a self-hosted instance has. */
+  /** Extension: the upstream may have a private or loopback address, for example a self-hosted instance. */
   allow_private_addresses: z.boolean().optional(),
-  /** Extension: the credential may be sent to an upstream whose address is plain http. */
+  /** Extension: the credential may be sent to a plain http upstream. */
   allow_plaintext_credential: z.boolean().optional(),
-  /** Extension, for type mcp: the only paths on which JSON-RPC is read. */
+  /** Extension, for type mcp: the only paths that accept JSON-RPC. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
-  /** Extension: requests are held although nobody can read their bodies, and the card says so. */
+  /** Extension: requests can be held although their bodies are not readable, and the card shows that. */
   bodies: z.enum(['opaque']).optional(),
 })
 export const ConnectorRemove = z.strictObject({ id: name })

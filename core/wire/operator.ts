@@ -3,29 +3,29 @@ import { KillEntry } from './gateway/kill.ts'
 import { ManifestOrigin } from './origin.ts'
 
 /**
- * Operator (cluster or manifests folder) -> control plane.
- * `PUT /api/operator/objects/{kind}/{namespace}/{name}` one object; `DELETE` the same path; `POST /api/operator/sweep`
- * names everything that should exist, so that what is missing on either side comes out. Bearer: operator token.
+ * Operator (cluster or manifests folder) -> control plane. `PUT /api/operator/objects/{kind}/{namespace}/{name}` pushes
+ * one object, `DELETE` removes it; `POST /api/operator/sweep` lists all existing objects and returns the differences.
+ * Bearer: operator token.
  *
- * Two calls concern one replica of the control plane alone and go to each: `POST /api/operator/kill` stops or lets go
- * the gateways that are connected to it, `GET /api/operator/state` says what these have acknowledged.
+ * Two calls concern a single replica of the control plane and are sent to each: `POST /api/operator/kill` activates or
+ * deactivates kill switches on its connected gateways, `GET /api/operator/state` returns their acknowledgements.
  */
 export const OPERATOR_PATHS = {
   objects: '/api/operator/objects',
   sweep: '/api/operator/sweep',
   /** `PUT` all namespaces of the cluster with their labels, by which Gateways admit them. */
   namespaces: '/api/operator/namespaces',
-  /** `POST` objects that changed together: they are in force as one version. */
+  /** `POST` objects that changed together: they come into force as one version. */
   changes: '/api/operator/changes',
   kill: '/api/operator/kill',
   state: '/api/operator/state',
-  /** `POST` what the operator knows of pods with a sidecar; `GET` those that the control plane counts as existing. */
+  /** `POST` reports pods with a sidecar; `GET` returns those that the control plane considers existing. */
   pods: '/api/operator/pods',
 } as const
 
 const ObjectName = z.object({ kind: z.string(), namespace: z.string(), name: z.string() })
 
-/** An object as it is written: the control plane judges `spec` by the schema of its kind, whatever it is. */
+/** A manifest object as written. The control plane validates `spec` by the schema of its kind. */
 export const PushedObject = z.object({
   apiVersion: z.string(),
   kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
@@ -40,28 +40,28 @@ export const PushBody = z.object({
   uid: z.string(),
   generation: z.number().int(),
   source: z.enum(['kubernetes', 'file']),
-  /** Shown to whoever tries to edit the row elsewhere, e.g. `10-codehost.yaml` or `kubernetes Policy team/prod`. */
+  /** Shown when a user tries to edit the row elsewhere, e.g. `10-codehost.yaml` or `kubernetes Policy team/prod`. */
   managed_by: z.string(),
   resource: PushedObject,
-  /** Why it cannot be used, as full sentences: it is refused with them. */
+  /** Reasons, as full sentences, why the object is invalid: the control plane refuses it with them. */
   problems: z.array(z.string()).max(1_000).optional(),
   /**
-   * The document has no legible name, or (`unknown`) not even a kind, so that it may be a Policy. It may also be another
-   * version of an object that its file gave before.
+   * The document has no readable name, or (`unknown`) no kind either, so it may be a Policy. It may also be another
+   * version of an object of the same file.
    */
   unnamed: z.enum(['policy', 'unknown']).optional(),
-  /** The value of `spec.credential.secretRef` of a Connector, resolved; null when the Secret or key is missing. */
+  /** The resolved value of `spec.credential.secretRef` of a Connector; null if the Secret or key is missing. */
   credential: z.string().nullable().optional(),
-  /** When the cluster made it; between namespaces the older Connector has a host. */
+  /** Creation time in the cluster; between namespaces the older Connector owns a host. */
   created_at: z.string().max(64).optional(),
-  /** Where the manifest is kept. Left out: it is not known. */
+  /** Source of the manifest. Absent if unknown. */
   origin: ManifestOrigin.optional(),
 })
 
-/** Gateway processes that hold a state with the object in it, of those that it is for and that are connected. */
+/** Connected gateway processes of the object's Gateways that hold a state with the object, and their total. */
 export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
 
-/** Why an object is not in force; the first two because of what it names, and then it has no effect at all. */
+/** Reason why an object is not in force; the first two are reference problems, and then it has no effect. */
 export const PushProblem = z.enum([
   'GatewayNotFound',
   'NamespaceNotAllowed',
@@ -70,52 +70,52 @@ export const PushProblem = z.enum([
   'TestsFailed',
 ])
 
-/** What holds for an object. All but the first: its manifest was refused. */
+/** Effective state of an object. For all values but the first, its manifest was refused. */
 export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'binding_lost', 'denied', 'nothing'])
 
 export const PushReply = z.object({
   accepted: z.boolean(),
-  /** Full sentences: what is wrong and what to change. */
+  /** Full sentences with the problem and the correction. */
   reasons: z.array(z.string()),
   problem: PushProblem.nullable().default(null),
   in_force: InForce.default('as_written'),
   /** Warnings that do not prevent acceptance, e.g. a missing credential. */
   warnings: z.array(z.string()).default([]),
-  /** The configuration with this version contains it, and so does every later one. */
+  /** The first configuration version that contains it. */
   version: z.number().int(),
-  /** `namespace/name` of the Gateways that it is for; null = all of the installation. */
+  /** `namespace/name` of its Gateways; null means all of the installation. */
   gateways: z.array(z.string()).nullable().default([]),
-  /** Of a Policy. */
+  /** For a Policy. */
   tests: z.object({ passed: z.number().int(), total: z.number().int() }).nullable().default(null),
-  /** By the gateways of the replica that answers. */
+  /** Acknowledgements of the gateways of the answering replica. */
   acknowledged: Acknowledged.default({ acked: 0, total: 0 }),
 })
 
-/** One connected gateway process, as one replica of the control plane knows it. */
+/** One connected gateway process, as known to one replica of the control plane. */
 export const GatewayProcess = z.object({
   /** `namespace/name` of its Gateway. */
   gateway: z.string(),
   process_id: z.string(),
-  /** Everything up to this version of the configuration is in force there; null = nothing yet. */
+  /** Configuration up to this version is in force there; null means none yet. */
   covered_version: z.number().int().nullable(),
-  /** It acknowledged the stops as they are now. */
+  /** It acknowledged the current kill state. */
   has_kill_state: z.boolean(),
-  /** Why it refused its newest configuration and keeps an older one; null when it did not. */
+  /** Reason why it refused its newest configuration and keeps an older one; null if it did not. */
   rejected: z.string().nullable(),
-  /** Error conditions that it reports of itself, in the words of a Gateway's status. */
+  /** Error conditions that it reports, as in a Gateway's status. */
   conditions: z.array(z.string()).default([]),
-  /** Full sentences that it reports of itself. */
+  /** Full sentences that it reports. */
   warnings: z.array(z.string()).default([]),
 })
 
-/** All of the cluster; one that is not named does not exist. */
+/** All namespaces of the cluster; others do not exist. */
 export const NamespacesBody = z.object({
   namespaces: z
     .array(z.object({ name: z.string().min(1).max(253), labels: z.record(z.string(), z.string()) }))
     .max(20_000),
 })
 
-/** Whether objects are bound differently now. */
+/** True if the binding of objects changed. */
 export const NamespacesReply = z.object({ rebound: z.boolean() })
 
 /** A pod of the cluster. */
@@ -134,8 +134,8 @@ const KnownPod = PodRef.extend({
   gateway: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
 })
 /**
- * An injected pod, from its metadata. The first report of a UID decides its agent and Gateway; `deleted`: the object is
- * gone (a `deletionTimestamp` alone is not that), which is final for the UID.
+ * An injected pod, from its metadata. The first report of a UID fixes its agent and Gateway. `deleted`: the object is
+ * gone (a `deletionTimestamp` alone is not sufficient), which is final for the UID.
  */
 export const PodIdentityReport = KnownPod.extend({ deleted: z.boolean() })
 export const PodsBody = z.object({ pods: z.array(PodIdentityReport).max(1_000) })
@@ -150,10 +150,10 @@ export const OperatorState = z.object({
   refused_pods: z.array(PodRef).default([]),
 })
 
-/** The largest stop of one source. Lengths in UTF-16 units. */
+/** Limits of the kill switches of one source. Lengths in UTF-16 units. */
 export const RELAYED_KILL_LIMITS = { scopes: 64, scopeLength: 300, reasonLength: 1_000 } as const
 
-/** The whole of what one source stops; no scopes = it stops nothing (any more). */
+/** All kill switches of one source; no scopes means that none is active any more. */
 export const KillRelayBody = z.object({
   /**
    * `manifest:NAMESPACE/NAME` of a Gateway, where `all` means all of that Gateway; `configmap:NAMESPACE` of a ConfigMap,
@@ -163,16 +163,16 @@ export const KillRelayBody = z.object({
   scopes: z.array(z.string().min(1).max(RELAYED_KILL_LIMITS.scopeLength)).max(RELAYED_KILL_LIMITS.scopes),
   reason: z.string().max(RELAYED_KILL_LIMITS.reasonLength),
   by: z.string().max(600),
-  /** Rises with every change of the object; what is older than what was heard before is not done. */
+  /** Increases with every change of the object; a request with an older revision is ignored. */
   revision: z.number().int().nonnegative(),
 })
 
 export const KillRelayReply = z.object({
-  /** False when a newer revision was heard before. */
+  /** False if a newer revision was received before. */
   applied: z.boolean(),
   effective: z.array(KillEntry),
   acknowledged: z.object({ acked: z.number().int(), total: z.number().int(), ms: z.number() }),
-  /** Present when a stop is in force on connected gateways and not stored yet. */
+  /** Present if a kill switch is in force on connected gateways and not stored yet. */
   warning: z.string().optional(),
 })
 
@@ -185,22 +185,22 @@ export const SweepReply = z.object({
   missing: z.array(ObjectName),
 })
 
-/** Published so that a person sees it: what the folder watcher refused, by file and line. */
+/** A manifest that the folder watcher refused, by file and line; shown to users. */
 export const ManifestProblem = z.object({
   file: z.string(),
   line: z.number().int().nullable(),
   message: z.string(),
 })
 
-/** Everything in it is in force as one version, or nothing of it. */
+/** Comes into force completely as one version, or not at all. */
 export const ChangeSetBody = z.object({
   source: z.enum(['kubernetes', 'file']),
   objects: z.array(PushBody).max(20_000),
-  /** Objects whose manifests are gone. */
+  /** Objects whose manifests were deleted. */
   removed: z.array(ObjectName).max(20_000).default([]),
-  /** All that the source has: the rest goes. Left out: only `removed` goes. */
+  /** All objects of the source: others are removed. Absent: only `removed` is removed. */
   present: SweepBody.shape.present.optional(),
-  /** All that is wrong with the source's files. Left out: that stays as it is. */
+  /** All problems of the source's files. Absent: they stay unchanged. */
   problems: z.array(ManifestProblem).max(10_000).optional(),
 })
 export const ChangeSetReply = SweepReply.extend({
@@ -229,7 +229,7 @@ export type SweepBody = z.infer<typeof SweepBody>
 export type SweepReply = z.infer<typeof SweepReply>
 export type ManifestProblem = z.infer<typeof ManifestProblem>
 
-/** How many of the connected processes that an object is for acknowledged it. */
+/** Counts the connected processes of the object's Gateways that acknowledged it. */
 export function acknowledgedBy(
   processes: readonly GatewayProcess[],
   { version, gateways }: Pick<PushReply, 'version' | 'gateways'>,
@@ -239,7 +239,7 @@ export function acknowledgedBy(
   return { acked: acked.length, total: own.length }
 }
 
-/** What holds for an object whose manifest was refused, as status, `doctor` and logs say it. */
+/** Effective state of an object whose manifest was refused, for status, `doctor` and logs. */
 export const IN_FORCE_TEXT: Readonly<Record<InForce, string>> = {
   as_written: 'it is in force as written',
   last_good: 'its last accepted version stays in force',

@@ -1,18 +1,18 @@
 import * as z from 'zod'
 
-/** Where rows that no manifest made come from. `built_in`: an installation begins with them. */
+/** Sources of rows without a manifest. `built_in`: created with the installation. */
 export const RowOrigin = z.enum(['dashboard', 'command_line', 'built_in'])
 
-/** Where a manifest is kept, as its annotations and labels claim. Null = they say nothing of it. */
+/** Source of a manifest according to its annotations and labels; null if they do not state it. */
 export const ManifestOrigin = z.object({
   /** The file in its repository. */
   file: z.string().nullable(),
   commit: z.string().nullable(),
-  /** What applied it, such as `Argo CD payments` or `Flux flux-system/apps`. */
+  /** The tool that applied it, such as `Argo CD payments` or `Flux flux-system/apps`. */
   deployed_by: z.string().nullable(),
 })
 
-/** Where an object is written, and so where it is changed. */
+/** Source of an object, where it must be changed. */
 export const ObjectOrigin = ManifestOrigin.extend({ from: z.enum(['manifest', ...RowOrigin.options]) })
 
 /** Fields of each object that manifests can define. Objects of manifests are read-only in the API. */
@@ -42,7 +42,7 @@ const SHORT_COMMIT = 12
 /**
  * One line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`.
  *
- * @param place Stands in for the file of a manifest that does not name one.
+ * @param place Replaces the file of a manifest that names none.
  */
 export function originText({ from, file, commit }: ObjectOrigin, place: string | null): string {
   if (from !== 'manifest') return ORIGIN_TEXT[from]

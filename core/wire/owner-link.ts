@@ -1,7 +1,7 @@
-/** How long the link that makes the first owner is valid. */
+/** Validity of the link that creates the first owner. */
 export const OWNER_LINK_LIFE_MS = 60 * 60 * 1_000
 
-/** The data of the Secret that holds the link of a cluster. */
+/** The data of the Secret with the owner link of a cluster. */
 export type OwnerLinkData = {
   readonly token: string
   readonly link: string
@@ -9,12 +9,12 @@ export type OwnerLinkData = {
   readonly 'expires-at': string
 }
 
-/** `baseUrl`: where people open the dashboard, without a slash at the end. */
+/** `baseUrl`: public URL of the dashboard, without a trailing slash. */
 export function ownerLinkData(token: string, baseUrl: string, expiresAt: string): OwnerLinkData {
   return { token, link: ownerLinkOf(baseUrl, token), 'expires-at': expiresAt }
 }
 
-/** The address of the page on which the first owner registers. */
+/** Returns the URL of the page on which the first owner registers. */
 export function ownerLinkOf(baseUrl: string, token: string): string {
   return `${baseUrl}/setup?token=${token}`
 }

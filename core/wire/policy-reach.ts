@@ -1,21 +1,21 @@
 import * as z from 'zod'
 
 /**
- * Policies are weighed tier by tier, each by its priorities, and the strictest result stands: `platform` from a namespace
- * of the platform team, whose `allow` allows nothing; `installation` from a folder, the API or built in; `gateway` from the
- * Gateway's own namespace; `guest` from another one, for agents of its own.
+ * Policies are evaluated tier by tier, each by priority, and the strictest result applies: `platform` from a namespace
+ * of the platform team, whose `allow` allows nothing; `installation` from a folder, the API or built in; `gateway` from
+ * the Gateway's own namespace; `guest` from another one, for its own agents.
  */
 export const POLICY_TIERS = ['platform', 'installation', 'gateway', 'guest'] as const
 export type PolicyTier = (typeof POLICY_TIERS)[number]
 
-/** What a policy covers beside the scope of its document. */
+/** Coverage of a policy in addition to the scope of its document. */
 export const POLICY_REACH = {
-  /** Why its text was never in force: everything in its scope is denied. Left out: its rules decide. */
+  /** Reason why its text was never in force: everything in its scope is denied. Absent: its rules apply. */
   invalid: z.string().optional(),
-  /** It speaks for agents of this namespace only. Left out: for all agents. */
+  /** Applies to agents of this namespace only. Absent: to all agents. */
   agentsOf: z.string().optional(),
-  /** Whose rule it is, where that counts; see `POLICY_TIERS`. Left out: of the installation. */
+  /** Owner of the rule, if relevant; see `POLICY_TIERS`. Absent: the installation. */
   tier: z.enum(['platform', 'gateway', 'guest']).optional(),
-  /** Its `allow` counts as no opinion, and nothing that it says takes the place of what other policies say. */
+  /** Its `allow` counts as no match, and its results never replace those of other policies. */
   tightensOnly: z.boolean().optional(),
 }

@@ -1,28 +1,31 @@
 import type { ResourceKind } from '../crd/schemas.ts'
 
-/** From the least to the most. */
+/** In ascending order. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 
 export type Role = (typeof ROLES)[number]
 
-/** True when `role` includes everything that `minimum` may do. */
+/** True if `role` includes all rights of `minimum`. */
 export function hasRole(role: Role, minimum: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(minimum)
 }
 
 type RightEntry = {
-  /** The lowest role whose users have it. */
+  /** The lowest role with this right. */
   readonly role: Role
   readonly allows: string
-  /** True: having it in some namespaces suffices for its routes, which keep to these. Absent: it has to hold in all. */
+  /**
+   * True: the right in some namespaces is sufficient for its routes, which are restricted to these. Absent: the right
+   * must cover all namespaces.
+   */
   readonly isNamespaced?: true
   /** Kinds that its routes write. With `DASHBOARD_EDITING=yaml` such a route answers 409 and the manifest. */
   readonly writes?: readonly ResourceKind[]
 }
 
 /**
- * What people may do, as `resource/verb`. Users of the installation have a right by their role; callers of a cluster by its
- * RBAC, on this resource of `chaperone.dev` with this verb. Every route for people requires one of these.
+ * Rights of users, as `resource/verb`. Users of the installation have a right by their role; callers of a cluster by
+ * its RBAC, on this resource of `chaperone.dev` with this verb. Every route for users requires one of these.
  */
 export const RIGHTS = {
   'records/get': {
@@ -93,13 +96,13 @@ export const RIGHTS = {
 
 export type Right = keyof typeof RIGHTS
 
-/** What the routes of a right write of the four kinds. */
+/** Returns the kinds that the routes of a right write. */
 export function writesOf(right: Right): readonly ResourceKind[] {
   const entry: RightEntry = RIGHTS[right]
   return entry.writes ?? []
 }
 
-/** How far a right has to reach for its routes. */
+/** Returns the required reach of a right for its routes. */
 export function reachOf(right: Right): Reach {
   const entry: RightEntry = RIGHTS[right]
   return entry.isNamespaced === true ? 'namespaces' : 'cluster'
@@ -115,13 +118,13 @@ export function partsOfRight(right: Right): { readonly resource: string; readonl
   return { resource, verb }
 }
 
-/** Namespaces of a cluster; `all` includes what is in none. */
+/** Namespaces of a cluster; `all` includes objects without a namespace. */
 export type Namespaces = 'all' | ReadonlySet<string>
 
-/** Whether a right in some namespaces suffices, or it has to hold in all. */
+/** Whether the right in some namespaces is sufficient, or it must cover all. */
 export type Reach = 'namespaces' | 'cluster'
 
-/** Whether a right in `namespaces` is one over something in `namespace` (null: in none). */
+/** Reports whether a right in `namespaces` covers an object in `namespace` (null: without a namespace). */
 export function covers(namespaces: Namespaces, namespace: string | null): boolean {
   return namespaces === 'all' || (namespace !== null && namespaces.has(namespace))
 }

@@ -1,4 +1,4 @@
-/** Why a sign-in through the identity provider failed: in the address that leads back to the page. */
+/** Reasons why a sign-in through the identity provider failed, in the redirect URL to the page. */
 export const SIGN_IN_ERROR_CODES = [
   'expired',
   'other_browser',

@@ -5,7 +5,7 @@ import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
 import { ApprovalStatus, KillScope } from './internal.ts'
 import { LIMITS } from './limits.ts'
 
-/** The v1 API for agents (spec 4.3). Fields that a request may not know are ignored; those of a spec are kept. */
+/** The v1 API for agents (spec 4.3). Unknown fields of a request are ignored; those of a spec are kept. */
 
 export const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is no http or https address' }).max(2_048)
 
@@ -52,7 +52,7 @@ export const ApprovalView = z.object({
   id: z.string(),
   status: ApprovalStatus,
   required_approver_groups: z.array(z.string()),
-  /** Present while some of the required groups have answered and others have not. */
+  /** Present while some, but not all, required groups have answered. */
   answered_groups: z.array(z.string()).optional(),
   expires_at: Moment,
 })
@@ -108,7 +108,7 @@ export const ExecuteReply = z.union([
     action_request_id: z.string(),
     gateway_response: z.object({ status: z.int(), result: z.unknown() }),
   }),
-  /** The gateway holds the request: nothing was sent, and the token is good again once the approval is given. */
+  /** The gateway holds the request: nothing was sent, and the token is valid again after the approval. */
   z.object({
     executed: z.literal(false),
     action_request_id: z.string(),
@@ -156,12 +156,12 @@ export const RespondReply = z.object({
   approval_id: z.string(),
   status: ApprovalStatus,
   decision_token: z.string().nullable(),
-  /** Present while the approval is pending: other groups have to answer as well. */
+  /** Present while the approval is pending: further groups must answer. */
   answered_groups: z.array(z.string()).optional(),
 })
 export const KillSwitchReply = z.object({
   kill_switch: z.boolean(),
-  /** Extension, for a scope that nothing bears or a stop that could not be stored. */
+  /** Extension, for a scope without a current subject or a kill switch that could not be stored. */
   warning: z.string().optional(),
   nearest: z.array(z.string()).optional(),
 })

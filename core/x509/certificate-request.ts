@@ -11,14 +11,14 @@ const P256_PREFIX = Uint8Array.from([
 ])
 const POINT_BYTES = 64
 
-/** What is signed, by whom, and the signature: whoever verifies it knows that the key's owner asked. */
+/** The signed data, the key, and the signature. A valid signature proves that the owner of the key made the request. */
 export type CertificateRequest = {
   readonly info: Uint8Array
   readonly spki: Uint8Array
   readonly signature: Uint8Array
 }
 
-/** A PKCS#10 request for a P-256 key. `sign`: ECDSA with SHA-256 over the bytes, as DER. Returns DER. */
+/** Creates a PKCS#10 request for a P-256 key. `sign`: ECDSA with SHA-256 over the bytes, as DER. Returns DER. */
 export function certificateRequest(
   spki: Uint8Array,
   commonName: string,
@@ -29,8 +29,8 @@ export function certificateRequest(
 }
 
 /**
- * Takes a PKCS#10 request apart; null for anything but a P-256 key with an ECDSA signature. Its subject and its
- * attributes are not read: whoever issues decides what the certificate says. The signature is not checked here.
+ * Parses a PKCS#10 request; null for anything but a P-256 key with an ECDSA signature. Ignores its subject and
+ * attributes: the issuer chooses the content of the certificate. Does not verify the signature.
  */
 export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | null {
   const whole = elementAt(bytes, 0)

@@ -21,7 +21,7 @@ const VERSION_3 = der.explicit(0, der.unsigned(Uint8Array.of(2)))
 const ES256 = der.sequence(der.oid(OIDS.ecdsaWithSha256))
 const ORGANIZATION = nameAttribute(OIDS.organization, 'Chaperone')
 
-/** What only a caller with keys and randomness can give. */
+/** Functions that need keys and randomness, passed in by the caller. */
 export type Signer = {
   /** An ECDSA P-256 signature with SHA-256 over the bytes, as DER. */
   readonly sign: (body: Uint8Array) => Uint8Array
@@ -29,7 +29,7 @@ export type Signer = {
   readonly randomSerial: () => Uint8Array
 }
 
-/** Who signs: its DER name and its key identifier beside the means. */
+/** An issuer: its DER name, its key identifier, and its signer. */
 export type Issuer = Signer & { readonly name: Uint8Array; readonly keyId: Uint8Array }
 
 /** The subject's public key: DER SubjectPublicKeyInfo, and the SHA-1 of the key bits (RFC 5280 method 1). */
@@ -38,7 +38,10 @@ export type PublicKey = { readonly spki: Uint8Array; readonly keyId: Uint8Array 
 /** Epoch ms. A certificate is valid from a day before `nowMs`, because clocks differ. */
 export type Validity = { readonly nowMs: number; readonly notAfterMs: number }
 
-/** A self-signed P-256 root. `pathLength`: how many authorities may stand below it, 0 when not given. Returns DER. */
+/**
+ * Creates a self-signed P-256 root. `pathLength`: maximum depth of certificate authorities below it, default 0. Returns
+ * DER.
+ */
 export function rootCertificate(
   signer: Signer,
   { spki, keyId }: PublicKey,
@@ -54,8 +57,8 @@ export function rootCertificate(
 }
 
 /**
- * A certificate authority (CA) below another, for a key that another process holds. It signs leaves only, and clients
- * accept them for the permitted names only. Returns DER.
+ * Creates a certificate authority (CA) below another one, for a key of another process. It signs only leaves, and
+ * clients accept them only for the permitted names. Returns DER.
  */
 export function intermediateCertificate(
   issuer: Issuer,
@@ -71,7 +74,7 @@ export function intermediateCertificate(
   return signed(issuer, [validity(period), authorityName(commonName), spki], [...common, constraints])
 }
 
-/** The DER name of an authority. */
+/** Returns the DER name of a certificate authority. */
 export function authorityName(commonName: string): Uint8Array {
   return der.sequence(ORGANIZATION, nameAttribute(OIDS.commonName, commonName))
 }
@@ -94,8 +97,8 @@ function authorityExtensions({ pathLength, keyId, issuerKeyId }: AuthorityIdenti
 }
 
 /**
- * Prepares everything of a server's leaf that is the same for every host, so that a leaf costs one signature.
- * The result returns DER for these names: host names or IP addresses, the first one is the subject.
+ * Prepares all parts of a server's leaf that are equal for every host, so that a leaf costs one signature. The result
+ * returns DER for these names: host names or IP addresses; the first one is the subject.
  */
 export function leafTemplate(
   issuer: Issuer,
@@ -148,8 +151,8 @@ function nameAttribute(id: string, value: string): Uint8Array {
 }
 
 /**
- * Clients read the alternative name; the common name is for people, and X.509 caps it at 64 characters. Not for an
- * address: without a DNS name among the alternatives, OpenSSL holds the common name against the permitted DNS names.
+ * Clients read the alternative name; the common name is informative, and X.509 limits it to 64 characters. Empty for an
+ * address: without a DNS name among the alternatives, OpenSSL checks the common name against the permitted DNS names.
  */
 function leafSubject(host: string): Uint8Array {
   if (host.length > 64 || parseAddress(host) !== null) return der.sequence(ORGANIZATION)

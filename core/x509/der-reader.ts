@@ -1,7 +1,7 @@
-/** One DER element: its tag and where its content lies. */
+/** One DER element: its tag and the range of its content. */
 export type Element = { readonly tag: number; readonly start: number; readonly end: number }
 
-/** The element at `at`; null when it does not lie within the bytes. Lengths of up to three bytes. */
+/** Reads the element at `at`; null if it exceeds the bytes. Supports lengths of up to three bytes. */
 export function elementAt(bytes: Uint8Array, at: number): Element | null {
   const tag = bytes[at]
   const first = bytes[at + 1]
@@ -12,7 +12,7 @@ export function elementAt(bytes: Uint8Array, at: number): Element | null {
   return start + length <= bytes.length ? { tag, start, end: start + length } : null
 }
 
-/** The elements inside one; ends at the first that is malformed. */
+/** Returns the elements inside one; stops at the first malformed one. */
 export function childrenOf(bytes: Uint8Array, { start, end }: Element): readonly Element[] {
   const found: Element[] = []
   for (let at = start; at < end; ) {

@@ -1,4 +1,4 @@
-/** The few DER encodings that a certificate needs. Everything is made of complete tag-length-value elements. */
+/** The DER encodings that certificates need. Every value is a complete tag-length-value element. */
 
 const TAG = {
   boolean: 0x01,
@@ -13,7 +13,7 @@ const TAG = {
   set: 0x31,
 } as const
 
-/** One element: tag, definite length, content. */
+/** Encodes one element: tag, definite length, content. */
 export function element(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
   const size = parts.reduce((sum, part) => sum + part.length, 0)
   const head = [tag, ...lengthOf(size)]
@@ -35,7 +35,7 @@ export function set(...parts: readonly Uint8Array[]): Uint8Array {
   return element(TAG.set, ...parts)
 }
 
-/** A non-negative integer from its big-endian bytes. */
+/** Encodes a non-negative integer from its big-endian bytes. */
 export function unsigned(bytes: Uint8Array): Uint8Array {
   let start = 0
   while (start < bytes.length - 1 && bytes[start] === 0) start++
@@ -48,7 +48,7 @@ export function boolean(value: boolean): Uint8Array {
   return element(TAG.boolean, Uint8Array.of(value ? 0xff : 0))
 }
 
-/** Whole bytes, or with `unusedBits` bits at the end that do not count. */
+/** Encodes whole bytes, or with `unusedBits` ignored bits at the end. */
 export function bitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
   return element(TAG.bitString, Uint8Array.of(unusedBits), bytes)
 }
@@ -69,19 +69,19 @@ export function utf8String(text: string): Uint8Array {
   return element(TAG.utf8String, new TextEncoder().encode(text))
 }
 
-/** UTCTime until 2049, GeneralizedTime from 2050, as RFC 5280 wants; whole seconds. */
+/** Encodes UTCTime until 2049, GeneralizedTime from 2050 (RFC 5280); whole seconds. */
 export function time(epochMs: number): Uint8Array {
   const stamp = utcStamp(epochMs)
   const isShort = Number(stamp.slice(0, 4)) < 2050
   return isShort ? element(TAG.utcTime, ascii(stamp.slice(2))) : element(TAG.generalizedTime, ascii(stamp))
 }
 
-/** `[n]` around whole elements. */
+/** Wraps whole elements in `[n]`. */
 export function explicit(n: number, ...parts: readonly Uint8Array[]): Uint8Array {
   return element(0xa0 | n, ...parts)
 }
 
-/** `[n]` that replaces the tag of a primitive element. */
+/** Replaces the tag of a primitive element with `[n]`. */
 export function implicit(n: number, content: Uint8Array): Uint8Array {
   return element(0x80 | n, content)
 }
@@ -101,7 +101,9 @@ function utcStamp(epochMs: number): string {
   return `${String(year).padStart(4, '0')}${parts.map((part) => String(part).padStart(2, '0')).join('')}Z`
 }
 
-/** Year, month, day of the Gregorian calendar. Years begin in March here, so that the leap day comes last. */
+/**
+ * Returns year, month, day of the Gregorian calendar. Years begin in March internally, so that the leap day is last.
+ */
 function civilDate(daysSinceEpoch: number): [number, number, number] {
   const shifted = daysSinceEpoch + 719_468
   const era = Math.floor(shifted / 146_097)
@@ -120,7 +122,7 @@ function civilDate(daysSinceEpoch: number): [number, number, number] {
   return [year, month, dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1]
 }
 
-/** One byte a character; anything beyond U+00FF would be cut. */
+/** One byte per character; characters beyond U+00FF would be truncated. */
 export function ascii(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0))
 }

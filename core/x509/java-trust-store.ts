@@ -5,7 +5,7 @@ const OIDS = {
   certBag: '1.2.840.113549.1.12.10.1.3',
   x509Certificate: '1.2.840.113549.1.9.22.1',
   friendlyName: '1.2.840.113549.1.9.20',
-  /** Oracle's mark of a trusted certificate: without it Java takes the entry for somebody's own and trusts nothing. */
+  /** Oracle's attribute of a trusted certificate: without it Java does not treat the entry as trusted. */
   trustedKeyUsage: '2.16.840.1.113894.746875.1.1',
   anyExtendedKeyUsage: '2.5.29.37.0',
 } as const
@@ -16,8 +16,8 @@ const VERSION_3 = der.unsigned(Uint8Array.of(3))
 export type TrustedCertificate = { readonly alias: string; readonly der: Uint8Array }
 
 /**
- * A PKCS#12 file that Java takes as its trust store. It holds public certificates only, so nothing in it is encrypted
- * or signed: any password opens it. Aliases are unique, ASCII.
+ * Creates a PKCS#12 file that Java accepts as its trust store. It contains only public certificates, so nothing is
+ * encrypted or signed: any password opens it. Aliases are unique, ASCII.
  */
 export function javaTrustStore(certificates: readonly TrustedCertificate[]): Uint8Array {
   const contents = der.sequence(...certificates.map(bag))

@@ -3,21 +3,23 @@ import * as der from './der.ts'
 import { childrenOf, type Element, elementAt } from './der-reader.ts'
 
 /**
- * X.509 Name Constraints (RFC 5280, 4.2.1.10) of an intermediate: permitted dNSName and iPAddress subtrees. Names are
- * host names in lower case, each of which permits the host and everything below it, and IP addresses, each of which
- * permits itself. Sorted, without names that another one of the list permits.
+ * X.509 Name Constraints (RFC 5280, 4.2.1.10) of an intermediate: permitted dNSName and iPAddress subtrees. Host names
+ * in lower case permit the host and everything below it; IP addresses permit themselves. Sorted, without names that
+ * another one of the list permits.
  */
 export type PermittedNames = readonly string[]
 
-/** Java rejects handshake messages of more than 32 KiB; the certificates of the chain need under 2 KiB besides. */
+/**
+ * Java rejects handshake messages of more than 32 KiB; the certificates of the chain need less than 2 KiB in addition.
+ */
 const MAX_SUBTREES_BYTES = 24 * 1024
 /** Java rejects the whole certificate for a constraint with any other label, such as one with an underscore. */
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /**
- * A list without any name of one form leaves that form unconstrained, so each form always has a subtree; to GnuTLS IPv4
- * and IPv6 addresses are two forms. These name no host: a name of RFC 2606, the limited broadcast address, and an address
- * of the discard prefix (RFC 6666).
+ * A list without a name of some form leaves that form unconstrained, so each form always has a subtree; GnuTLS treats
+ * IPv4 and IPv6 addresses as two forms. These names identify no host: a name of RFC 2606, the limited broadcast
+ * address, and an address of the discard prefix (RFC 6666).
  */
 const NO_HOST = 'none.invalid'
 const NO_ADDRESS = '255.255.255.255'
@@ -28,9 +30,9 @@ const TAG = { dnsName: 0x82, ipAddress: 0x87, permittedSubtrees: 0xa0, extension
 const OID = der.oid('2.5.29.30')
 
 /**
- * The names that a certificate for these hosts (host names in lower case, or IP addresses) permits. Hosts that
- * clients do not accept in a constraint, the names that every certificate has (`NO_NAMES`), and hosts beyond the
- * size limit are left out: a certificate permits exactly what is returned here.
+ * Returns the names that a certificate for these hosts (host names in lower case, or IP addresses) permits. Excludes
+ * hosts that clients do not accept in a constraint, the names that every certificate has (`NO_NAMES`), and hosts beyond
+ * the size limit: a certificate permits exactly the returned names.
  */
 export function permittedNames(hosts: Iterable<string>): PermittedNames {
   const usable = new Set<string>()
@@ -47,7 +49,7 @@ export function permittedNames(hosts: Iterable<string>): PermittedNames {
   })
 }
 
-/** Whether clients accept a certificate for the host below an intermediate with these names. */
+/** Reports whether clients accept a certificate for the host below an intermediate with these names. */
 export function isPermitted(names: PermittedNames, host: string): boolean {
   const address = parseAddress(host)
   if (address !== null) return names.includes(addressText(address))
@@ -55,13 +57,13 @@ export function isPermitted(names: PermittedNames, host: string): boolean {
   return names.some((name) => wanted === name || (wanted.endsWith(`.${name}`) && parseAddress(name) === null))
 }
 
-/** The value of the extension: DER. */
+/** Returns the DER value of the extension. */
 export function nameConstraints(names: PermittedNames): Uint8Array {
   const subtrees = [...names, ...NO_NAMES].map(subtree)
   return der.sequence(der.element(TAG.permittedSubtrees, ...subtrees))
 }
 
-/** The permitted names of a certificate (DER); null when it carries no Name Constraints. */
+/** Returns the permitted names of a certificate (DER); null if it has no Name Constraints. */
 export function namesPermittedBy(certificate: Uint8Array): PermittedNames | null {
   const value = constraintsOf(certificate)
   if (value === null) return null
@@ -70,7 +72,7 @@ export function namesPermittedBy(certificate: Uint8Array): PermittedNames | null
   return childrenOf(certificate, permitted).flatMap((one) => nameOf(certificate, one) ?? [])
 }
 
-/** An all-numeric last label is an IPv4 address to many readers. */
+/** Many readers treat an all-numeric last label as an IPv4 address. */
 function isConstraint(host: string): boolean {
   return HOST_NAME.test(host) && !/(?:^|\.)[0-9]+$/.test(host)
 }
@@ -115,7 +117,7 @@ function withoutNone(name: string): string | null {
   return NO_NAMES.has(name) ? null : name
 }
 
-/** One text for one address: eight groups without abbreviation for IPv6. */
+/** Returns the canonical text of an address: eight groups without abbreviation for IPv6. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   const groups = Array.from({ length: 8 }, (_, at) => ((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0))

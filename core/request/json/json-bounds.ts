@@ -1,24 +1,24 @@
 import { type Refusal, refusal } from '../canonical.ts'
 
 export const MAX_JSON_DEPTH = 64
-/** Objects, lists and keys of one body: what a parser takes long for. */
+/** Maximum objects, lists and keys of one body, which dominate the parsing time. */
 export const MAX_JSON_NODES = 20_000
-/** For how many a key counts that has to be decoded, or folded where it may decide. */
+/** Weight of a key that must be decoded, or folded because it may decide. */
 export const SLOW_KEY_NODES = 8
-/** Members and elements of one body; plain elements are cheap. */
+/** Maximum members and elements of one body; plain elements are cheap. */
 export const MAX_JSON_COMMAS = 200_000
 
-/** Bounds of a scan. The bytes of a body are bounded where it is read. */
+/** Bounds of a scan. The reader of a body bounds its bytes. */
 export const SCAN_BOUNDS = {
-  /** Bytes between two yields: a fraction of a millisecond, and some milliseconds of the worst input. */
+  /** Bytes between two yields: a fraction of a millisecond, some milliseconds for the worst input. */
   sliceBytes: 64 * 1024,
-  /** Keys of the objects that are open at one place. */
+  /** Keys of all objects that are open at the same time. */
   openKeys: 20_000,
   /** Characters of those keys. */
   openKeyChars: 1024 * 1024,
-  /** Text of all values that are kept. */
+  /** Text of all kept values. */
   keptBytes: 1024 * 1024,
-  /** Members of the root of which the place is known. */
+  /** Maximum number of root members with recorded positions. */
   members: 256,
 } as const
 

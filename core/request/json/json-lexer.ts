@@ -1,15 +1,15 @@
-/** `more`: the bytes up to the given end are read; a token may be cut there. */
+/** `more`: all bytes up to the given end are read; a token may be incomplete. */
 export type Token = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'number' | 'literal' | 'invalid' | 'more'
 
-/** No longer number is read: no server keeps so many digits. */
+/** Longer numbers are rejected: no server keeps so many digits. */
 export const MAX_NUMBER_BYTES = 1_024
 
 /**
- * Tokens of a JSON text (RFC 8259) in UTF-8. Reads up to any given byte and goes on from there: strings of any length may
- * be cut. Expects valid UTF-8.
+ * Tokenizes a JSON text (RFC 8259) in UTF-8. Reads up to any given byte and continues from there: strings of any length
+ * may be split. Expects valid UTF-8.
  */
 export class JsonLexer {
-  /** First byte of the last token, and the byte behind it. */
+  /** Offset of the first byte of the last token, and of the byte after it. */
   start = 0
   end = 0
   readonly #bytes: Uint8Array
@@ -38,7 +38,7 @@ export class JsonLexer {
     return this.#begin(bytes[at] ?? 0, limit)
   }
 
-  /** The last string, decoded. */
+  /** Decodes the last string. */
   text(): string {
     const bytes = this.#bytes
     const [from, to] = [this.start + 1, this.end - 1]
@@ -83,7 +83,7 @@ export class JsonLexer {
     return 'string'
   }
 
-  /** Length of the escape at this place; 0 when it is none. It may reach beyond the limit of the slice. */
+  /** Returns the length of the escape at this offset; 0 if there is none. It may extend beyond the slice. */
   #escape(at: number): number {
     const byte = this.#bytes[at + 1] ?? 0
     if (byte !== LOWER_U) return ESCAPED[byte] === 1 ? 2 : 0
@@ -93,7 +93,7 @@ export class JsonLexer {
     return 6
   }
 
-  /** Numbers and literals are short: they are read beyond the limit of the slice. */
+  /** Reads a number or literal completely, beyond the slice if needed: they are short. */
   #number(): Token {
     const end = this.#wordEnd(MAX_NUMBER_BYTES)
     if (!NUMBER.test(this.#latin1(end))) return 'invalid'
@@ -131,7 +131,7 @@ function skipPlain(bytes: Uint8Array, from: number, limit: number): number {
   return at
 }
 
-/** Most keys are short: a decoder would cost several times as much for them. Null for other text. */
+/** Fast path for short ASCII keys, for which a decoder costs several times as much. Null for other text. */
 function shortAscii(bytes: Uint8Array, from: number, to: number): string | null {
   if (to - from > SHORT) return null
   let text = ''
@@ -151,7 +151,7 @@ const MINUS = 0x2d
 const LOWER_U = 0x75
 const BLANK = 1
 const DIGIT = 2
-/** Ends a number or a literal without being a part of it. */
+/** A byte that ends a number or a literal without being a part of it. */
 const BREAK = 3
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
@@ -170,7 +170,7 @@ for (const char of ' \t\n\r') KIND[char.charCodeAt(0)] = BLANK
 for (const char of '0123456789') KIND[char.charCodeAt(0)] = DIGIT
 for (const char of '{}[],:"') KIND[char.charCodeAt(0)] = BREAK
 
-/** Bytes that stand for themselves in a string; those of other characters of UTF-8 among them. */
+/** Bytes that represent themselves in a string, including those of multi-byte UTF-8 characters. */
 const IN_STRING = new Uint8Array(256).fill(1, 0x20)
 IN_STRING[QUOTE] = 0
 IN_STRING[BACKSLASH] = 0

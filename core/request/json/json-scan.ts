@@ -22,36 +22,36 @@ import { addKey, type KeySet } from './strict-json.ts'
 
 export type ScanRequest = {
   /**
-   * Members that are kept, as paths from the root: `model`, `requests.*.model`; `*` stands for the elements of a list.
-   * Keys that fold to one of them at its place are refused.
+   * Members to keep, as paths from the root: `model`, `requests.*.model`; `*` stands for the elements of a list. Keys
+   * that fold to one of them at its position are refused.
    */
   readonly keep: readonly string[]
-  /** Members that are found at any depth. */
+  /** Members to find at any depth. */
   readonly find?: FindRules | undefined
 }
 
-/** Where a member of the root object stands: the bytes of its value. */
+/** Position of a member of the root object: the bytes of its value. */
 export type RootMember = { readonly key: string; readonly start: number; readonly end: number }
 
 export type ScannedJson = {
   readonly kind: 'scanned'
   /**
-   * The root with nothing but the members that are kept, and the objects and lists that lead to them. Elements of a list
-   * in which nothing is kept are left out; a root that is no object is an empty list.
+   * The root reduced to the kept members and the objects and lists that contain them. List elements without kept
+   * members are dropped; a root other than an object is an empty list.
    */
   readonly value: unknown
   /** The first members of the root. */
   readonly members: readonly RootMember[]
-  /** How many members the root has. */
+  /** Number of members of the root. */
   readonly memberCount: number
-  /** In the order of the text; empty without rules. */
+  /** In text order; empty without rules. */
   readonly found: readonly FoundMembers[]
 }
 
 /**
- * Reads a JSON text of any length to its end, in slices, without making a value of it. Refuses what `parseStrictJson`
- * refuses: no JSON, depth, duplicate keys in any object, keys that fold to a kept one, NUL in a key, a byte order mark,
- * trailing data, bytes that are no UTF-8. Its memory is bounded by `SCAN_BOUNDS`, not by the length of the text.
+ * Reads a JSON text of any length to its end, in slices, without building its value. Refuses the same texts as
+ * `parseStrictJson`: invalid JSON, excessive depth, duplicate keys in any object, keys that fold to a kept one, NUL in
+ * a key, a byte order mark, trailing data, invalid UTF-8. `SCAN_BOUNDS` bounds its memory, not the length of the text.
  */
 export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Sliced<ScannedJson | Refusal> {
   const scan = new Scan(bytes, memberPaths(keep), find === undefined ? null : new MemberFinder(bytes, find))
@@ -71,17 +71,17 @@ export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Slice
 type Frame = {
   readonly isObject: boolean
   readonly keys: KeySet
-  /** What is kept below it; null for nothing. */
+  /** Kept paths below it; null for none. */
   readonly paths: MemberPaths | null
-  /** The name of the member that is being read. */
+  /** The name of the current member. */
   key: string
   keyCount: number
   keyChars: number
-  /** The kept part of it; made once there is something. */
+  /** Its kept part; created on first use. */
   kept: Record<string, unknown> | unknown[] | null
 }
 
-/** A value that is kept and has begun. */
+/** A kept value in progress. */
 type Keeping = { readonly start: number; readonly depth: number; nodes: number; commas: number }
 
 type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end' | 'nothing'
@@ -231,7 +231,7 @@ class Scan {
     return isTooMuch ? tooManyKeys() : null
   }
 
-  /** What is kept of the value that begins here. */
+  /** Returns the kept paths of the value that begins here. */
   #pathsHere(): MemberPaths | null {
     const frame = this.#stack.at(-1)
     if (frame === undefined) return this.#rootPaths
@@ -274,7 +274,7 @@ class Scan {
     return null
   }
 
-  /** The kept part of the frame at this depth, which becomes a part of those above it. */
+  /** Returns the kept part of the frame at this depth, and links it into its parents. */
   #keptPart(at: number): Record<string, unknown> | unknown[] {
     const frame = this.#stack[at]
     if (frame === undefined) return []
@@ -289,7 +289,7 @@ class Scan {
 
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Names come from the paths that are kept, never from the text. */
+/** Names come from the kept paths, never from the text. */
 function put(into: Record<string, unknown> | unknown[], key: string, value: unknown): void {
   if (Array.isArray(into)) into.push(value)
   else into[key] = value

@@ -4,14 +4,14 @@ import { stringEnd } from './strict-json.ts'
 export type JsonBounds = { readonly nodes: number; readonly commas: number }
 
 const BOUNDS: JsonBounds = { nodes: MAX_JSON_NODES, commas: MAX_JSON_COMMAS }
-/** Brace, bracket and the colon behind a key. */
+/** Brace, bracket, and the colon after a key. */
 const NODES: ReadonlySet<number> = new Set([0x7b, 0x5b, 0x3a])
 const QUOTE = 0x22
 const COMMA = 0x2c
 
 /**
- * True when a text has more objects, lists, keys or elements than may be parsed at once. Looks at the structure only, and
- * no further than the bound: for texts that go to a parser without `parseStrictJson`.
+ * True if a text has more objects, lists, keys or elements than the parsing limit. Reads only the structure, and only
+ * up to the bound: for texts that are parsed without `parseStrictJson`.
  */
 export function exceedsJsonBounds(text: string, bounds: JsonBounds = BOUNDS): boolean {
   const left = { nodes: bounds.nodes, commas: bounds.commas }

@@ -1,7 +1,7 @@
 /**
- * True when a reader that takes liberties could make an object or a list of a text that is no JSON: NaN and Infinity,
- * trailing commas, comments, other quotes or none, other numbers, control characters in texts, any depth. Each of them
- * is read by some library in wide use. A text that is too long to look through is taken for one.
+ * True if a lenient reader could read an object or a list from a text that is not JSON: NaN and Infinity, trailing
+ * commas, comments, other or missing quotes, other numbers, control characters in strings, any depth. For each of these
+ * a widely used library exists. True as well for a text that exceeds the length limit.
  */
 export function isLooseJson(text: string): boolean {
   if (text.length > MAX_LOOSE_CHARS) return true
@@ -15,7 +15,7 @@ export function isLooseJson(text: string): boolean {
   return (strict[0] === '{' || strict[0] === '[') && isJson(strict.join(''))
 }
 
-/** Milliseconds of everybody's time; a message that is no JSON by mistake is shorter. */
+/** Limits the blocking time to some milliseconds; a message that is accidentally invalid is shorter. */
 export const MAX_LOOSE_CHARS = 32 * 1024
 const BLANK = /\s/
 const STRUCTURE = '{}[]:,'
@@ -23,7 +23,7 @@ const WORD = /[^\s{}[\]:,"'#]+/y
 const DOUBLE = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y
 const SINGLE = /'[^'\\]*(?:\\[\s\S][^'\\]*)*'/y
 
-/** Where the token at `at` ends; -1 for one that never does. */
+/** Returns the end of the token at `at`; -1 if it never ends. */
 function tokenEnd(text: string, at: number): number {
   const first = text.charAt(at)
   if (STRUCTURE.includes(first) || BLANK.test(first)) return at + 1
@@ -52,7 +52,7 @@ function isSkipped(text: string, at: number): boolean {
   return BLANK.test(first) || first === '#' || text.startsWith('//', at) || text.startsWith('/*', at)
 }
 
-/** Adds what strict JSON would have in the token's place. */
+/** Appends the strict JSON equivalent of the token. */
 function addToken(strict: string[], first: string): void {
   const last = strict.at(-1)
   if ((first === '}' || first === ']') && last === ',' && hasMember(strict)) strict.pop()
@@ -61,7 +61,7 @@ function addToken(strict: string[], first: string): void {
   else strict.push(first === '"' || first === "'" ? TEXT : WORDS_VALUE)
 }
 
-/** A comma behind nothing stands for nothing, in no reader. */
+/** No reader treats a comma without a preceding value as a value. */
 function hasMember(strict: readonly string[]): boolean {
   return strict.at(-2) !== '{' && strict.at(-2) !== '['
 }

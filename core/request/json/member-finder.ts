@@ -1,32 +1,35 @@
 import { textBeginning } from '../body/text-beginning.ts'
 
-/** What a scan looks for at any depth. */
+/** Members that a scan finds at any depth. */
 export type FindRules = {
   /**
-   * Ends of paths: `server_url`, `source.url`, `tools.*.type`; `*` stands for the elements of a list, `tools.*.?` for the
-   * names of all members there, and `^` for the root (`^.agent`).
+   * Path suffixes: `server_url`, `source.url`, `tools.*.type`; `*` stands for the elements of a list, `tools.*.?` for
+   * the names of all members there, and `^` for the root (`^.agent`).
    */
   readonly ends: readonly string[]
-  /** Members with arbitrary JSON of the caller's own, in which nothing is looked for. */
+  /** Members with arbitrary JSON of the caller, which is not searched. */
   readonly opaque: readonly string[]
 }
 
-/** The members of one object, or the elements of one list, that a scan found. */
+/** The found members of one object, or elements of one list. */
 export type FoundMembers = {
   /** Keys from the root to the object; `*` stands for an element of a list. */
   readonly place: readonly string[]
-  /** By name. Of a long text only the beginning; `CONTAINER` for an object or a list. Elements of a list are one list under `*`. */
+  /**
+   * By name. Long texts are truncated; `CONTAINER` stands for an object or a list. Elements of a list are one list
+   * under `*`.
+   */
   readonly members: ReadonlyMap<string, unknown>
-  /** The names of its members where all of them were looked for. */
+  /** The names of its members, if all of them were requested. */
   readonly names: readonly string[]
 }
 
 export const FIND_BOUNDS = {
-  /** Of a text: enough for the scheme and the host of a URL. */
+  /** Maximum length of a text: enough for the scheme and the host of a URL. */
   textBytes: 512,
-  /** Objects in which something was found. */
+  /** Maximum number of objects with found members. */
   objects: 4_096,
-  /** Members and elements that were found. */
+  /** Maximum number of found members and elements. */
   members: 16_384,
 } as const
 
@@ -40,7 +43,7 @@ type Compiled = {
   readonly opaque: ReadonlySet<string>
 }
 type Growing = { place: readonly string[]; members: Map<string, unknown>; names: string[] }
-/** An open object or list. `list`: ends of its elements; `isNamed`: all its names are looked for. */
+/** An open object or list. `list`: suffixes of its elements; `isNamed`: all its names are requested. */
 type Level = {
   readonly isObject: boolean
   readonly isOpaque: boolean
@@ -48,13 +51,13 @@ type Level = {
   found: Growing | null
 }
 
-/** Follows a scan through a JSON text and notes the scalars at the places of the rules. */
+/** Follows a scan through a JSON text and records the scalars at the paths of the rules. */
 export class MemberFinder {
   readonly found: FoundMembers[] = []
   readonly #rules: Compiled
   readonly #bytes: Uint8Array
   readonly #levels: Level[] = []
-  /** The key by which each open level was reached, then that of the member that is read. */
+  /** The key of each open level, then that of the current member. */
   readonly #keys: string[] = []
   #isWanted = false
   #memberCount = 0
@@ -64,7 +67,7 @@ export class MemberFinder {
     this.#rules = compiled(rules)
   }
 
-  /** False where there is more to note than the bounds allow. */
+  /** False if there is more to record than the bounds allow. */
   get isWithinBounds(): boolean {
     return this.found.length <= FIND_BOUNDS.objects && this.#memberCount <= FIND_BOUNDS.members
   }

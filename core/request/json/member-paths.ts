@@ -1,14 +1,14 @@
 import { fold, MAX_FOLDED } from './strict-json.ts'
 
-/** Paths of JSON members as a tree. */
+/** Paths of JSON members as a trie. */
 export type MemberPaths = {
-  /** The value at this place is kept whole. */
+  /** The value at this path is kept completely. */
   readonly isKept: boolean
   /** By exact name. */
   readonly members: ReadonlyMap<string, MemberPaths>
-  /** Of a list; null where nothing of them is kept. */
+  /** Paths of list elements; null if nothing of them is kept. */
   readonly elements: MemberPaths | null
-  /** Exact names by what they fold to. */
+  /** Folded name -> exact name. */
   readonly folded: ReadonlyMap<string, string>
 }
 
@@ -19,10 +19,10 @@ type Growing = {
   readonly folded: Map<string, string>
 }
 
-/** The same few lists come with every request. */
+/** Requests share a few lists of paths. */
 const made = new WeakMap<readonly string[], MemberPaths>()
 
-/** The tree of paths such as `model` and `requests.*.model`. */
+/** Returns the trie of paths such as `model` and `requests.*.model`. */
 export function memberPaths(paths: readonly string[]): MemberPaths {
   const known = made.get(paths)
   if (known !== undefined) return known
@@ -54,7 +54,10 @@ function memberOf({ members, folded }: Growing, name: string): Growing {
   return member
 }
 
-/** The kept name at this place that another reader could take the key for; null for none, or for the key itself. */
+/**
+ * Returns the kept name at this position that another reader could confuse with the key; null for none, or for the key
+ * itself.
+ */
 export function foldsTo({ folded }: MemberPaths, key: string): string | null {
   if (folded.size === 0 || key.length > MAX_FOLDED) return null
   const name = folded.get(fold(key))

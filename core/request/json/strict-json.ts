@@ -9,11 +9,11 @@ import {
 import { byteOrderMark, couldBe, notJson, nulInKey, tooDeep, trailingData, twice } from './json-problems.ts'
 
 /**
- * Parses JSON of which every parser makes the same thing, in linear time. `decidingKeys` are the keys that a class
- * depends on, as paths from the root (`method`, `params.name`; elements of a root array count as roots).
- * Refused: duplicate keys anywhere, keys that fold (case, NFKC) to a deciding key where it decides, NUL in a key,
- * a BOM, trailing data (`ambiguous_request`), depth over 64, and what is not JSON at all (`malformed_request`), more
- * values than `json-bounds.ts` allows (`body_too_large`). The bounds are checked before anything is parsed.
+ * Parses JSON that all parsers read alike, in linear time. `decidingKeys` are the keys that a class depends on, as
+ * paths from the root (`method`, `params.name`; elements of a root array count as roots). Refused: duplicate keys
+ * anywhere, keys that fold (case, NFKC) to a deciding key at its position, NUL in a key, a BOM, trailing data
+ * (`ambiguous_request`); depth over 64, and text that is not JSON (`malformed_request`); more values than
+ * `json-bounds.ts` allows (`body_too_large`). The bounds are checked before parsing.
  */
 export function parseStrictJson(text: string, decidingKeys: readonly string[]): ParsedJson | Refusal {
   if (text.charCodeAt(0) === 0xfeff) return byteOrderMark()
@@ -32,12 +32,12 @@ function tryParse(text: string): ParsedJson | null {
   }
 }
 
-/** One open object or array. `keys` of an object seen so far; `path` of its members, for the deciding ones. */
+/** One open object or array: the `keys` of an object so far; the `path` of its members, for the deciding ones. */
 type Frame = {
   readonly isObject: boolean
   readonly path: string | null
   readonly keys: KeySet
-  /** True where the next string of an object is a key. */
+  /** True if the next string of an object is a key. */
   expectsKey: boolean
   memberPath: string | null
 }
@@ -52,7 +52,7 @@ type Scan = {
 }
 type FoldedKey = { readonly exact: string; readonly folded: string }
 
-/** Walks the structure only: strings are skipped, numbers and literals not looked at. */
+/** Scans only the structure: strings are skipped, numbers and literals ignored. */
 function scanKeys(text: string, decidingKeys: readonly string[]): Refusal | null {
   const scan: Scan = { text, folded: foldedKeys(decidingKeys), stack: [], nodes: 0, commas: 0 }
   for (let at = 0; at < text.length; ) {
@@ -94,7 +94,7 @@ function open(scan: Scan, isObject: boolean): Refusal | null {
     return tooDeep()
   }
   const parent = stack.at(-1)
-  // Elements of a root array are roots themselves: a JSON-RPC batch. Other arrays hold nothing that decides.
+  // Elements of a root array are roots themselves: a JSON-RPC batch. Other arrays contain no deciding keys.
   const path =
     parent === undefined || (!parent.isObject && parent.path === '')
       ? ''
@@ -120,7 +120,7 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
 }
 
-/** What a key counts for: decoding and folding cost several times what a plain key does. */
+/** Returns the weight of a key: decoding and folding cost several times as much as a plain key. */
 function weightOf(inner: string, mayDecide: boolean): number {
   const isSlow = inner.includes('\\') || (mayDecide && !PLAIN.test(inner))
   return isSlow ? SLOW_KEY_NODES : 1
@@ -137,17 +137,17 @@ function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Ref
   return null
 }
 
-/** No longer key folds to a deciding one; folding may multiply the length of a key by 18. */
+/** Longer keys cannot fold to a deciding one; folding may multiply the length of a key by 18. */
 export const MAX_FOLDED = 512
 
-/** Upper then lower, because some letters (long s, dotless i) meet ASCII in one direction only. */
+/** Upper then lower, because some letters (long s, dotless i) map to ASCII in one direction only. */
 export function fold(key: string): string {
   return PLAIN.test(key) ? key : key.normalize('NFKC').toUpperCase().toLowerCase()
 }
 
 const PLAIN = /^[a-z0-9_]*$/
 
-/** The same few lists of keys come with every request. */
+/** Requests share a few lists of keys. */
 const groups = new WeakMap<readonly string[], Map<string, FoldedKey[]>>()
 
 function foldedKeys(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {
@@ -171,7 +171,7 @@ function groupByParent(decidingKeys: readonly string[]): Map<string, FoldedKey[]
   return groups
 }
 
-/** The text between two quotes as a key; only an escaped one needs decoding. Null in text that is no JSON anyway. */
+/** Decodes the text between two quotes as a key; only an escaped one needs decoding. Null for invalid JSON. */
 function decodeKey(inner: string): string | null {
   if (!inner.includes('\\')) return inner
   const parsed = tryParse(`"${inner}"`)
@@ -181,7 +181,10 @@ function decodeKey(inner: string): string | null {
 const SHORT = 24
 const SPACES = /\s*/y
 
-/** Index after the closing quote; the text's end when there is none. Most keys are short: no search is set up for them. */
+/**
+ * Returns the index after the closing quote; the end of the text if there is none. Most keys are short, so the fast
+ * path avoids a search.
+ */
 export function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at <= start + SHORT; at++) {
     const code = text.charCodeAt(at)
@@ -196,10 +199,10 @@ export function stringEnd(text: string, start: number): number {
   return at === -1 ? text.length : at + 1
 }
 
-/** Beyond so many escaped quotes a search for each costs more than a walk. */
+/** With more escaped quotes, a search for each costs more than a linear walk. */
 const MAX_SEARCHES = 16
 
-/** The same from within a string. */
+/** The same, starting inside a string. */
 function walkString(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -222,7 +225,7 @@ function trailing(text: string, at: number): Refusal | null {
   return trailingData()
 }
 
-/** A list while short, a set once it grows: small objects stay cheap, large ones linear. */
+/** A list while short, then a set: small objects stay cheap, large ones linear. */
 export type KeySet = { readonly list: string[]; set: Set<string> | null }
 
 export function addKey(keys: KeySet, key: string): boolean {

@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { MAX_HANDLES } from '../../connectors/handles/handle.ts'
 
-/** SHA-256 in lower-case hex over scope, kind and id: the id itself stays at the gateway. */
+/** SHA-256 in lower-case hex over scope, kind and id: the id itself stays in the gateway. */
 const HandleHash = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** Given by the provider for one request. */
+/** A handle that the provider returned for one request. */
 export const GivenHandle = z.object({ kind: z.string().max(64), hash: HandleHash })
 
 export const HandleOwnerSchema = z.enum(['own', 'foreign', 'unknown'])
 
-/** Asks whose things at a provider are, for this agent. */
+/** Looks up the owners of handles, for this agent. */
 export const HandlesBody = z.object({
   agent: z.string().min(1).max(300),
   hashes: z.array(HandleHash).min(1).max(MAX_HANDLES),

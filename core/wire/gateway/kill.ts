@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** One latched source of a stop. Effective state is the union of all. */
+/** One latched source of a kill switch. The effective state is the union of all. */
 export const KillEntry = z.object({
   /** `all`, `connector:X`, `agent:X`, `gateway:X`, `namespace:X` or bare `X`. */
   scope: z.string(),
@@ -11,26 +11,29 @@ export const KillEntry = z.object({
 })
 
 /**
- * Where a state stands in the order of all states that any replica sends: later epochs first, then later revisions.
- * Both come from the database.
+ * Position of a state in the total order over all replicas: later epochs first, then later revisions. Both come from
+ * the database.
  */
 export const StateOrder = z.object({ epoch: z.number().int(), revision: z.number().int() })
 
-/** A stop that is in force and may not be stored yet. `proof`: hex HMAC with a key of the control plane's replicas. */
+/**
+ * A kill switch that is in force and may not be stored yet. `proof`: hex HMAC with a key of the control plane's
+ * replicas.
+ */
 export const KillAnnouncement = z.object({
   id: z.string().min(1).max(64),
   entry: KillEntry,
   proof: z.string().max(128),
 })
 
-/** The kill state in full, so that an older one lifts nothing. Left out by older control planes. */
+/** The complete kill state, so that an older one deactivates nothing. Absent from older control planes. */
 export const KillStateMessage = z.object({
-  /** Of `stored`. */
+  /** Order of `stored`. */
   order: StateOrder,
   stored: z.array(KillEntry),
-  /** Broadcast before they are stored: in force until their ids are settled. */
+  /** Broadcast before they are stored: in force until their ids are in `settled`. */
   announced: z.array(KillAnnouncement),
-  /** Announcements that are stored or lifted since: `stored` decides. */
+  /** Announcements that have been stored or deactivated: `stored` is authoritative. */
   settled: z.array(z.string()),
 })
 

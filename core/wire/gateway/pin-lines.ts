@@ -1,6 +1,6 @@
 import type { PinView } from '../internal.ts'
 
-/** What an approver reads about the state that the request acts upon, a line for each state. Never empty. */
+/** Returns the lines of an approval card about the affected state, one for each state. Never empty. */
 export function pinLines({
   pins = [],
 }: {

@@ -3,9 +3,10 @@ import { RecordSchema } from '../../record.ts'
 import { LIMITS } from '../limits.ts'
 
 /**
- * Sequence numbers of records that are stored nowhere, first and last. Without `reason` its process, or an earlier one
- * that the uploader recovered, never wrote them. With `reason` the uploader has them and the control plane never takes
- * them: `refused` = they belong to another owner, `unreadable` = their form. Such a range says nothing about the process.
+ * First and last sequence number of records that are stored nowhere. Without `reason` the process, or an earlier one
+ * that the uploader recovered, never wrote them. With `reason` the uploader has them and the control plane never
+ * accepts them: `refused` = they belong to another owner, `unreadable` = invalid format. Such a range does not reflect
+ * on the process.
  */
 export const LostRange = z
   .object({
@@ -21,8 +22,8 @@ export const RecordsBody = z.object({
   lost: z.array(LostRange).max(LIMITS.lostRangesMax).default([]),
 })
 /**
- * In the body of a 403: the processes and agents in the batch that are another owner's, and single records that were begun
- * when the uploader served their agent no more. Their records stay refused.
+ * In the body of a 403: the processes and agents of the batch that belong to another owner, and single records that
+ * began after the uploader stopped serving their agent. Their records stay refused.
  */
 export const RecordsRefusal = z.object({
   refused: z.object({
@@ -31,7 +32,7 @@ export const RecordsRefusal = z.object({
     record_ids: z.array(z.string()).optional(),
   }),
 })
-/** Ids stored now or before; the gateway trims its journal by them. */
+/** Ids that are stored now or were stored before; the gateway trims its journal by them. */
 export const RecordsReply = z.object({ accepted: z.array(z.string()) })
 
 export type LostRange = z.infer<typeof LostRange>

@@ -1,4 +1,7 @@
-/** The text whose HMAC a manifest carries. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both sides. */
+/**
+ * Returns the text for the HMAC of a section index. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both
+ * sides.
+ */
 export function sectionIndexMacText(version: number, sections: Readonly<Record<string, string>>): string {
   const lines = Object.keys(sections)
     .sort()

@@ -16,7 +16,7 @@ import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kil
 
 /**
  * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
- * `/api/gateway/`. Authentication: `Authorization: Bearer <gateway token>` on all of them, `X-Process-Id` names the process.
+ * `/api/gateway/`. All of them carry `Authorization: Bearer <gateway token>`; `X-Process-Id` identifies the process.
  */
 export const SYNC_PATHS = {
   stream: '/api/gateway/stream',
@@ -29,11 +29,11 @@ export const SYNC_PATHS = {
   results: '/api/gateway/results',
   status: '/api/gateway/status',
   commands: '/api/gateway/commands',
-  /** Slots of a budget that several processes of one agent share. */
+  /** Quota lease slots of an agent with several processes. */
   slots: '/api/gateway/slots',
-  /** Whose things at a provider are: which agent was given their ids. */
+  /** Owners of handles: the agents that received the ids of provider resources. */
   handles: '/api/gateway/handles',
-  /** A sidecar's own key, signed for a day. */
+  /** Certificate of a sidecar's key, valid for a day. */
   certificate: '/api/gateway/certificate',
 } as const
 
@@ -76,28 +76,28 @@ export const ConnectorEntry = z.object({
   baseUrl: z.string().optional(),
   endpoint: z.array(z.string()).optional(),
   auth: AuthSpec,
-  /** The stored credential in clear: sent over the authenticated stream's own fetch, kept in memory only. */
+  /** The stored credential in plaintext: sent only over the authenticated fetch, kept only in memory. */
   secret: z.string().nullable(),
-  /** Why a stored credential is not sent: full sentences. Left out: it is sent, or there is none. */
+  /** Reason why a stored credential is not sent, in full sentences. Absent if it is sent, or there is none. */
   withheld: z.string().optional(),
   upstream: z.object({
     url: z.string().optional(),
     caBundle: z.string().optional(),
     allowPrivateAddresses: z.boolean(),
-    /** Left out: no credential leaves in clear text. */
+    /** Absent: no credential is sent in plaintext. */
     allowPlaintextCredential: z.boolean().optional(),
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
-  /** Left out: answers to `tools/list` pass unchanged. */
+  /** Absent: responses to `tools/list` pass unchanged. */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
-  /** Left out: upgrades to WebSockets whose messages are requests are refused. */
+  /** Absent: upgrades to WebSockets whose messages are requests are refused. */
   webSocketMessages: z.boolean().optional(),
-  /** Left out: the provider may reach nothing on behalf of a request. */
+  /** Absent: the provider may reach nothing on behalf of a request. */
   providerTools: ProviderToolsSpec.optional(),
-  /** Left out: `own`. */
+  /** Absent: `own`. */
   handles: HandleRuleSpec.optional(),
   impersonationHeaders: z.array(z.string()).optional(),
   keepQuery: z.array(z.string()).optional(),
@@ -134,7 +134,7 @@ export const PolicyEntry = z.object({
 
 export const TokenKeyEntry = z.object({ kid: z.string(), jwk: z.record(z.string(), z.unknown()) })
 
-/** Section names: these, and `permissions.00` … `permissions.0f` (shard = first hex digit of SHA-256 of the id). */
+/** Section names: these, and `permissions.00` … `permissions.0f` (by the first hex digit of SHA-256 of the id). */
 export const SECTION_SCHEMAS = {
   gateway: GatewaySection,
   agents: z.array(AgentEntry),
@@ -169,10 +169,13 @@ export const DownMessage = z.discriminatedUnion('type', [
     version: z.number().int(),
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
-    /** The version of the configuration at which this was read, not earlier than `version`. */
+    /** The configuration version at the time of reading, not earlier than `version`. */
     order: StateOrder.optional(),
   }),
-  /** Always the whole effective state, so that a lost or repeated one does no harm. `seq` numbers what is acknowledged. */
+  /**
+   * Always the complete effective state, so that lost or repeated messages are harmless. `seq` is the number to
+   * acknowledge.
+   */
   z.object({
     type: z.literal('kill'),
     seq: z.number().int(),
@@ -186,12 +189,12 @@ export const DownMessage = z.discriminatedUnion('type', [
     action_request_id: z.string(),
     agent: z.string(),
     action_spec: z.record(z.string(), z.unknown()),
-    /** The approval that a person gave for the action. For the record: a hold of the order is asked for like any other. */
+    /** The approval of the action. For the record only: the order can be held like any other request. */
     approval_id: z.string().nullish(),
   }),
   /** `mac` over `beat\n<version>\n<until>`. */
   z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
-  /** Always the whole list: agents (`*`: all) that so many processes serve, this one among them. */
+  /** Always the complete list: agents (`*`: all) with the number of processes that serve them, including this one. */
   z.object({
     type: z.literal('quota'),
     agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
@@ -205,10 +208,10 @@ export const AckBody = z.object({
   version: z.number().int().optional(),
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
-  /** The latest states that this process has: a replica that sends earlier ones reads again. */
+  /** The latest states of this process: a replica that sends earlier ones reads the database again. */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),
-  /** Stops of other replicas that this process holds and has not seen stored: given back to be stored. */
+  /** Kill switches of other replicas that this process has and has not seen stored: returned to be stored. */
   announced: z.array(KillAnnouncement).max(1_000).optional(),
   applied_at: z.string(),
 })
@@ -229,12 +232,12 @@ export const StatusBody = z.object({
   agents: z.number().int(),
   uptime_seconds: z.number(),
   journal: z.object({ state: z.string(), pending: z.number().int(), bytes: z.number().int() }),
-  /** Error conditions of this process that are true now, in the words of a Gateway's status. */
+  /** Current error conditions of this process, as in a Gateway's status. */
   conditions: z
     .array(z.enum(['BypassDetected']))
     .max(8)
     .optional(),
-  /** Full sentences: what is in force and probably not meant, as this process saw it in traffic. */
+  /** Full sentences about probably unintended configuration, observed by this process in traffic. */
   warnings: z.array(z.string().max(2_000)).max(64).optional(),
 })
 
