@@ -132,6 +132,47 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   }
 }
 
+type ControlDeps = {
+  readonly client: KubeClient
+  readonly config: ClusterConfig
+  readonly log: Logger
+  readonly timing: ClusterTiming
+  readonly metrics: OperatorMetrics
+  readonly informers: Informers
+}
+
+/** Composes the connection to the control plane, and the reports of every replica, with or without the Lease. */
+function startControl({ client, config, log, timing, metrics, informers }: ControlDeps) {
+  const { caches, podMetadata: pods } = informers
+  const { killPollMs: pollMs, podCompareMs: compareMs } = timing
+  const http = createControlPlaneHttp(config)
+  const controlPlane = createControlPlaneClient(http)
+  const replicas = createReplicas({ ...config, urls: config.peers, host: config.peersHost, log })
+  const relay = createKillRelay({ client: controlPlane, replicas, log })
+  const killWatch = createKillWatch({
+    client,
+    relay,
+    log,
+    metrics,
+    gateways: caches.Gateway,
+    namespace: config.namespace,
+    governedPods: pods.list,
+    ...(pollMs === undefined ? {} : { pollMs }),
+  })
+  const podReports = createPodReports({ client, controlPlane, log, pods, compareMs })
+  return {
+    controlPlane,
+    replicas,
+    relay,
+    killWatch,
+    podReports,
+    async [Symbol.asyncDispose]() {
+      for (const each of [killWatch, relay, podReports]) await each[Symbol.asyncDispose]()
+      http[Symbol.dispose]()
+    },
+  }
+}
+
 async function accessOf({ kubeconfig, podApi }: ClusterConfig): Promise<KubeAccess> {
   if (kubeconfig !== null) return loadKubeconfig(kubeconfig)
   if (podApi !== null) return createPodAccess(podApi)
