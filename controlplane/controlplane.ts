@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../core/errors.ts'
 import { failureReason } from '../core/failure-reason.ts'
-import { ownerLinkOf } from '../core/wire/owner-link.ts'
+import { ownerLinkOf } from '../core/wire/access/owner-link.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import {
   createInstallationProof,

@@ -1,5 +1,5 @@
 import type { AuditEventType } from '../core/wire/audit.ts'
-import type { RowOrigin } from '../core/wire/origin.ts'
+import type { RowOrigin } from '../core/wire/operator/origin.ts'
 import type { Principal } from './http/route.ts'
 import { type Actor, appendAudit, systemActor } from './features/audit/store.ts'
 import type { Query } from './db/query.ts'

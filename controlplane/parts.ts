@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { createCatalogue } from '../core/connectors/catalogue.ts'
 import type { Clock } from '../core/state/clock.ts'
-import type { Namespaces } from '../core/wire/rights.ts'
+import type { Namespaces } from '../core/wire/access/rights.ts'
 import { createActionParts } from './action-parts.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'

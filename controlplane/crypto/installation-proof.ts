@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { InstallationKey, proofMessage } from '../../core/wire/installation-proof.ts'
+import { InstallationKey, proofMessage } from '../../core/wire/access/installation-proof.ts'
 import { readSecretFile } from './secret-files.ts'
 
 /** Returns the proof for a challenge that was received on this connection. */

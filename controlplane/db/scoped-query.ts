@@ -1,4 +1,4 @@
-import type { Namespaces } from '../../core/wire/rights.ts'
+import type { Namespaces } from '../../core/wire/access/rights.ts'
 import type { Query } from './query.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
-import type { Namespaces, Reach, Right, Role } from '../../core/wire/rights.ts'
+import type { Namespaces, Reach, Right, Role } from '../../core/wire/access/rights.ts'
 import type { ClusterUser } from '../db/cluster-user.ts'
 import type { Restriction } from './auth/restriction.ts'
 

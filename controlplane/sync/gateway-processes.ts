@@ -1,4 +1,4 @@
-import type { GatewayProcess } from '../../core/wire/operator.ts'
+import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { Census } from './census.ts'
 import type { KillViews } from './kill-switch/views.ts'
 import type { Peer } from './peer.ts'

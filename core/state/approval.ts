@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import type { ApprovalStatus } from '../wire/internal.ts'
+import type { ApprovalStatus } from '../wire/gateway/internal.ts'
 
 export type ApprovalEvent = 'approve' | 'deny' | 'expire' | 'cancel'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AgentName, Capabilities, Environment, GatewayRef, Id, Metadata, Ok, Runtime } from './fields.ts'
-import { ManagedFields } from './origin.ts'
+import { ManagedFields } from './operator/origin.ts'
 
 export const AgentView = z.object({
   agent_id: z.string(),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { QueryInput } from './fields.ts'
-import { ApprovalCard, ApprovalStatus } from './internal.ts'
+import { ApprovalCard, ApprovalStatus } from './gateway/internal.ts'
 import { LIMITS } from './limits.ts'
 
 export const ApprovalsQuery = z.strictObject({

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RecordSchema } from '../record.ts'
 import { AuditFilterFields, Id, Limit, type QueryInput } from './fields.ts'
-import { ApprovalCard } from './internal.ts'
+import { ApprovalCard } from './gateway/internal.ts'
 
 /** Event types of spec 6.1, and the additions that the README lists. */
 export const AuditEventType = z.enum([

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ConnectorType } from '../crd/schemas.ts'
 import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './fields.ts'
-import { ManagedFields } from './origin.ts'
+import { ManagedFields } from './operator/origin.ts'
 
 /** Connector without its credential. */
 export const ConnectorView = z.object({

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { EnforcementLevelSchema } from '../crd/schemas.ts'
 import { Moment, Ok, type QueryInput } from './fields.ts'
 import { KillEntry } from './gateway/kill.ts'
-import { ObjectOrigin } from './origin.ts'
+import { ObjectOrigin } from './operator/origin.ts'
 import { DecisionView } from './v1.ts'
 
 /** Kinds of changes. Events carry the kind only; clients reload what it concerns. */

@@ -3,7 +3,7 @@ import { PermissionPatternSchema } from '../crd/action-patterns.ts'
 import { ConnectorType, RuleDecisionSchema } from '../crd/schemas.ts'
 import { NamedAction } from './connectors.ts'
 import { AgentName, GatewayRef, Id, Ok } from './fields.ts'
-import { ManagedFields } from './origin.ts'
+import { ManagedFields } from './operator/origin.ts'
 
 export const PermissionView = z.object({
   id: z.string(),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { PolicySpec } from '../crd/schemas.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
 import { LIMITS } from './limits.ts'
-import { ManagedFields } from './origin.ts'
+import { ManagedFields } from './operator/origin.ts'
 import { PoliciesReply } from './v1.ts'
 
 const Priority = PolicySpec.shape.priority.unwrap()

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ActionSpec } from '../action/spec.ts'
 import { SubmittedSpec } from '../action/submitted-spec.ts'
 import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
-import { ApprovalStatus, KillScope } from './internal.ts'
+import { ApprovalStatus, KillScope } from './gateway/internal.ts'
 import { LIMITS } from './limits.ts'
 
 /** The v1 API for agents (spec 4.3). Unknown fields of a request are ignored; those of a spec are kept. */

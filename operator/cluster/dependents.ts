@@ -1,4 +1,4 @@
-import type { PushReply } from '../../core/wire/operator.ts'
+import type { PushReply } from '../../core/wire/operator/operator.ts'
 import type { PushedObjects } from '../reconcile/pushed-objects.ts'
 import { splitQueueKey } from './custom-resources.ts'
 

@@ -1,4 +1,4 @@
-import type { PodRef } from '../../core/wire/operator.ts'
+import type { PodRef } from '../../core/wire/operator/operator.ts'
 import { type Acknowledgements, createAcknowledgements } from '../control/acknowledgements.ts'
 import { boundTo } from '../kube/bound-client.ts'
 import { createEventRecorder, type EventNote, type EventTarget } from '../kube/events.ts'

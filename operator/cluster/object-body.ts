@@ -1,6 +1,6 @@
 import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
 import type { ResourceKind } from '../../core/crd/schemas.ts'
-import type { PushBody } from '../../core/wire/operator.ts'
+import type { PushBody } from '../../core/wire/operator/operator.ts'
 import { keyOf } from '../kube/objects.ts'
 import { pushBody } from '../reconcile/push-body.ts'
 import type { Credential } from './credentials.ts'

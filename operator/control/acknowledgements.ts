@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { GatewayProcess, OperatorState, PodRef } from '../../core/wire/operator.ts'
+import type { GatewayProcess, OperatorState, PodRef } from '../../core/wire/operator/operator.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'

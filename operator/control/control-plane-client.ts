@@ -14,7 +14,7 @@ import {
   PushReply,
   type SweepBody,
   SweepReply,
-} from '../../core/wire/operator.ts'
+} from '../../core/wire/operator/operator.ts'
 import type { ControlPlaneHttp, Replica } from './control-plane-http.ts'
 
 /**

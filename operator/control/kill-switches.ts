@@ -9,7 +9,7 @@ import {
 import { isKillScope, normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import { storableText } from '../../core/storable.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
-import { type KillRelayBody, RELAYED_KILL_LIMITS } from '../../core/wire/operator.ts'
+import { type KillRelayBody, RELAYED_KILL_LIMITS } from '../../core/wire/operator/operator.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 /** The kill switch of one object of the cluster. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { KnownPod, PodIdentityReport } from '../../core/wire/operator.ts'
+import type { KnownPod, PodIdentityReport } from '../../core/wire/operator/operator.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'

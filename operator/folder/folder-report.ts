@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { IN_FORCE_TEXT, type ManifestProblem, type PushReply } from '../../core/wire/operator.ts'
+import { IN_FORCE_TEXT, type ManifestProblem, type PushReply } from '../../core/wire/operator/operator.ts'
 import type { SetResult } from '../reconcile/push-set.ts'
 import type { FolderItem } from './manifest-set.ts'
 

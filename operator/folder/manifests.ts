@@ -14,7 +14,7 @@ import {
 } from '../../core/crd/schemas.ts'
 import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
-import type { ManifestProblem } from '../../core/wire/operator.ts'
+import type { ManifestProblem } from '../../core/wire/operator/operator.ts'
 import { DEFAULT_NAMESPACE, headOf, illegibleHead, type ManifestHead } from './manifest-head.ts'
 
 /** The object that one document of a manifest file declares, and its place. */

@@ -1,4 +1,4 @@
-import type { ManifestProblem } from '../../core/wire/operator.ts'
+import type { ManifestProblem } from '../../core/wire/operator/operator.ts'
 import type { ManifestHead } from './manifest-head.ts'
 import type { ManifestObject } from './manifests.ts'
 

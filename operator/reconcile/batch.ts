@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import type { ChangeSetBody, PushBody, PushReply } from '../../core/wire/operator.ts'
+import type { ChangeSetBody, PushBody, PushReply } from '../../core/wire/operator/operator.ts'
 import type { ControlPlaneClient, ObjectName } from '../control/control-plane-client.ts'
 import { isTimeout } from '../control/control-plane-http.ts'
 import { TIGHTENING_ORDER } from './kind-order.ts'

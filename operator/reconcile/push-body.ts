@@ -1,5 +1,5 @@
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
-import type { PushBody } from '../../core/wire/operator.ts'
+import type { PushBody } from '../../core/wire/operator/operator.ts'
 
 /** A manifest object as its source observed it. */
 export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 'origin'> & {

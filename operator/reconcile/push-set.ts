@@ -1,4 +1,4 @@
-import type { ChangeSetBody, ManifestProblem, PushBody, PushReply } from '../../core/wire/operator.ts'
+import type { ChangeSetBody, ManifestProblem, PushBody, PushReply } from '../../core/wire/operator/operator.ts'
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import type { PushedObjects } from './pushed-objects.ts'
 

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import type { PushBody, PushReply } from '../../core/wire/operator.ts'
+import type { PushBody, PushReply } from '../../core/wire/operator/operator.ts'
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import { createBatch } from './batch.ts'
 import type { PushedObjects } from './pushed-objects.ts'

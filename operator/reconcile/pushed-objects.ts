@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PushBody, PushReply } from '../../core/wire/operator.ts'
+import type { PushBody, PushReply } from '../../core/wire/operator/operator.ts'
 
 /** Keys, `Kind/namespace/name`, of the objects that the control plane received, with its last reply to each. */
 export type PushedObjects = {

@@ -1,5 +1,5 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
-import { acknowledgedBy, IN_FORCE_TEXT, type PushReply } from '../../core/wire/operator.ts'
+import { acknowledgedBy, IN_FORCE_TEXT, type PushReply } from '../../core/wire/operator/operator.ts'
 import { type Verdict, verdict } from './conditions.ts'
 import { STALE_AFTER_MS, type StatusFacts } from './status-facts.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '../../core/decision/kill-switch/kill-reach.ts'
 import { matchKill } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
-import type { GatewayProcess } from '../../core/wire/operator.ts'
+import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
 import { keyOf } from '../kube/objects.ts'
 import { type Verdict, verdict } from './conditions.ts'

@@ -1,5 +1,5 @@
 import type { FieldBelowFloor } from '../../core/crd/floors.ts'
-import type { OperatorState, PushReply } from '../../core/wire/operator.ts'
+import type { OperatorState, PushReply } from '../../core/wire/operator/operator.ts'
 import type { Credential } from '../cluster/credentials.ts'
 import type { PodCount } from '../cluster/governed-pods.ts'
 

@@ -1,4 +1,4 @@
-import { partsOfRight, RIGHTS, type Right, ROLES } from '../../core/wire/rights.ts'
+import { partsOfRight, RIGHTS, type Right, ROLES } from '../../core/wire/access/rights.ts'
 
 /** Generates `docs/rights.md` from the table that the routes use. */
 export function rightsPage(): string {

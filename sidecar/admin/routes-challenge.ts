@@ -5,7 +5,7 @@ import {
   InstallationKey,
   ProofNonce,
   proofMessage,
-} from '../../core/wire/installation-proof.ts'
+} from '../../core/wire/access/installation-proof.ts'
 import { invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'
 

@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 import { TYPES_WITHOUT_HOSTS } from '../../core/connectors/registry.ts'
-import type { CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import type { CommandBody, CommandReply } from '../../core/wire/gateway/commands.ts'
 import {
   ApprovalRespond,
   ConnectorAdd,
   ConnectorRemove,
   EnforcementSet,
   PermissionSet,
-} from '../../core/wire/internal.ts'
+} from '../../core/wire/gateway/internal.ts'
 import type { Commands } from '../control/commands.ts'
 import { type ApiRoute, get, post } from './api-route.ts'
 

@@ -1,4 +1,4 @@
-import { type CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import { type CommandBody, CommandReply } from '../../core/wire/gateway/commands.ts'
 import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hasRole, partsOfRight, RIGHTS, type Right, type Role } from '../../core/wire/rights.ts'
+import { hasRole, partsOfRight, RIGHTS, type Right, type Role } from '../../core/wire/access/rights.ts'
 import { helmProgram, LEAST, type Resource, type Rule, resources } from './chart.ts'
 
 const KINDS = ['gateways', 'connectors', 'permissions', 'policies']

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { IN_FORCE_TEXT, type InForce } from '../../core/wire/operator.ts'
+import { IN_FORCE_TEXT, type InForce } from '../../core/wire/operator/operator.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'

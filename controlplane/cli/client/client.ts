@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isConfidential } from '../../../core/loopback.ts'
-import type { Prover } from '../../../core/wire/installation-proof.ts'
+import type { Prover } from '../../../core/wire/access/installation-proof.ts'
 import { HEADERS } from '../../../core/wire/limits.ts'
 import type { Invocation } from '../command.ts'
 import { type DataFolder, dataFolder, type RunFile, readRunFile } from '../state/data-folder.ts'

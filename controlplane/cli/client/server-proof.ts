@@ -6,7 +6,7 @@ import {
   type InstallationKey,
   type Prover,
   proofMessage,
-} from '../../../core/wire/installation-proof.ts'
+} from '../../../core/wire/access/installation-proof.ts'
 
 /** Authenticates a server before any secret is sent. Rejects with `conflict` for another server. */
 export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>

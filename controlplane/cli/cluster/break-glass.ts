@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { BREAK_GLASS_KEY, MAX_BREAK_GLASS_MS } from '../../../core/wire/break-glass.ts'
+import { BREAK_GLASS_KEY, MAX_BREAK_GLASS_MS } from '../../../core/wire/access/break-glass.ts'
 import type { Kubectl } from './kubectl.ts'
 
 const SECRET = 'chaperone-keys'

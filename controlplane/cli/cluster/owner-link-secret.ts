@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { OWNER_LINK_LIFE_MS, ownerLinkData } from '../../../core/wire/owner-link.ts'
+import { OWNER_LINK_LIFE_MS, ownerLinkData } from '../../../core/wire/access/owner-link.ts'
 import { randomToken } from '../../crypto/tokens.ts'
 import type { KubeApi } from './kube-api.ts'
 import type { Kubectl } from './kubectl.ts'

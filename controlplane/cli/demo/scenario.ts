@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import type { ApiClient } from '../client/client.ts'
 import { cardLines, pendingApprovals, respond } from '../commands/approvals.ts'
 import { DEMO_CREDENTIAL } from './manifests.ts'

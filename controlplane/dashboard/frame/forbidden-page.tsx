@@ -1,4 +1,4 @@
-import type { Right } from '../../../core/wire/rights.ts'
+import type { Right } from '../../../core/wire/access/rights.ts'
 import { EmptyState } from '../components/layout/empty-state.tsx'
 import { PageHead } from '../components/layout/page-head.tsx'
 import { useSession } from '../session/session.tsx'

@@ -1,4 +1,4 @@
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Role } from '../../../core/wire/access/rights.ts'
 
 export const ROLE_LABELS: ReadonlyArray<{
   readonly value: Role

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'react'
-import type { Right } from '../../../core/wire/rights.ts'
+import type { Right } from '../../../core/wire/access/rights.ts'
 import type { IconName } from '../components/layout/icon.tsx'
 import { LoadingSkeleton } from '../components/layout/loading.tsx'
 import { type LazyComponent, lazyComponent } from '../components/lazy/lazy-component.tsx'

@@ -1,4 +1,4 @@
-import type { SignInErrorCode } from '../../../core/wire/sign-in.ts'
+import type { SignInErrorCode } from '../../../core/wire/access/sign-in.ts'
 
 const MESSAGES: Readonly<Record<SignInErrorCode, string>> = {
   expired: 'The sign-in took longer than ten minutes, or its link was already used. Sign in again.',

@@ -6,7 +6,7 @@ import {
   PatchAgentBody,
   PatchAgentReply,
 } from '../../../core/wire/agents.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { actorOf } from '../../events.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { type Route, route } from '../../http/route.ts'

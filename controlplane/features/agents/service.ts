@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { newId } from '../../crypto/ids.ts'
 import { type IssuedKey, issueAgentKey } from '../../crypto/tokens.ts'
 import { originOf, recordEvent } from '../../events.ts'

@@ -1,4 +1,4 @@
-import type { RowOrigin } from '../../../core/wire/origin.ts'
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow, type Source } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'

@@ -1,4 +1,4 @@
-import type { ApprovalStatus } from '../../../core/wire/internal.ts'
+import type { ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import type { Query } from '../../db/query.ts'
 
 export type AnsweredHold = {

@@ -1,4 +1,4 @@
-import type { ApprovalCard, ApproverAnswer } from '../../../core/wire/internal.ts'
+import type { ApprovalCard, ApproverAnswer } from '../../../core/wire/gateway/internal.ts'
 import type { ApprovalRow, StoredAnswer } from './store.ts'
 import { approvalProgress } from './progress.ts'
 

@@ -1,7 +1,7 @@
 import { percent } from '../../../core/decision/audit-details.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
-import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
+import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { ApprovalRow, CardFacts } from './store.ts'
 import { getGateway } from '../gateways/store.ts'

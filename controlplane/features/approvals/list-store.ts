@@ -1,4 +1,4 @@
-import type { ApprovalStatus } from '../../../core/wire/internal.ts'
+import type { ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import { HAS_LEFT } from './asker-store.ts'
 import { APPROVAL_COLUMNS, type ApprovalKind, type ApprovalRow } from './store.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'

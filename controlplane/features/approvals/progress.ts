@@ -1,7 +1,7 @@
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import { satisfiedBy } from '../../../core/state/approver-answers.ts'
 import { type ApproverIdentity, areDistinctApprovers } from '../../../core/state/approver-identity.ts'
-import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
+import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import { personOf } from './answers/answering-user.ts'
 import type { ApprovalRow } from './store.ts'
 

@@ -6,7 +6,7 @@ import type {
   PinView,
   RequiredGroupsView,
   UnreadBody,
-} from '../../../core/wire/internal.ts'
+} from '../../../core/wire/gateway/internal.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { ClusterUser } from '../../db/cluster-user.ts'
 import type { Query } from '../../db/query.ts'

@@ -1,5 +1,5 @@
 import { eventId } from '../../../core/ids.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { type AuditExportRow, type AuditFilter, listAuditAfter } from './export-store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { csvLine } from './csv.ts'

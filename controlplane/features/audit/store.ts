@@ -1,7 +1,7 @@
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { namespaceOfScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { AuditEventType } from '../../../core/wire/audit.ts'
-import type { RowOrigin } from '../../../core/wire/origin.ts'
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Query } from '../../db/query.ts'
 
 /** Who caused an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { BREAK_GLASS_KEY, MAX_BREAK_GLASS_MS } from '../../../core/wire/break-glass.ts'
-import { hasRole } from '../../../core/wire/rights.ts'
+import { BREAK_GLASS_KEY, MAX_BREAK_GLASS_MS } from '../../../core/wire/access/break-glass.ts'
+import { hasRole } from '../../../core/wire/access/rights.ts'
 import { actorOf, recordEvent } from '../../events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { BreakGlass } from '../../http/auth/owner-token.ts'

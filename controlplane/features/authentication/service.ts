@@ -1,4 +1,4 @@
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
 import type { AgentPrincipal, Identify, UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { VouchFor } from '../oidc/confirmation.ts'

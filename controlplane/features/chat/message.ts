@@ -1,5 +1,5 @@
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
-import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 
 export type ChatMessage = {

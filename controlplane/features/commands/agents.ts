@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { AgentDeregister, AgentRegister } from '../../../core/wire/internal.ts'
+import { AgentDeregister, AgentRegister } from '../../../core/wire/gateway/internal.ts'
 import { newId } from '../../crypto/ids.ts'
 import { isAgentKeyForm, keyPrefix, matchesHash, sha256 } from '../../crypto/tokens.ts'
 import { gatewayActor } from '../../events.ts'

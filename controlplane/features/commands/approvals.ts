@@ -1,4 +1,4 @@
-import { ApprovalRespond } from '../../../core/wire/internal.ts'
+import { ApprovalRespond } from '../../../core/wire/gateway/internal.ts'
 import { type CommandDeps, type CommandHandler, parsed, sessionRequirement } from './context.ts'
 
 const RECENT = 100

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { ConnectorAdd, ConnectorRemove } from '../../../core/wire/internal.ts'
+import { ConnectorAdd, ConnectorRemove } from '../../../core/wire/gateway/internal.ts'
 import { gatewayActor } from '../../events.ts'
 import { appendAudit } from '../audit/store.ts'
 import { bumpVersion } from '../../db/config-version.ts'

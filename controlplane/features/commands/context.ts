@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ForwardedKillSwitch } from '../../../core/wire/commands.ts'
+import type { ForwardedKillSwitch } from '../../../core/wire/gateway/commands.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db } from '../../db/query.ts'
 import type { Restriction } from '../../http/auth/restriction.ts'

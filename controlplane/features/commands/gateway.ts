@@ -1,6 +1,6 @@
 import { EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { EnforcementSet, KillSwitchSet } from '../../../core/wire/internal.ts'
+import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { gatewayActor } from '../../events.ts'
 import { appendAudit } from '../audit/store.ts'
 import { bumpVersion } from '../../db/config-version.ts'

@@ -1,6 +1,6 @@
 import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { PermissionSet } from '../../../core/wire/internal.ts'
+import { PermissionSet } from '../../../core/wire/gateway/internal.ts'
 import { gatewayActor } from '../../events.ts'
 import { appendAudit } from '../audit/store.ts'
 import { bumpVersion } from '../../db/config-version.ts'

@@ -1,5 +1,5 @@
 import { ChaperoneError, errorBody } from '../../../core/errors.ts'
-import type { CommandBody, CommandReply } from '../../../core/wire/commands.ts'
+import type { CommandBody, CommandReply } from '../../../core/wire/gateway/commands.ts'
 import { createAgentCommands } from './agents.ts'
 import { createApprovalCommands } from './approvals.ts'
 import { createConnectorCommands } from './connectors.ts'

@@ -2,7 +2,7 @@ import { exposesCredential } from '../../../core/connectors/credentials/clear-te
 import { connectorOfType } from '../../../core/connectors/registry.ts'
 import { ConnectorSpec } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { RowOrigin } from '../../../core/wire/origin.ts'
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Query } from '../../db/query.ts'

@@ -16,7 +16,7 @@ import {
   SetPermissionBody,
   SetPermissionReply,
 } from '../../../core/wire/permissions.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { actorOf } from '../../events.ts'
 import { type Route, route } from '../../http/route.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'

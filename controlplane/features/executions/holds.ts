@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldReply } from '../../../core/wire/gateway/hold.ts'
-import type { RequiredGroupsView } from '../../../core/wire/internal.ts'
+import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { DecisionView } from '../../../core/wire/v1.ts'
 import { getAction, holdAction } from '../actions/store.ts'
 import {

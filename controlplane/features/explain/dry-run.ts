@@ -1,6 +1,6 @@
 import type { ActionSpec } from '../../../core/action/spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { DryRunReply } from '../../../core/wire/v1.ts'
 import { findAgentIn } from '../agents/store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'

@@ -1,6 +1,6 @@
 import type { KnownAction } from '../../../core/action/spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { recordEvent } from '../../events.ts'
 import { validationError } from '../../http/input.ts'
 import { listAgentsIn } from '../agents/store.ts'

@@ -1,6 +1,6 @@
 import { admits, type Labels, selects } from '../../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef, LabelSelector } from '../../../core/crd/fields.ts'
-import type { PushProblem } from '../../../core/wire/operator.ts'
+import type { PushProblem } from '../../../core/wire/operator/operator.ts'
 import type { GatewayRow } from './store.ts'
 
 /** The member of `Gateway.spec.allowedNamespaces` for a kind. */

@@ -1,6 +1,6 @@
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { covers } from '../../../core/wire/rights.ts'
+import { covers } from '../../../core/wire/access/rights.ts'
 import { findAgentIn } from '../agents/store.ts'
 import {
   findGatewayByName,

@@ -1,5 +1,5 @@
 import type { Resolve } from '../../../core/request/outbound-address.ts'
-import { covers, type Namespaces } from '../../../core/wire/rights.ts'
+import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import { validationError } from '../../http/input.ts'
 import { listConnectorsIn } from '../connectors/store.ts'
 import { listGatewaysIn } from './store.ts'

@@ -1,5 +1,5 @@
 import { widestScope } from '../../../core/decision/kill-switch/kill-reach.ts'
-import type { KillRelayBody, KillRelayReply } from '../../../core/wire/operator.ts'
+import type { KillRelayBody, KillRelayReply } from '../../../core/wire/operator/operator.ts'
 import { systemActor } from '../audit/store.ts'
 import { checkedScope, type KillReply, type KillSwitch } from './service.ts'
 

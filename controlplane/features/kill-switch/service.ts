@@ -12,7 +12,7 @@ import {
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import type { KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
-import { covers, type Namespaces } from '../../../core/wire/rights.ts'
+import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { Query } from '../../db/query.ts'
 import type { AckBarrier, KillAcks } from '../../sync/kill-switch/ack-barrier.ts'
 import { type Actor, systemActor } from '../audit/store.ts'

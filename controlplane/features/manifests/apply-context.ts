@@ -1,5 +1,5 @@
 import type { ManifestResource, ResourceKind } from '../../../core/crd/schemas.ts'
-import type { InForce, PushProblem, PushReply } from '../../../core/wire/operator.ts'
+import type { InForce, PushProblem, PushReply } from '../../../core/wire/operator/operator.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Query } from '../../db/query.ts'
 import { systemActor } from '../audit/store.ts'

@@ -4,7 +4,7 @@ import {
   type ObjectOrigin,
   type RowOrigin,
   UNKNOWN_ORIGIN,
-} from '../../../core/wire/origin.ts'
+} from '../../../core/wire/operator/origin.ts'
 import { listManifestOriginsIn } from './store.ts'
 import type { Source } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'

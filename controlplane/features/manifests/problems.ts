@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ManifestProblem } from '../../../core/wire/operator.ts'
+import type { ManifestProblem } from '../../../core/wire/operator/operator.ts'
 import { listProblems, type ManifestSource, replaceProblems } from './store.ts'
 import type { Query } from '../../db/query.ts'
 

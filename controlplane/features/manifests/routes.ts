@@ -20,8 +20,8 @@ import {
   PushReply,
   SweepBody,
   SweepReply,
-} from '../../../core/wire/operator.ts'
-import { covers } from '../../../core/wire/rights.ts'
+} from '../../../core/wire/operator/operator.ts'
+import { covers } from '../../../core/wire/access/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { KillRelay } from '../kill-switch/relay.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
@@ -60,7 +60,7 @@ export type OperatorRouteDeps = {
   }
 }
 
-/** The manifests' side of the control plane, after `core/wire/operator.ts`. */
+/** The manifests' side of the control plane, after `core/wire/operator/operator.ts`. */
 export function createOperatorRoutes(deps: OperatorRouteDeps): readonly Route[] {
   return [...objectRoutes(deps), ...installationRoutes(deps), ...replicaRoutes(deps), ...podRoutes(deps)]
 }

@@ -10,8 +10,8 @@ import {
   type PushReply,
   type SweepBody,
   type SweepReply,
-} from '../../../core/wire/operator.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+} from '../../../core/wire/operator/operator.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { bumpVersion, currentVersion } from '../../db/config-version.ts'
 import { type NamespaceRow, replaceNamespaces } from '../../db/namespaces.ts'
 import type { Db, Query } from '../../db/query.ts'

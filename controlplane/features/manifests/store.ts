@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../../../core/crd/schemas.ts'
-import type { ManifestProblem, PushReply } from '../../../core/wire/operator.ts'
-import { ManifestOrigin } from '../../../core/wire/origin.ts'
+import type { ManifestProblem, PushReply } from '../../../core/wire/operator/operator.ts'
+import { ManifestOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'

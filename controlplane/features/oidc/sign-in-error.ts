@@ -1,4 +1,4 @@
-import type { SignInErrorCode } from '../../../core/wire/sign-in.ts'
+import type { SignInErrorCode } from '../../../core/wire/access/sign-in.ts'
 
 /** A sign-in through the identity provider failed; the page has a sentence for each code, the log has the cause. */
 export class SignInError extends Error {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { ChangeKind } from '../../../core/wire/overview.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { GatewayLive } from '../../sync/live.ts'
 import { listGatewaysIn } from '../gateways/store.ts'

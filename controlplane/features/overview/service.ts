@@ -1,7 +1,7 @@
 import type { FloorRules } from '../../../core/crd/floors.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { GatewayState, OverviewReply } from '../../../core/wire/overview.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { stopsGateway } from '../../sync/kill-switch/state.ts'
 import type { GatewayLive } from '../../sync/live.ts'

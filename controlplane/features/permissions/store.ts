@@ -1,5 +1,5 @@
 import type { RuleDecision } from '../../../core/decision/vocabulary.ts'
-import type { RowOrigin } from '../../../core/wire/origin.ts'
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow, type Source } from '../../db/rows.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { KnownPod, PodIdentityReport, PodRef } from '../../../core/wire/operator.ts'
+import type { KnownPod, PodIdentityReport, PodRef } from '../../../core/wire/operator/operator.ts'
 import { sha256, syncKeyOf } from '../../crypto/tokens.ts'
 import { labelsOf } from '../../db/namespaces.ts'
 import type { Db } from '../../db/query.ts'

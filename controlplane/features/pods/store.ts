@@ -1,4 +1,4 @@
-import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator.ts'
+import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator/operator.ts'
 import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { PodRef } from '../../../core/wire/operator.ts'
+import type { PodRef } from '../../../core/wire/operator/operator.ts'
 import { noteUnknownPod } from './store.ts'
 import type { Query } from '../../db/query.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
 import type { PolicyReplay, ReplayDraft } from './replay.ts'
 

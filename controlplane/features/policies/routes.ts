@@ -7,7 +7,7 @@ import {
   RemovePolicyQuery,
   SavedPolicy as SavedPolicyReply,
 } from '../../../core/wire/policies.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { actorOf } from '../../events.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'

@@ -1,4 +1,4 @@
-import type { RowOrigin } from '../../../core/wire/origin.ts'
+import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import { keepPolicyVersion } from './version-store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow, type Source } from '../../db/rows.ts'

@@ -1,7 +1,7 @@
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import type { ObjectOrigin } from '../../../core/wire/origin.ts'
+import type { ObjectOrigin } from '../../../core/wire/operator/origin.ts'
 import type { PolicyDetails, PolicySummary } from '../../../core/wire/policies.ts'
 import type { PolicyRow } from './store.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { CHALLENGE_PATHS, ProofNonce } from '../../../core/wire/installation-proof.ts'
+import { CHALLENGE_PATHS, ProofNonce } from '../../../core/wire/access/installation-proof.ts'
 import type { InstallationProof } from '../../crypto/installation-proof.ts'
 import { type Route, route } from '../../http/route.ts'
 

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { Ok } from '../../../core/wire/fields.ts'
-import { ownerLinkOf } from '../../../core/wire/owner-link.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import { ownerLinkOf } from '../../../core/wire/access/owner-link.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import {
   type EditingMode,
   LoginBody,

@@ -11,8 +11,8 @@ import {
   SetupConnectorSchema,
 } from '../../../core/wire/fields.ts'
 import { Host, Port, SetUpGatewayBody, SetUpGatewayReply } from '../../../core/wire/gateways.ts'
-import { ObjectOrigin } from '../../../core/wire/origin.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import { ObjectOrigin } from '../../../core/wire/operator/origin.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { actorOf } from '../../events.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { requireAdditionalRight } from '../../http/auth/rights.ts'

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { getTrafficRecord } from './record-store.ts'
 

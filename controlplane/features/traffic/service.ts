@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../../../core/record.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { validationError } from '../../http/input.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { listTraffic, type TrafficCursor, type TrafficFilter } from './store.ts'

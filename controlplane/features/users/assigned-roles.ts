@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { covers, hasRole, RIGHTS, type Right, type Role, reachOf } from '../../../core/wire/rights.ts'
+import { covers, hasRole, RIGHTS, type Right, type Role, reachOf } from '../../../core/wire/access/rights.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { UserRow } from './store.ts'
 

@@ -1,4 +1,4 @@
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Role } from '../../../core/wire/access/rights.ts'
 import type { Query } from '../../db/query.ts'
 
 export type Invitation = { readonly id: string; readonly email: string; readonly role: Role }

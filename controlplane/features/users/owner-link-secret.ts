@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { OWNER_LINK_LIFE_MS } from '../../../core/wire/owner-link.ts'
+import { OWNER_LINK_LIFE_MS } from '../../../core/wire/access/owner-link.ts'
 import { matchesHash, sha256 } from '../../crypto/tokens.ts'
 import type { KubeClient } from '../authentication/cluster/kube-client.ts'
 

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Role } from '../../../core/wire/access/rights.ts'
 import type { RegistrationMode } from '../../config.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Passwords } from '../../crypto/password.ts'

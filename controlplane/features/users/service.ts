@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { hasRole, RIGHTS, type Role } from '../../../core/wire/rights.ts'
+import { hasRole, RIGHTS, type Role } from '../../../core/wire/access/rights.ts'
 import { newId } from '../../crypto/ids.ts'
 import { randomToken, sha256 } from '../../crypto/tokens.ts'
 import { actorOf, recordEvent } from '../../events.ts'

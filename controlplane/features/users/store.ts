@@ -1,4 +1,4 @@
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Role } from '../../../core/wire/access/rights.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isLoopback } from '../../../core/loopback.ts'
-import { isRight, type Right } from '../../../core/wire/rights.ts'
+import { isRight, type Right } from '../../../core/wire/access/rights.ts'
 import { matchesHash } from '../../crypto/tokens.ts'
 import { refuseForeignOrigin } from '../origin.ts'
 import type { Principal, Route, RouteAuth } from '../route.ts'

@@ -8,7 +8,7 @@ import {
   type Right,
   type Role,
   reachOf,
-} from '../../../core/wire/rights.ts'
+} from '../../../core/wire/access/rights.ts'
 import type { Principal } from '../route.ts'
 
 type User = Extract<Principal, { kind: 'user' }>

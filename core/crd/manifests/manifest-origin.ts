@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import type { ManifestOrigin } from '../../wire/origin.ts'
+import type { ManifestOrigin } from '../../wire/operator/origin.ts'
 
 type Texts = Readonly<Record<string, string>>
 type Metadata = { readonly annotations?: Texts | undefined; readonly labels?: Texts | undefined }

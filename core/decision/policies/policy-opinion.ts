@@ -1,4 +1,4 @@
-import { POLICY_TIERS } from '../../wire/policy-reach.ts'
+import { POLICY_TIERS } from '../../wire/gateway/policy-reach.ts'
 import type { MatchedRule, PolicyTrace } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'
 import type { Facts } from '../facts/facts.ts'

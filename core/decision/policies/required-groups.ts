@@ -1,4 +1,4 @@
-import type { RequiredGroupsView } from '../../wire/internal.ts'
+import type { RequiredGroupsView } from '../../wire/gateway/internal.ts'
 
 /** Approver groups that one rule requires. One member of any of them is sufficient; no group means any approver. */
 export type RequiredGroups = {

@@ -6,7 +6,7 @@ import {
   PinView,
   RequiredGroupsView,
   UnreadBody,
-} from '../internal.ts'
+} from './internal.ts'
 
 const Asker = z.string().min(1).max(64)
 

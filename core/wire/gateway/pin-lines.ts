@@ -1,4 +1,4 @@
-import type { PinView } from '../internal.ts'
+import type { PinView } from './internal.ts'
 
 /** Returns the lines of an approval card about the affected state, one for each state. Never empty. */
 export function pinLines({

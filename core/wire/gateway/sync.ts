@@ -10,8 +10,8 @@ import {
   RuleDecisionSchema,
   UserRowSpec,
 } from '../../crd/schemas.ts'
-import { ApprovalStatus } from '../internal.ts'
-import { POLICY_REACH } from '../policy-reach.ts'
+import { ApprovalStatus } from './internal.ts'
+import { POLICY_REACH } from './policy-reach.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { HoldBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
 import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
-import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import type { HoldOutcome } from '../../pipeline/ports.ts'
 import type { Log } from '../../process/log.ts'
 import { sleep } from '../../process/sleep.ts'

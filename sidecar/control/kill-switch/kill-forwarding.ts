@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { CommandReply } from '../../../core/wire/commands.ts'
+import type { CommandReply } from '../../../core/wire/gateway/commands.ts'
 import { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { createRetryLoop } from '../client/retry-loop.ts'
 import type { Commands } from '../commands.ts'

@@ -1,5 +1,5 @@
 import { MAX_PINS, type Pin } from '../../../core/connectors/binding/pin.ts'
-import type { PinView } from '../../../core/wire/internal.ts'
+import type { PinView } from '../../../core/wire/gateway/internal.ts'
 import type { Exchange } from '../exchange.ts'
 import { lookUpContextOf } from '../look-up-context.ts'
 import type { PipelinePorts } from '../ports.ts'

@@ -2,7 +2,7 @@ import { opaqueBy } from '../../../core/connectors/classify.ts'
 import { formatOf, parseBody } from '../../../core/request/body/body.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
 import { storableText } from '../../../core/storable.ts'
-import type { UnreadBody } from '../../../core/wire/internal.ts'
+import type { UnreadBody } from '../../../core/wire/gateway/internal.ts'
 import type { Exchange } from '../exchange.ts'
 import { bodyHash } from './body-hash.ts'
 

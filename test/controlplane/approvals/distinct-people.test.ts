@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
-import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { type Enrolled, holdBody, person, type Replica, startWorld, type World } from '../sync/harness.ts'
 
 let world: World

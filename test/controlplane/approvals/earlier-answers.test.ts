@@ -3,7 +3,7 @@ import { newId } from '../../../controlplane/crypto/ids.ts'
 import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
 import { createConfirmAnswer } from '../../../controlplane/features/approvals/answers/earlier-answers.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { type Enrolled, holdBody, person, type Replica, startWorld, type World } from '../sync/harness.ts'
 
 let world: World

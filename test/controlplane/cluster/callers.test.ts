@@ -8,7 +8,7 @@ import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClusterGroups } from '../../../controlplane/features/authentication/cluster/groups.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
-import { partsOfRight, RIGHTS, type Right } from '../../../core/wire/rights.ts'
+import { partsOfRight, RIGHTS, type Right } from '../../../core/wire/access/rights.ts'
 import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
 import {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createSectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import type { ConnectorEntry, PermissionEntry, PolicyEntry } from '../../../core/wire/gateway/sync.ts'
-import type { PushReply } from '../../../core/wire/operator.ts'
+import type { PushReply } from '../../../core/wire/operator/operator.ts'
 import type { Enrolled, Replica, World } from '../sync/harness.ts'
 
 export type Kind = 'Gateway' | 'Connector' | 'Permission' | 'Policy'

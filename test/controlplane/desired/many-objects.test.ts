@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Db, Query } from '../../../controlplane/db/query.ts'
 import { createDesired, type Desired } from '../../../controlplane/features/manifests/service.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
-import type { PushBody } from '../../../core/wire/operator.ts'
+import type { PushBody } from '../../../core/wire/operator/operator.ts'
 import { startWorld, type World } from '../sync/harness.ts'
 import type { Kind } from './manifests.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
-import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   auditOf,

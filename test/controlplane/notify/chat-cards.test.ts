@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { writesConfiguration } from '../../../controlplane/features/manifests/tables.ts'
 import { ManifestResource } from '../../../core/crd/schemas.ts'
-import { isRight, RIGHTS, writesOf } from '../../../core/wire/rights.ts'
+import { isRight, RIGHTS, writesOf } from '../../../core/wire/access/rights.ts'
 import { ENROL_TOKEN, OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from './installation.ts'
 import { type Answer, at, caller } from './start.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { orReplayed } from '../../../controlplane/features/policies/edit-replay.ts'
 import { EditedInYaml, type EditedPolicy } from '../../../controlplane/features/policies/edited-in-yaml.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 
 const POLICY: EditedPolicy = {
   ...{ id: 'pol_1', isStored: false, isRemoved: false, name: 'mine', policyYaml: 'rules: []', enabled: true },

@@ -6,7 +6,7 @@ import { createOperatorIdentity } from '../../../controlplane/features/authentic
 import { withRecentCallers } from '../../../controlplane/features/authentication/recent-callers.ts'
 import { createReviewedTokens } from '../../../controlplane/features/authentication/cluster/reviewed-tokens.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { Namespaces } from '../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 
 /* Users of a cluster, and its operator, while the API server or the database hangs or fails. */
 type Answer = <T>(value: T) => Promise<T>

@@ -6,7 +6,7 @@ import { createUsers, type Users } from '../../../controlplane/features/users/se
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
-import { type Namespaces, RIGHTS, type Right, type Role } from '../../../core/wire/rights.ts'
+import { type Namespaces, RIGHTS, type Right, type Role } from '../../../core/wire/access/rights.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

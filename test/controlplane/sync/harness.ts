@@ -46,7 +46,7 @@ import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
-import type { PodRef } from '../../../core/wire/operator.ts'
+import type { PodRef } from '../../../core/wire/operator/operator.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

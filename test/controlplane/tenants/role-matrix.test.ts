@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasRole } from '../../../core/wire/rights.ts'
+import { hasRole } from '../../../core/wire/access/rights.ts'
 import { type Operation, readOperations, samples } from '../openapi/document.ts'
 import type { Answer, Call } from '../routes/start.ts'
 import { type Role, startTwoTenants, type TwoTenants } from './two-tenants.ts'

@@ -8,7 +8,7 @@ import {
 import { type ApprovalEvent, moveApproval } from '../../../core/state/approval.ts'
 import { leaseForbids, leaseStep } from '../../../core/state/lease.ts'
 import { createSlidingWindow } from '../../../core/state/sliding-window.ts'
-import type { ApprovalStatus } from '../../../core/wire/internal.ts'
+import type { ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import fc from '../../support/fast-check.ts'
 
 const approvalEvents: ApprovalEvent[] = ['approve', 'deny', 'expire', 'cancel']

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasRole, partsOfRight, RIGHTS, type Right, type Role } from '../../../core/wire/rights.ts'
+import { hasRole, partsOfRight, RIGHTS, type Right, type Role } from '../../../core/wire/access/rights.ts'
 import { helmProgram, LEAST, resources } from '../../helm/chart.ts'
 import { eventually } from '../../support/eventually.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
-import { OperatorState, PushReply } from '../../../core/wire/operator.ts'
+import { OperatorState, PushReply } from '../../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../../../operator/cluster/custom-resources.ts'
 import { governedPod } from '../../../operator/cluster/governed-pods.ts'
 import { agentElsewhere, sharedAgents } from '../../../operator/cluster/shared-agents.ts'

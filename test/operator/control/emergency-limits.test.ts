@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseInput } from '../../../controlplane/http/input.ts'
 import { isKillScope } from '../../../core/decision/kill-switch/kill-switch.ts'
-import { KillRelayBody } from '../../../core/wire/operator.ts'
+import { KillRelayBody } from '../../../core/wire/operator/operator.ts'
 import { killSwitchOfConfigMap } from '../../../operator/control/kill-switches.ts'
 
 const metadata = { namespace: 'team', name: 'chaperone-emergency', uid: 'u', resourceVersion: '7' }

@@ -7,7 +7,7 @@ import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { decide } from '../../../core/decision/decide.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
-import type { PushReply } from '../../../core/wire/operator.ts'
+import type { PushReply } from '../../../core/wire/operator/operator.ts'
 import {
   EMPTY_SET,
   folderItems,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ChangeSetBody, PushBody, PushReply } from '../../../core/wire/operator.ts'
+import type { ChangeSetBody, PushBody, PushReply } from '../../../core/wire/operator/operator.ts'
 import { createBatch } from '../../../operator/reconcile/batch.ts'
 import { createLimit } from '../../../operator/status/concurrency-limit.ts'
 

@@ -1,4 +1,4 @@
-import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 
 /** Returns the approver as recorded; null while the approval is pending. The internal API does not verify the name. */
 export function answeredBy(card: Pick<ApprovalCard, 'responded_by' | 'responded_via'>): string | null {

@@ -1,4 +1,4 @@
-import type { Managed, ObjectOrigin } from '../../../../core/wire/origin.ts'
+import type { Managed, ObjectOrigin } from '../../../../core/wire/operator/origin.ts'
 import { ToneBadge } from '../layout/tone-badge.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'
 

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import type { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'

@@ -1,6 +1,6 @@
 import { Button, Group, Paper, Stack, Text } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
-import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { answeredBy } from '../../components/decision/answered-by.ts'
 import { DecisionBadge } from '../../components/decision/decision-badge.tsx'

@@ -1,4 +1,4 @@
-import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import type { MeReply } from '../../../../core/wire/sessions.ts'
 import type { UserList } from '../../../../core/wire/users.ts'
 import { missingText } from './card/approver-sets.tsx'

@@ -1,6 +1,6 @@
 import { Alert, Anchor, Stack } from '@mantine/core'
 import { useEffect, useRef } from 'react'
-import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { hrefOf } from '../../routing/page-location.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import { useResource } from '../../live/use-resource.ts'
 
 type Cards = readonly ApprovalCard[]

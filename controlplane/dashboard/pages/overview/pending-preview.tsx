@@ -1,5 +1,5 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
-import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
 import { RiskBadge } from '../../components/decision/risk-badge.tsx'
 import { Loaded } from '../../components/layout/loading.tsx'

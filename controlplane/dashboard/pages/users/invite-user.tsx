@@ -1,6 +1,6 @@
 import { Radio, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { Role } from '../../../../core/wire/rights.ts'
+import type { Role } from '../../../../core/wire/access/rights.ts'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'

@@ -1,7 +1,7 @@
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
-import type { Role } from '../../../../core/wire/rights.ts'
+import type { Role } from '../../../../core/wire/access/rights.ts'
 import type { UserView } from '../../../../core/wire/users.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'

@@ -1,4 +1,4 @@
-import { hasRole, type Namespaces, RIGHTS, type Role } from '../../../../core/wire/rights.ts'
+import { hasRole, type Namespaces, RIGHTS, type Role } from '../../../../core/wire/access/rights.ts'
 import type { Query } from '../../../db/query.ts'
 import { identityState } from '../../oidc/identity-store.ts'
 import { shareUser, type UserRow } from '../../users/store.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { partsOfRight, type Right } from '../../../../core/wire/rights.ts'
+import { partsOfRight, type Right } from '../../../../core/wire/access/rights.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { KubeClient } from './kube-client.ts'
 

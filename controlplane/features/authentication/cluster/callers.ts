@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Namespaces } from '../../../../core/wire/rights.ts'
+import type { Namespaces } from '../../../../core/wire/access/rights.ts'
 import { sha256 } from '../../../crypto/tokens.ts'
 import type { ClusterCallers, UserPrincipal } from '../../../http/auth/authenticate.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'

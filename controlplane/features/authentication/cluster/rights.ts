@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
-import type { Namespaces, Reach, Right } from '../../../../core/wire/rights.ts'
+import type { Namespaces, Reach, Right } from '../../../../core/wire/access/rights.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
 import { governedNamespaces } from '../../../db/namespaces.ts'
 import type { Db } from '../../../db/query.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../../../controlplane/cli/client/installation-key.ts'
 import { storeSession } from '../../../../controlplane/cli/sign-in/stored-sessions.ts'
 import { lockFolder } from '../../../../controlplane/cli/state/folder-lock.ts'
-import { type InstallationKey, proofMessage } from '../../../../core/wire/installation-proof.ts'
+import { type InstallationKey, proofMessage } from '../../../../core/wire/access/installation-proof.ts'
 
 let root: string
 let env: NodeJS.ProcessEnv

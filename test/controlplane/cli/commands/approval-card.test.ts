@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cardLines } from '../../../../controlplane/cli/commands/approvals.ts'
-import { ApprovalCard } from '../../../../core/wire/internal.ts'
+import { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 
 const CARD = {
   ...{ id: 'apv_1', kind: 'hold', status: 'pending', agent: 'builder', action_type: 'generic.post' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { manifestOrigin } from '../../../../core/crd/manifests/manifest-origin.ts'
-import { ManifestOrigin, originText } from '../../../../core/wire/origin.ts'
+import { ManifestOrigin, originText } from '../../../../core/wire/operator/origin.ts'
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567'
 const NOTHING = { file: null, commit: null, deployed_by: null }

@@ -1,5 +1,5 @@
 import { Modal } from '@mantine/core'
-import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { AlwaysAllowForm } from './always-allow-form.tsx'
 
 type Props = { readonly card: ApprovalCard; readonly isOpen: boolean; readonly onClose: () => void }

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { call } from '../../../api/client.ts'
 import { useMutation } from '../../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../../components/layout/error-note.tsx'

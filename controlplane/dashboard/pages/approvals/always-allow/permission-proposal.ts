@@ -1,5 +1,5 @@
 import type { ConnectorTypeName } from '../../../../../core/wire/connectors.ts'
-import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 
 export type Reach = 'this_agent' | 'every_agent'
 export type Width = 'this_action' | 'this_resource'

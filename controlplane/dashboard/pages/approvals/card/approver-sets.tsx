@@ -1,5 +1,5 @@
 import { Stack, Text } from '@mantine/core'
-import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 type Sets = Pick<ApprovalCard, 'required_groups'>

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import type { HeaderField } from '../../../../../core/wire/internal.ts'
+import type { HeaderField } from '../../../../../core/wire/gateway/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 /** Header fields that the approval covers, in order. Names and values are untrusted text from the agent. */

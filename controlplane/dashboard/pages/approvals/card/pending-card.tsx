@@ -1,6 +1,6 @@
 import { Box, Group, Paper, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { ActionName } from '../../../components/decision/action-name.tsx'
 import { RiskBadge, riskOf } from '../../../components/decision/risk-badge.tsx'
 import { TimeLeft } from '../../../components/text/time-left.tsx'

@@ -1,4 +1,4 @@
-import type { PinView } from '../../../../../core/wire/internal.ts'
+import type { PinView } from '../../../../../core/wire/gateway/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 /** State that the approval is bound to, such as the head commit, and who enforces it. */

@@ -1,4 +1,4 @@
-import type { ApprovalCard } from '../../../../../core/wire/internal.ts'
+import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { FactList } from '../../../components/layout/fact-list.tsx'
 import { TimeText } from '../../../components/text/time-text.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'

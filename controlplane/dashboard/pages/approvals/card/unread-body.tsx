@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import type { UnreadBody as Body } from '../../../../../core/wire/internal.ts'
+import type { UnreadBody as Body } from '../../../../../core/wire/gateway/internal.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 

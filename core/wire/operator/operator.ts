@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { KillEntry } from './gateway/kill.ts'
+import { KillEntry } from '../gateway/kill.ts'
 import { ManifestOrigin } from './origin.ts'
 
 /**

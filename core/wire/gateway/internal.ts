@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { PermissionPatternSchema } from '../crd/action-patterns.ts'
-import { ConnectorType, EnforcementLevelSchema, RuleDecisionSchema } from '../crd/schemas.ts'
-import { isKillScope, KILL_SCOPE_FORMS } from '../decision/kill-switch/kill-switch.ts'
+import { PermissionPatternSchema } from '../../crd/action-patterns.ts'
+import { ConnectorType, EnforcementLevelSchema, RuleDecisionSchema } from '../../crd/schemas.ts'
+import { isKillScope, KILL_SCOPE_FORMS } from '../../decision/kill-switch/kill-switch.ts'
 
 /** Bodies of the gateway's internal API (spec 4.2; see the extension table of the README). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])

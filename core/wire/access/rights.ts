@@ -1,4 +1,4 @@
-import type { ResourceKind } from '../crd/schemas.ts'
+import type { ResourceKind } from '../../crd/schemas.ts'
 
 /** In ascending order. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
