@@ -145,6 +145,6 @@ describe('the certificates of the webhook', () => {
   it('stop retrying when the Secret changes during every write', async () => {
     const { port } = cluster()
     const contested: CertificatePort = { ...port, writeAuthorities: async () => false }
-    await expect(replica(contested, { now: START })).rejects.toThrow('who else writes it?')
+    await expect(replica(contested, { now: START })).rejects.toThrow('Find the other writer of the Secret')
   })
 })
