@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
 import type { EditingMode } from '../core/wire/sessions.ts'
+import { type PodApi, podApiOf, SERVICE_ACCOUNT } from '../kube/pod-access.ts'
 import type { ConfigVariable } from './config-variables.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
 import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
@@ -36,7 +37,7 @@ export type ControlPlaneConfig = {
   /** Null = plain HTTP. */
   readonly tls: TlsConfig | null
   /** The cluster's API; null outside of one. */
-  readonly kubeApi: { readonly url: string; readonly caFile: string; readonly tokenFile: string } | null
+  readonly kubeApi: PodApi | null
   /** The ServiceAccount that the operator runs as; null = it has a token of its own. */
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   /** In a cluster: the namespaces whose gateways and Connectors may use the setting `codehost_pat`. */
@@ -184,12 +185,10 @@ function listOf(value: string | null): readonly string[] {
     .filter((part) => part !== '')
 }
 
-const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
-
 /** Where the cluster's API is for this pod, or where the variables say; null outside of a cluster. */
 export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
-  const own = ownCluster(text(env, 'KUBERNETES_SERVICE_HOST'), text(env, 'KUBERNETES_SERVICE_PORT'))
-  const url = text(env, 'KUBE_API_URL') ?? own
+  const own = podApiOf(env)
+  const url = text(env, 'KUBE_API_URL') ?? own?.url ?? null
   const caFile = text(env, 'KUBE_CA_FILE') ?? `${SERVICE_ACCOUNT}/ca.crt`
   const tokenFile = text(env, 'KUBE_TOKEN_FILE') ?? `${SERVICE_ACCOUNT}/token`
   if (url === null) return null
@@ -209,12 +208,6 @@ function namespacedName(
   const [, namespace, name] = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(value) ?? []
   if (namespace !== undefined && name !== undefined) return { namespace, name }
   throw new Error(`${variable} is "${value}": set it to <namespace>/${what}`)
-}
-
-/** Every container of a cluster is told where its API is. */
-function ownCluster(host: string | null, port: string | null): string | null {
-  if (host === null) return null
-  return `https://${isIP(host) === 6 ? `[${host}]` : host}:${port ?? '443'}`
 }
 
 /** Open only where nobody but this machine can reach it, unless asked for. */

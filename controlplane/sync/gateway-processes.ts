@@ -1,8 +1,8 @@
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
-import type { Census } from './census.ts'
 import type { KillViews } from './kill-switch/views.ts'
 import type { Peer } from './peer.ts'
-import type { Roster } from './roster.ts'
+import type { PeerRegistry } from './peer-registry.ts'
+import type { ProcessRegistry } from './process-registry.ts'
 
 /** The configuration that this replica has read. */
 export type KnownVersions = {
@@ -12,14 +12,19 @@ export type KnownVersions = {
 }
 
 export type ProcessSources = {
-  readonly roster: Pick<Roster, 'peers'>
-  readonly census: Pick<Census, 'elsewhere'>
+  readonly peerRegistry: Pick<PeerRegistry, 'peers'>
+  readonly processRegistry: Pick<ProcessRegistry, 'elsewhere'>
   readonly library: KnownVersions
   readonly views: KillViews
 }
 
 /** Every connected gateway process, whichever replica it is connected to. */
-export function processesOf({ roster, census, library, views }: ProcessSources): GatewayProcess[] {
+export function processesOf({
+  peerRegistry,
+  processRegistry,
+  library,
+  views,
+}: ProcessSources): GatewayProcess[] {
   const view = (process: Known): GatewayProcess => ({
     gateway: process.name,
     process_id: process.processId,
@@ -29,7 +34,7 @@ export function processesOf({ roster, census, library, views }: ProcessSources):
     conditions: [...process.conditions],
     warnings: [...process.warnings],
   })
-  const others = census.elsewhere().map(({ processId, gatewayId, facts, killState }) => ({
+  const others = processRegistry.elsewhere().map(({ processId, gatewayId, facts, killState }) => ({
     ...{ processId, gatewayId, killState },
     name: facts.name,
     agent: facts.agent ?? null,
@@ -38,7 +43,7 @@ export function processesOf({ roster, census, library, views }: ProcessSources):
     conditions: facts.conditions ?? [],
     warnings: facts.warnings ?? [],
   }))
-  return [...roster.peers.values(), ...others].map(view)
+  return [...peerRegistry.peers.values(), ...others].map(view)
 }
 
 type Known = Pick<

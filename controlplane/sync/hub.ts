@@ -152,7 +152,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
     processes: () => processesOf({ peerRegistry, processRegistry, library, views: kill.views() }),
     kill,
-    execute: (gatewayId, order) => handOver(whoServes(peerRegistry.of(gatewayId), order), orders, order),
+    execute: (gatewayId, order) => sendOrder(peerServing(peerRegistry.of(gatewayId), order), orders, order),
     settle: orders.settle,
     orders,
     async [Symbol.asyncDispose]() {
@@ -161,14 +161,14 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       await watch[Symbol.asyncDispose]()
       await processRegistry[Symbol.asyncDispose]()
       orders.close()
-      sendAway(peerRegistry)
+      endAll(peerRegistry)
     },
   }
 }
 
 const NO_PODS: PodPresence = { ended: async () => () => null }
 
-type Casts = Pick<HubDeps, 'clock' | 'log'> & {
+type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
   /** Of the greeting and the beats. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
@@ -180,8 +180,8 @@ type Casts = Pick<HubDeps, 'clock' | 'log'> & {
 }
 
 /** Tells a process that has come everything it must know; the result is to be called when it has gone. */
-function connect(casts: Casts, owner: StreamOwner, sink: StreamSink): () => void {
-  const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = casts
+function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () => void {
+  const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = deps
   const place = { gateway: owner.name, process: owner.processId }
   const onSlow = () => log.warn(place, 'slow gateway stream cut')
   const { sidecar = null } = owner
@@ -207,18 +207,18 @@ function connect(casts: Casts, owner: StreamOwner, sink: StreamSink): () => void
 }
 
 /** A sidecar knows its own agent alone. */
-function whoServes(peers: readonly Peer[], { agent }: Order): Peer | undefined {
+function peerServing(peers: readonly Peer[], { agent }: Order): Peer | undefined {
   return peers.findLast((peer) => peer.agent === null || peer.agent === agent)
 }
 
-function handOver(peer: Peer | undefined, orders: OrderBook, order: Order): Promise<ResultBody> | null {
+function sendOrder(peer: Peer | undefined, orders: OrderBook, order: Order): Promise<ResultBody> | null {
   if (peer === undefined) return null
   const result = orders.wait(order.order_id, peer.processId)
   peer.send({ type: 'execute', ...order })
   return result
 }
 
-function sendAway({ peers }: PeerRegistry): void {
+function endAll({ peers }: PeerRegistry): void {
   for (const peer of peers.values()) {
     peer.send({ type: 'goaway', after_ms: 0 })
     peer.end()

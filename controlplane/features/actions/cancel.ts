@@ -1,11 +1,11 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { type ActionRow, getAction, moveAction } from './store.ts'
+import type { Query } from '../../db/query.ts'
 import { endApproval } from '../approvals/answers/store.ts'
 import { appendAudit } from '../audit/store.ts'
-import { spendNonces } from '../tokens/nonce-store.ts'
-import type { Query } from '../../db/query.ts'
-import type { SubmissionDeps } from './submission.ts'
 import { assertMovable, type OwnAction, ownAction } from '../executions/action-of-agent.ts'
+import { spendNonces } from '../tokens/nonce-store.ts'
+import { type ActionRow, getAction, moveAction } from './store.ts'
+import type { SubmissionDeps } from './submission.ts'
 
 /**
  * Withdraws an action. Its approval or its nonce is what everybody else needs, so that is taken first: whoever takes

@@ -1,7 +1,7 @@
 import { matchedDetails, percent, requestedDetails } from '../../../core/decision/audit-details.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
-import type { NewAction } from './store.ts'
 import type { Evaluated } from './evaluation.ts'
+import type { NewAction } from './store.ts'
 
 type Event = NewAction['events'][number]
 

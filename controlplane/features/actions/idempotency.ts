@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../../core/action/spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
 import type { Query } from '../../db/query.ts'
+import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
 
 /** A key together with the hash of what was sent under it. */
 export type IdempotentRequest = IdempotencyKey & { readonly bodySha256: Buffer }

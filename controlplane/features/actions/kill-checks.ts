@@ -1,8 +1,8 @@
 import type { KnownAction } from '../../../core/action/spec.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import type { ActionRow } from './store.ts'
 import { placeOf, stopOf } from './evaluation.ts'
 import type { ActionRulesSource } from './rules.ts'
+import type { ActionRow } from './store.ts'
 
 /** Whether a stored action is stopped now. */
 export type ActionStops = {

@@ -13,10 +13,10 @@ import {
 } from '../../../core/wire/v1.ts'
 import { validationError } from '../../http/input.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
-import type { Actions } from './service.ts'
 import type { Execute, Execution } from '../executions/service.ts'
 import { idempotentRequest } from './idempotency.ts'
 import { agentOf } from './principals.ts'
+import type { Actions } from './service.ts'
 
 export type ActionRoutesDeps = {
   readonly orgId: string

@@ -3,11 +3,11 @@ import { compileStoredPolicy } from '../../../core/decision/policies/policy-docu
 import { buildPolicyIndex, type PolicyIndex } from '../../../core/decision/policies/policy-index.ts'
 import { buildSnapshot } from '../../../core/snapshot/build.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
-import type { AgentRow } from '../agents/store.ts'
 import { currentVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import type { Configuration } from '../../sync/sections/configuration.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
+import type { AgentRow } from '../agents/store.ts'
 
 /** What an agent's own gateway knows. */
 export type GatewayRules = {

@@ -1,11 +1,12 @@
 import type { ActionSpec } from '../../../core/action/spec.ts'
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import type { BatchReply, DryRunReply, StatusReply, SubmitReply } from '../../../core/wire/v1.ts'
-import { getAction } from './store.ts'
 import { getApproval } from '../approvals/store.ts'
+import { type OwnAction, ownAction } from '../executions/action-of-agent.ts'
 import { createSubmitBatch } from './batches.ts'
 import { createCancel } from './cancel.ts'
 import { decisionView, evaluateAction } from './evaluation.ts'
+import { getAction } from './store.ts'
 import {
   approvalView,
   createSubmit,
@@ -15,7 +16,6 @@ import {
   type SubmissionDeps,
   type Submitted,
 } from './submission.ts'
-import { type OwnAction, ownAction } from '../executions/action-of-agent.ts'
 
 export type Actions = {
   /** Decides, stores, and gives a token when it is allowed. Throws `conflict` for a misused Idempotency-Key. */

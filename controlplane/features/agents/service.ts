@@ -2,7 +2,12 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { newId } from '../../crypto/ids.ts'
 import { type IssuedKey, issueAgentKey } from '../../crypto/tokens.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
 import { originOf, recordEvent } from '../../events.ts'
+import type { Actor } from '../audit/store.ts'
+import { defaultGateway } from '../gateways/names.ts'
 import {
   type AgentRow,
   type AgentStatus,
@@ -12,11 +17,6 @@ import {
   lockAgent,
   updateAgent,
 } from './store.ts'
-import type { Actor } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { createScopedQuery } from '../../db/scoped-query.ts'
-import { defaultGateway } from '../gateways/names.ts'
 
 export type AgentsDeps = { readonly db: Db; readonly orgId: string }
 

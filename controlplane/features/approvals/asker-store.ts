@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { APPROVAL_COLUMNS, type ApprovalRow, type HoldKey, notifyAnswer } from './store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
+import { APPROVAL_COLUMNS, type ApprovalRow, type HoldKey, notifyAnswer } from './store.ts'
 
 /** Of `approvals`: its agent left so long ago that nobody should be asked any more. */
 export const HAS_LEFT = `(left_at is not null and left_at <= clock_timestamp() - make_interval(secs => ${LIMITS.askerAbsenceS}))`

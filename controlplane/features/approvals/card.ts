@@ -1,6 +1,6 @@
 import type { ApprovalCard, ApproverAnswer } from '../../../core/wire/gateway/internal.ts'
-import type { ApprovalRow, StoredAnswer } from './store.ts'
 import { approvalProgress } from './progress.ts'
+import type { ApprovalRow, StoredAnswer } from './store.ts'
 
 /** What a person sees before answering. A pending approval whose time is over shows as expired at once. */
 export function approvalCard(row: ApprovalRow): ApprovalCard {

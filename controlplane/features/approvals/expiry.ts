@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import { type ApprovalRow, countPending, expireOverdue } from './store.ts'
-import { appendAuditAll, systemActor } from '../audit/store.ts'
 import type { Db, Query } from '../../db/query.ts'
+import { appendAuditAll, systemActor } from '../audit/store.ts'
+import { type ApprovalRow, countPending, expireOverdue } from './store.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 

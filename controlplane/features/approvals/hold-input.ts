@@ -1,11 +1,11 @@
 import { percent } from '../../../core/decision/audit-details.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
-import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import type { ApprovalRow, CardFacts } from './store.ts'
-import { getGateway } from '../gateways/store.ts'
+import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { Query } from '../../db/query.ts'
+import { getGateway } from '../gateways/store.ts'
+import type { ApprovalRow, CardFacts } from './store.ts'
 
 /** `isSidecar`: the token of its pod names its one agent, which the caller of the service has compared. */
 export type HoldOwner = {

@@ -5,7 +5,19 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldBody, HoldReply } from '../../../core/wire/gateway/hold.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
+import type { Query } from '../../db/query.ts'
+import { refuseForeign } from '../agents/foreign-agents.ts'
+import { agentActor, appendAuditAll } from '../audit/store.ts'
+import { holdOfExecution } from '../executions/holds.ts'
+import { foreignAgents } from '../gateways/agent-store.ts'
+import { listKillSwitches } from '../kill-switch/store.ts'
+import { findActionOwners, findAgentIds } from '../traffic/ingest-store.ts'
 import { addAsker, countPendingHolds, expireLeft } from './asker-store.ts'
+import { approvalCard } from './card.ts'
+import { appendExpired } from './expiry.ts'
+import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
+import { holdStop } from './kill-cancellation.ts'
+import { shareWithStops } from './kill-cancellation-store.ts'
 import {
   type ApprovalRow,
   expireOverdue,
@@ -14,18 +26,6 @@ import {
   insertApproval,
   lockAgentApprovals,
 } from './store.ts'
-import { agentActor, appendAuditAll } from '../audit/store.ts'
-import { foreignAgents } from '../gateways/agent-store.ts'
-import { listKillSwitches } from '../kill-switch/store.ts'
-import type { Query } from '../../db/query.ts'
-import { findActionOwners, findAgentIds } from '../traffic/ingest-store.ts'
-import { shareWithStops } from './kill-cancellation-store.ts'
-import { approvalCard } from './card.ts'
-import { appendExpired } from './expiry.ts'
-import { holdOfExecution } from '../executions/holds.ts'
-import { refuseForeign } from '../agents/foreign-agents.ts'
-import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
-import { holdStop } from './kill-cancellation.ts'
 
 /**
  * Finds or opens the hold for exactly this request. One agent's holds are looked at one after the other, so that

@@ -1,6 +1,6 @@
+import type { Query } from '../../db/query.ts'
 import type { ApprovalRow } from './store.ts'
 import { notifyAnswer } from './store.ts'
-import type { Query } from '../../db/query.ts'
 
 const LOCK = "hashtextextended('approvals and stops', 0)"
 

@@ -1,15 +1,15 @@
 import { killReason, matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import type { Query } from '../../db/query.ts'
+import { entriesFor } from '../../sync/kill-switch/state.ts'
+import type { ActionStops } from '../actions/kill-checks.ts'
 import { type ActionRow, listActions, moveActions } from '../actions/store.ts'
+import type { Notify } from '../actions/submission.ts'
 import { type Actor, appendAuditAll } from '../audit/store.ts'
 import { listConnectorNames } from '../connectors/store.ts'
 import { cancelNonces } from '../tokens/nonce-store.ts'
-import type { Query } from '../../db/query.ts'
 import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kill-cancellation-store.ts'
-import { entriesFor } from '../../sync/kill-switch/state.ts'
-import type { ActionStops } from '../actions/kill-checks.ts'
-import type { Notify } from '../actions/submission.ts'
 
 export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
 

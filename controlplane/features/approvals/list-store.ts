@@ -1,7 +1,7 @@
 import type { ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { HAS_LEFT } from './asker-store.ts'
 import { APPROVAL_COLUMNS, type ApprovalKind, type ApprovalRow } from './store.ts'
-import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 export type ApprovalFilter = {
   readonly status?: ApprovalStatus | undefined

@@ -1,24 +1,21 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldBody, HoldReply, SpendReply } from '../../../core/wire/gateway/hold.ts'
-import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
+import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
+import type { ClusterGroups } from './answers/answerable-sets.ts'
+import type { ConfirmAnswer } from './answers/earlier-answers.ts'
+import { type Respond, type Response, respond } from './answers/service.ts'
 import { removeAsker } from './asker-store.ts'
+import { approvalCard } from './card.ts'
+import type { HoldOwner } from './hold-input.ts'
+import { bindingOf, openHold } from './holds.ts'
 import { type ApprovalFilter, listApprovals } from './list-store.ts'
 import type { ApprovalKind, ApprovalRow } from './store.ts'
 import { getApproval, spendHold } from './store.ts'
-import type { Db, Query } from '../../db/query.ts'
-
-import { createScopedQuery } from '../../db/scoped-query.ts'
-
-import type { ClusterGroups } from './answers/answerable-sets.ts'
-
-import { approvalCard } from './card.ts'
-import { type Respond, type Response, respond } from './answers/service.ts'
-import type { ConfirmAnswer } from './answers/earlier-answers.ts'
-import type { HoldOwner } from './hold-input.ts'
-import { bindingOf, openHold } from './holds.ts'
 
 export type ApprovalsDeps = {
   readonly db: Db

@@ -1,8 +1,13 @@
-import { AuditQuery, AuditReply, EvidenceParams, EvidenceReply } from '../../../core/wire/audit.ts'
+import * as z from 'zod'
+import { AuditReply, EvidenceReply } from '../../../core/wire/governance.ts'
+import { AuditFilterFields, Id, Limit } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Evidence } from './evidence.ts'
 
 export type EvidenceRoutesDeps = { readonly evidence: Evidence }
+
+const { type: _asEventType, ...Filter } = AuditFilterFields
+const Query = z.strictObject({ ...Filter, limit: Limit, cursor: z.string().min(1).max(20).optional() })
 
 export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly Route[] {
   return [
@@ -12,7 +17,7 @@ export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly
       auth: 'auditevents/get',
       isNamespaced: true,
       summary: 'Events of the audit log, newest first',
-      query: AuditQuery,
+      query: Query,
       response: AuditReply,
       handler: async ({ namespaces, query }) => {
         const { limit, cursor, event_type: eventType, agent_id: agentId, ...rest } = query
@@ -30,7 +35,7 @@ export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly
       auth: 'auditevents/get',
       isNamespaced: true,
       summary: 'Everything that is known of one action: events, approvals, governed requests',
-      params: EvidenceParams,
+      params: z.object({ action_request_id: Id }),
       response: EvidenceReply,
       handler: async ({ namespaces, params }) => evidence.chain(namespaces, params.action_request_id),
     }),

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { eventId } from '../../../core/ids.ts'
-import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/audit.ts'
+import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/governance.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { validationError } from '../../http/input.ts'

@@ -1,8 +1,8 @@
 import { eventId } from '../../../core/ids.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import { type AuditExportRow, type AuditFilter, listAuditAfter } from './export-store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { csvLine } from './csv.ts'
+import { type AuditExportRow, type AuditFilter, listAuditAfter } from './export-store.ts'
 
 /** Spec 4.4 first; then the rest of the event. */
 const COLUMNS = [

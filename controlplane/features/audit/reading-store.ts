@@ -1,5 +1,5 @@
-import { keyOf, ownClause } from './totals-store.ts'
 import type { Query } from '../../db/query.ts'
+import { keyOf, ownClause } from './totals-store.ts'
 
 export type AuditRow = {
   readonly id: number

@@ -1,8 +1,8 @@
 import { eventId } from '../../../core/ids.ts'
 import type { AuditEventView } from '../../../core/wire/v1.ts'
+import type { Db } from '../../db/query.ts'
 import { type AuditRow, type AuditScope, listAuditEvents } from './reading-store.ts'
 import { type AuditCount, countAuditEvents } from './totals-store.ts'
-import type { Db } from '../../db/query.ts'
 
 export type AuditPage = {
   readonly events: readonly AuditEventView[]

@@ -1,6 +1,6 @@
-import type { AuditScope } from './reading-store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
+import type { AuditScope } from './reading-store.ts'
 
 export type AuditCount = {
   /** All events up to here were counted. */

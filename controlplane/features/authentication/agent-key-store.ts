@@ -1,5 +1,5 @@
-import type { AgentRow } from '../agents/store.ts'
 import type { Query } from '../../db/query.ts'
+import type { AgentRow } from '../agents/store.ts'
 
 /** A request that shows a key: what the key begins with, and its hash. */
 export type ShownKey = { readonly prefix: string; readonly sha256: Buffer }

@@ -1,9 +1,9 @@
 import { createSlidingWindow, type SlidingWindow } from '../../../core/state/sliding-window.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { isSameHash, keyPrefix, sha256 } from '../../crypto/tokens.ts'
-import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.ts'
 import type { Db } from '../../db/query.ts'
 import { createBatcher } from '../actions/batcher.ts'
+import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.ts'
 
 /** One request of an agent: who it is and whether it fits into the window of one minute. */
 export type KeyUse = {

@@ -1,7 +1,7 @@
 import { sha256 } from '../../crypto/tokens.ts'
-import { SESSION_LIFE } from '../sessions/store.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
 import { networkOf } from '../sessions/attempts.ts'
+import { SESSION_LIFE } from '../sessions/store.ts'
 
 /**
  * Who is behind each of these secrets, as the database has it. Secrets of nobody who may act now are left out. `turn`: look-ups

@@ -2,12 +2,12 @@ import type { Logger } from 'pino'
 import { chatTokenIn } from '../../../core/connectors/chat.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { isSameHash, sha256 } from '../../crypto/tokens.ts'
-import { type ChatBotRow, listChatBots, upsertChatBot } from './bot-store.ts'
 import { bumpVersion } from '../../db/config-version.ts'
-import { listConnectors } from '../connectors/store.ts'
 import type { Db } from '../../db/query.ts'
-import { APPROVALS_BOT, chatTokenOf, type IdentifyBot } from './bot.ts'
+import { listConnectors } from '../connectors/store.ts'
 import { readSetting } from '../settings/stored-setting.ts'
+import { APPROVALS_BOT, chatTokenOf, type IdentifyBot } from './bot.ts'
+import { type ChatBotRow, listChatBots, upsertChatBot } from './bot-store.ts'
 
 export type BotCheckDeps = {
   readonly db: Db

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import type { ChatApi } from './api.ts'
 import type { IdentifyBot } from './bot.ts'
 import type { BotIdentity } from './bot-store.ts'
-import type { ChatApi } from './api.ts'
 
 /** Somebody waits for the answer of the route that asks. */
 const TIMEOUT_MS = 2_000

@@ -3,10 +3,10 @@ import { baseOf } from '../../../core/connectors/domains.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { isSameHash, sha256 } from '../../crypto/tokens.ts'
-import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
-import { type ConnectorRow, listConnectors } from '../connectors/store.ts'
 import type { Query } from '../../db/query.ts'
+import { type ConnectorRow, listConnectors } from '../connectors/store.ts'
 import { readSetting } from '../settings/stored-setting.ts'
+import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
 
 /** Asks the chat provider whose bot a token is; null when it cannot be reached or does not say. Never rejects. */
 export type IdentifyBot = (token: string) => Promise<BotIdentity | null>

@@ -1,9 +1,9 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isSameHash, matchesHash, sha256 } from '../../crypto/tokens.ts'
-import type { CardRow } from './message-store.ts'
-import { contentHash } from './card-content.ts'
 import type { Click } from './callback.ts'
+import { contentHash } from './card-content.ts'
 import { APPROVE, DENY } from './message.ts'
+import type { CardRow } from './message-store.ts'
 
 /** A click on our own card as it was posted. `nonceSha256` null: the approval has ended, and nothing can be answered. */
 export type CheckedCard = { readonly approvalId: string; readonly nonceSha256: Buffer | null }

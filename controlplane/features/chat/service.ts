@@ -1,8 +1,14 @@
 import * as z from 'zod'
 import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import type { Db, Query } from '../../db/query.ts'
 import { approvalCard } from '../approvals/card.ts'
-import type { Settings } from '../settings/service.ts'
 import { type ApprovalRow, getApproval } from '../approvals/store.ts'
+import type { Deliver, Delivery } from '../notifications/delivery.ts'
+import type { Leased } from '../notifications/store.ts'
+import type { Settings } from '../settings/service.ts'
+import type { ChatApi, ChatReply } from './api.ts'
+import { contentHash } from './card-content.ts'
+import { approvalMessage, type ChatMessage } from './message.ts'
 import {
   type CardPrint,
   closeChatMessage,
@@ -11,12 +17,6 @@ import {
   queueChatMessages,
   renewChatMessage,
 } from './message-store.ts'
-import type { Leased } from '../notifications/store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { contentHash } from './card-content.ts'
-import type { ChatApi, ChatReply } from './api.ts'
-import { approvalMessage, type ChatMessage } from './message.ts'
-import type { Deliver, Delivery } from '../notifications/delivery.ts'
 
 export type ChatDeps = {
   readonly db: Db

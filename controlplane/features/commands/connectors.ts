@@ -1,10 +1,13 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { ConnectorAdd, ConnectorRemove } from '../../../core/wire/gateway/internal.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Query } from '../../db/query.ts'
 import { gatewayActor } from '../../events.ts'
 import { appendAudit } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
+import { authOf, ownedDomains } from '../connectors/domains.ts'
+import { placeConnector } from '../connectors/placement.ts'
 import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../connectors/store.ts'
-import type { Query } from '../../db/query.ts'
+import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,
   type CommandGateway,
@@ -12,9 +15,6 @@ import {
   parsed,
   sessionRequirement,
 } from './context.ts'
-import { authOf, ownedDomains } from '../connectors/domains.ts'
-import { placeConnector } from '../connectors/placement.ts'
-import { refuseManaged } from '../manifests/managed.ts'
 
 type Names = 'connectors.add' | 'connectors.list' | 'connectors.remove'
 

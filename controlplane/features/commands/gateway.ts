@@ -1,10 +1,11 @@
 import { EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
+import { bumpVersion } from '../../db/config-version.ts'
 import { gatewayActor } from '../../events.ts'
 import { appendAudit } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
 import { getGateway, upsertGateway } from '../gateways/store.ts'
+import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,
   type CommandGateway,
@@ -12,7 +13,6 @@ import {
   parsed,
   sessionRequirement,
 } from './context.ts'
-import { refuseManaged } from '../manifests/managed.ts'
 
 export function createGatewayCommands(
   deps: CommandDeps,

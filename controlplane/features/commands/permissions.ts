@@ -1,12 +1,15 @@
 import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { PermissionSet } from '../../../core/wire/gateway/internal.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Query } from '../../db/query.ts'
 import { gatewayActor } from '../../events.ts'
 import { appendAudit } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
+import { declaredNames } from '../connectors/declared-names.ts'
 import { listConnectors } from '../connectors/store.ts'
+import { refuseManaged } from '../manifests/managed.ts'
+import { rulesBeside } from '../permissions/rules-beside.ts'
 import { listPermissions, type PermissionRow, upsertPermission } from '../permissions/store.ts'
-import type { Query } from '../../db/query.ts'
 import {
   type CommandDeps,
   type CommandGateway,
@@ -14,9 +17,6 @@ import {
   parsed,
   sessionRequirement,
 } from './context.ts'
-import { declaredNames } from '../connectors/declared-names.ts'
-import { refuseManaged } from '../manifests/managed.ts'
-import { rulesBeside } from '../permissions/rules-beside.ts'
 
 export function createPermissionCommands(
   deps: CommandDeps,

@@ -1,6 +1,6 @@
 import { ConnectorSpec } from '../../../core/crd/schemas.ts'
-import { type DesiredRow, type HostClaims, nextSecond, type Since } from '../manifests/store.ts'
 import type { Query } from '../../db/query.ts'
+import { type DesiredRow, type HostClaims, nextSecond, type Since } from '../manifests/store.ts'
 import { ownedDomains, portsOf } from './domains.ts'
 
 /** Later than every time: what is not claimed. */

@@ -1,4 +1,6 @@
-import { UnownedHostsQuery, UnownedHostsReply } from '../../../core/wire/connectors.ts'
+import * as z from 'zod'
+import { UnownedHostsReply } from '../../../core/wire/unowned-hosts.ts'
+import { Limit } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { UnownedHosts } from './unowned-hosts.ts'
 
@@ -11,7 +13,7 @@ export function createUnownedHostRoutes(deps: { readonly unownedHosts: UnownedHo
       isNamespaced: true,
       summary:
         'Hosts that agents asked for and that no connector owns, newest first, with the manifest to add',
-      query: UnownedHostsQuery,
+      query: z.strictObject({ limit: Limit }),
       response: UnownedHostsReply,
       handler: async ({ namespaces, query }) => ({
         hosts: await deps.unownedHosts.list(namespaces, query.limit),

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { ActionRow } from '../actions/store.ts'
-import { getUsableApproval } from '../approvals/store.ts'
 import type { Query } from '../../db/query.ts'
 import { type Evaluated, type EvaluationDeps, evaluateAction } from '../actions/evaluation.ts'
 import type { ActionRulesSource } from '../actions/rules.ts'
+import type { ActionRow } from '../actions/store.ts'
+import { getUsableApproval } from '../approvals/store.ts'
 
 /** What the approval of a submission is for besides its action: the rules and the connectors that it was decided for. */
 export function actionBinding({

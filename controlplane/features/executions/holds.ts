@@ -2,7 +2,10 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { HoldReply } from '../../../core/wire/gateway/hold.ts'
 import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
 import type { DecisionView } from '../../../core/wire/v1.ts'
+import type { Query } from '../../db/query.ts'
 import { getAction, holdAction } from '../actions/store.ts'
+import { approvalCard } from '../approvals/card.ts'
+import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from '../approvals/hold-input.ts'
 import {
   type ApprovalRow,
   getUsableApproval,
@@ -10,11 +13,8 @@ import {
   insertApprovedHold,
 } from '../approvals/store.ts'
 import { agentActor, appendAudit } from '../audit/store.ts'
-import { closeExecution, findExecution, markReleased, type RunningExecution } from './store.ts'
 import { parkNonce } from '../tokens/nonce-store.ts'
-import type { Query } from '../../db/query.ts'
-import { approvalCard } from '../approvals/card.ts'
-import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from '../approvals/hold-input.ts'
+import { closeExecution, findExecution, markReleased, type RunningExecution } from './store.ts'
 
 /**
  * Answers the hold of a request that executes an action; undefined for every other request. A person's approval of the

@@ -2,9 +2,9 @@ import { type ActionRequest, requestOfAction } from '../../../core/connectors/ex
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { validationError } from '../../http/input.ts'
-import type { ActionRow } from '../actions/store.ts'
 import { type EvaluationDeps, executeSpec, type Place, placeOf } from '../actions/evaluation.ts'
 import type { ActionRulesSource } from '../actions/rules.ts'
+import type { ActionRow } from '../actions/store.ts'
 import { fileProblem } from './file-actions.ts'
 
 export type ExecutionPlaceDeps = Pick<EvaluationDeps, 'knownAction'> & {

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
+import type { Query } from '../../db/query.ts'
 import { moveAction } from '../actions/store.ts'
 import { agentActor, appendAudit } from '../audit/store.ts'
 import { closeExecution } from './store.ts'
-import type { Query } from '../../db/query.ts'
 
 /** What became of an order. `isDone`: the upstream answered; `status` and `result` are its answer. */
 export type Outcome = {

@@ -1,6 +1,6 @@
-import { type Interrupted, takeInterrupted } from './store.ts'
 import type { Db } from '../../db/query.ts'
 import { type Outcome, outcomeOf, recordExecution } from './record.ts'
+import { type Interrupted, takeInterrupted } from './store.ts'
 
 /** Longer than an order may take (32 s) and its outcome may wait for the database (60 s). */
 export const INTERRUPTED_AFTER_S = 100

@@ -3,7 +3,6 @@ import { ChaperoneError, type ErrorCode } from '../../../core/errors.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import type { Resolve } from '../../../core/request/outbound-address.ts'
 import { HEADERS } from '../../../core/wire/limits.ts'
-import type { Outcome } from './record.ts'
 import {
   type Answer,
   CallError,
@@ -13,6 +12,7 @@ import {
   type GatewayAddress,
   resolveByDns,
 } from '../gateways/dial.ts'
+import type { Outcome } from './record.ts'
 
 /** A request in an agent's own name, as the agent itself would send it through the gateway. */
 export type ProxiedRequest = {

@@ -2,9 +2,9 @@ import type { ActionSpec } from '../../../core/action/spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { DryRunReply } from '../../../core/wire/v1.ts'
-import { findAgentIn } from '../agents/store.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { Actions } from '../actions/service.ts'
+import { findAgentIn } from '../agents/store.ts'
 
 /** Asks for an agent by its name what the agent itself would be told. Throws `not_found` for one that is not there. */
 export type DryRun = (namespaces: Namespaces, agentName: string, spec: ActionSpec) => Promise<DryRunReply>

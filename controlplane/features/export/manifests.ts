@@ -2,12 +2,12 @@ import type { Manifest, Placement } from '../../../core/crd/manifests/manifest-p
 import type { PolicyFacts } from '../../../core/crd/manifests/policy-manifests.ts'
 import { type ManifestRows, manifestsText, rowManifests } from '../../../core/crd/manifests/row-manifests.ts'
 import { PolicySpec } from '../../../core/crd/schemas.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { listConnectorsIn } from '../connectors/store.ts'
-import { listDesiredIn } from '../manifests/store.ts'
 import { gatewayNamesIn, listGatewaysIn } from '../gateways/store.ts'
+import { listDesiredIn } from '../manifests/store.ts'
 import { listPermissionsIn } from '../permissions/store.ts'
 import { listPoliciesIn, type PolicyRow } from '../policies/store.ts'
-import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 const HEAD = `# Exported by Chaperone. Credentials are never exported: make a Secret for each secretRef below.\n`
 

@@ -1,7 +1,7 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handles.ts'
-import type { DeleteBatch } from '../maintenance/store.ts'
 import type { Query } from '../../db/query.ts'
+import type { DeleteBatch } from '../maintenance/store.ts'
 
 /** Handles of one agent that are kept; the oldest are discarded first. */
 const MAX_OF_AGENT = 100_000

@@ -1,6 +1,8 @@
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { covers } from '../../../core/wire/access/rights.ts'
+import type { Query } from '../../db/query.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { findAgentIn } from '../agents/store.ts'
 import {
   findGatewayByName,
@@ -10,8 +12,6 @@ import {
   getGateway,
   listGatewaysIn,
 } from './store.ts'
-import type { Query } from '../../db/query.ts'
-import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 /** The gateway that runs beside the control plane on one machine. */
 export const LOCAL_GATEWAY = 'default/local'

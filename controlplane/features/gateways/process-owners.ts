@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { claimProcesses, MAX_NEW_PER_HOUR } from './process-owner-store.ts'
 import type { Query } from '../../db/query.ts'
+import { claimProcesses, MAX_NEW_PER_HOUR } from './process-owner-store.ts'
 
 /** Whose credential a call came with. */
 export type ProcessOwner = {

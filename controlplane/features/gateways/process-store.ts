@@ -1,5 +1,5 @@
-import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 import type { Query } from '../../db/query.ts'
+import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 
 /** Said on SYNC_CHANNEL when processes came, left or acknowledged a stop. */
 export const PROCESSES_PAYLOAD = 'processes'

@@ -119,7 +119,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       body: AckBody,
       response: OK,
       handler: async ({ principal, body }) => {
-        await hub.say({ ...wordOf(principal), kind: 'ack', body })
+        await hub.publish({ ...messageOf(principal), kind: 'ack', body })
         return { ok: true }
       },
     }),
@@ -132,7 +132,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       response: OK,
       handler: async ({ principal, body }) => {
         hub.seen(gatewayOf(principal))
-        await hub.say({ ...wordOf(principal), kind: 'status', body })
+        await hub.publish({ ...messageOf(principal), kind: 'status', body })
         return { ok: true }
       },
     }),
@@ -152,7 +152,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
   ]
 }
 
-function wordOf(principal: Principal) {
+function messageOf(principal: Principal) {
   const { processId, gatewayId } = gatewayOf(principal)
   return { process_id: processId, gateway_id: gatewayId }
 }

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import type { Db } from '../../db/query.ts'
 import { type ActionCounts, countActions } from '../actions/count-store.ts'
 import { listInvalidPolicies } from '../policies/store.ts'
-import type { Db } from '../../db/query.ts'
 
 export type ControlPlaneMetrics = {
   /** The exposition format of Prometheus (spec 4.5). */

@@ -1,8 +1,8 @@
 import type { Resolve } from '../../../core/request/outbound-address.ts'
 import { currentVersion } from '../../db/config-version.ts'
-import { listGateways } from '../gateways/store.ts'
 import type { Db } from '../../db/query.ts'
 import { CallError, callGateway, checkAddress, resolveByDns } from '../gateways/dial.ts'
+import { listGateways } from '../gateways/store.ts'
 
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024

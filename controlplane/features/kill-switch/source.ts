@@ -1,9 +1,9 @@
 import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
+import type { Query } from '../../db/query.ts'
+import type { CancelStopped } from '../approvals/kill-cancellation.ts'
 import { systemActor } from '../audit/store.ts'
 import { latchKillSwitch, releaseKillSwitch, scopesOfSource } from './store.ts'
-import type { Query } from '../../db/query.ts'
 import { auditActivated, auditDeactivated } from './storing.ts'
-import type { CancelStopped } from '../approvals/kill-cancellation.ts'
 
 export type KillSource = {
   readonly source: string

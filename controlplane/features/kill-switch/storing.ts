@@ -1,6 +1,9 @@
 import type { Logger } from 'pino'
 import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
+import type { Db, Query } from '../../db/query.ts'
+import type { Hub } from '../../sync/hub.ts'
+import type { CancelStopped } from '../approvals/kill-cancellation.ts'
 import { type Actor, appendAudit, systemActor } from '../audit/store.ts'
 import {
   type KillInput,
@@ -10,9 +13,6 @@ import {
   releaseKillSwitch,
   settleAnnouncement,
 } from './store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import type { Hub } from '../../sync/hub.ts'
-import type { CancelStopped } from '../approvals/kill-cancellation.ts'
 
 /** Announced stops on their way into the database, and out of it. */
 export type KillStoring = {

@@ -1,8 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { getOrg, type OrgRow } from '../../db/orgs.ts'
+import type { Db, Query } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
 import { type Actor, systemActor } from '../audit/store.ts'
+import { deleteOldHandles } from '../gateways/handle-store.ts'
+import { deleteOldSlots } from '../gateways/quota-lease-store.ts'
 import {
   type DeleteBatch,
   deleteExpiredNonces,
@@ -20,10 +24,6 @@ import {
   purgeAudit,
   withMaintenanceLock,
 } from './store.ts'
-import { getOrg, type OrgRow } from '../../db/orgs.ts'
-import { deleteOldHandles } from '../gateways/handle-store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { deleteOldSlots } from '../gateways/quota-lease-store.ts'
 
 export type RetentionDeps = {
   readonly db: Db

@@ -5,13 +5,6 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { appendAudit } from '../audit/store.ts'
-import {
-  type ConnectorInput,
-  type ConnectorRow,
-  deleteConnector,
-  upsertConnector,
-} from '../connectors/store.ts'
-import { getDesired, type ObjectKey, putDesired } from './store.ts'
 import { refuseApprovalsBot } from '../chat/bot.ts'
 import {
   authOf,
@@ -21,6 +14,14 @@ import {
   ownedDomains,
   wrongAuth,
 } from '../connectors/domains.ts'
+import { type Contest, contestHosts, isOfSameOwner, standTogether } from '../connectors/host-conflicts.ts'
+import {
+  type ConnectorInput,
+  type ConnectorRow,
+  deleteConnector,
+  upsertConnector,
+} from '../connectors/store.ts'
+import { type Binding, bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -31,8 +32,7 @@ import {
   refused,
 } from './apply-context.ts'
 import { fullNameOf } from './full-name.ts'
-import { type Binding, bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
-import { type Contest, contestHosts, isOfSameOwner, standTogether } from '../connectors/host-conflicts.ts'
+import { getDesired, type ObjectKey, putDesired } from './store.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 

@@ -4,6 +4,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import { appendAudit } from '../audit/store.ts'
 import { deleteGateway, findGatewayByName, type GatewayRow, upsertGateway } from '../gateways/store.ts'
+import { checkedScope } from '../kill-switch/service.ts'
 import {
   type Applied,
   type Applier,
@@ -14,7 +15,6 @@ import {
   refused,
 } from './apply-context.ts'
 import { fullNameOf } from './full-name.ts'
-import { checkedScope } from '../kill-switch/service.ts'
 
 export const gatewayApplier: Applier<'Gateway'> = {
   async apply(context, object) {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { idlePermission, unreadSockets } from '../../../core/decision/permissions/permission-warnings.ts'
 import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
 import { appendAudit } from '../audit/store.ts'
-import { listOwnedPermissions, type ObjectKey } from './store.ts'
+import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
 import type { GatewayRow } from '../gateways/store.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../permissions/store.ts'
 import {
@@ -15,7 +15,7 @@ import {
   refused,
 } from './apply-context.ts'
 import { fullNameOf } from './full-name.ts'
-import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
+import { listOwnedPermissions, type ObjectKey } from './store.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {

@@ -4,8 +4,20 @@ import { PolicySpec } from '../../../core/crd/schemas.ts'
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { appendAudit } from '../audit/store.ts'
 import { labelsOf } from '../../db/namespaces.ts'
+import { appendAudit } from '../audit/store.ts'
+import { type Binding, bindGateways, bindSelected, namespaceOf, standing } from '../gateways/binding.ts'
+import {
+  changesOf,
+  differing,
+  failureText,
+  illegibleText,
+  legibleRecord,
+  newRow,
+  policyText,
+  recordOf,
+  type Wanted,
+} from '../policies/record.ts'
 import {
   deletePolicy,
   findManagedPolicy,
@@ -28,18 +40,6 @@ import {
   refused,
 } from './apply-context.ts'
 import { fullNameOf } from './full-name.ts'
-import { type Binding, bindGateways, bindSelected, namespaceOf, standing } from '../gateways/binding.ts'
-import {
-  changesOf,
-  differing,
-  failureText,
-  illegibleText,
-  legibleRecord,
-  newRow,
-  policyText,
-  recordOf,
-  type Wanted,
-} from '../policies/record.ts'
 
 export const policyApplier: Applier<'Policy'> = {
   async apply(context, object) {

@@ -1,14 +1,14 @@
 import type { Labels } from '../../../core/crd/allowed-namespaces.ts'
-import { type ConnectorRow, listConnectors } from '../connectors/store.ts'
-import { type DesiredRow, listDesired } from './store.ts'
-import { type GatewayRow, listGateways } from '../gateways/store.ts'
 import { allLabels } from '../../db/namespaces.ts'
 import type { Query } from '../../db/query.ts'
-import { listGroups } from '../users/store.ts'
 import { declaredNames } from '../connectors/declared-names.ts'
-import { fullNameOf } from './full-name.ts'
 import { storedClaims } from '../connectors/host-claims.ts'
 import type { Claim } from '../connectors/host-conflicts.ts'
+import { type ConnectorRow, listConnectors } from '../connectors/store.ts'
+import { type GatewayRow, listGateways } from '../gateways/store.ts'
+import { listGroups } from '../users/store.ts'
+import { fullNameOf } from './full-name.ts'
+import { type DesiredRow, listDesired } from './store.ts'
 
 /**
  * What applying one object needs to know of all others: read once in a transaction, because a change may apply hundreds of

@@ -7,7 +7,7 @@ import {
   type ResourceKind,
 } from '../../../core/crd/schemas.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { type DesiredRow, desiredPlace, listDesired, type ObjectKey, putDesired } from './store.ts'
+import { storedClaims } from '../connectors/host-claims.ts'
 import { connectorApplier } from './apply-connector.ts'
 import {
   type Applied,
@@ -20,9 +20,9 @@ import { gatewayApplier } from './apply-gateway.ts'
 import { permissionApplier } from './apply-permission.ts'
 import { policyApplier } from './apply-policy.ts'
 import { fullNameOf } from './full-name.ts'
-import { storedClaims } from '../connectors/host-claims.ts'
 import { schemaReasons } from './schema-reasons.ts'
 import { sharing } from './sharers.ts'
+import { type DesiredRow, desiredPlace, listDesired, type ObjectKey, putDesired } from './store.ts'
 
 type Appliers = { readonly [K in ResourceKind]: Applier<K> }
 

@@ -8,12 +8,12 @@ import {
   rowManifests,
 } from '../../../core/crd/manifests/row-manifests.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { tryLockDesired } from './store.ts'
-import { writesConfiguration } from './tables.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
-import { EditedInYaml, type EditedPolicy } from '../policies/edited-in-yaml.ts'
 import { placementOf, readManifestRows, type StoredRows } from '../export/manifests.ts'
+import { EditedInYaml, type EditedPolicy } from '../policies/edited-in-yaml.ts'
+import { tryLockDesired } from './store.ts'
+import { writesConfiguration } from './tables.ts'
 
 /**
  * A database in which nobody edits Gateways, Connectors, Permissions and Policies: a transaction that changes what one of them

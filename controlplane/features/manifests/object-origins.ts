@@ -5,9 +5,9 @@ import {
   type RowOrigin,
   UNKNOWN_ORIGIN,
 } from '../../../core/wire/operator/origin.ts'
-import { listManifestOriginsIn } from './store.ts'
 import type { Source } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import { listManifestOriginsIn } from './store.ts'
 
 type Row = { readonly source: Source; readonly origin: RowOrigin | null }
 type NamedRow = Row & { readonly name: string }

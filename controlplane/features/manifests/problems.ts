@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ManifestProblem } from '../../../core/wire/operator/operator.ts'
-import { listProblems, type ManifestSource, replaceProblems } from './store.ts'
 import type { Query } from '../../db/query.ts'
+import { listProblems, type ManifestSource, replaceProblems } from './store.ts'
 
 /** Files that hold a document which cannot be read. */
 export async function brokenFiles(q: Query, source: ManifestSource): Promise<ReadonlySet<string>> {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { PolicySpec } from '../../../core/crd/schemas.ts'
-import type { DesiredRow } from './store.ts'
 import { fullNameOf } from './full-name.ts'
+import type { DesiredRow } from './store.ts'
 
 const Refs = z.looseObject({
   gatewayRefs: PolicySpec.shape.gatewayRefs,

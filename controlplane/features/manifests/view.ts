@@ -2,9 +2,9 @@ import type { InForce, ManifestProblem } from '../../../core/wire/operator/opera
 import { UNKNOWN_ORIGIN } from '../../../core/wire/operator/origin.ts'
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import { currentVersion } from '../../db/config-version.ts'
-import { type DesiredRow, type JudgedRow, listDesiredIn, listProblems } from './store.ts'
 import type { Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'
+import { type DesiredRow, type JudgedRow, listDesiredIn, listProblems } from './store.ts'
 
 export type ManifestsView = {
   readonly objects: ReadonlyArray<Record<string, unknown>>

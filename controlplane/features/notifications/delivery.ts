@@ -1,5 +1,5 @@
-import type { Leased } from './store.ts'
 import type { Query } from '../../db/query.ts'
+import type { Leased } from './store.ts'
 
 /** What became of one attempt. */
 export type Delivery =

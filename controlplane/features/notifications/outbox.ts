@@ -1,5 +1,9 @@
 import type { Logger } from 'pino'
 import { newId } from '../../crypto/ids.ts'
+import type { Db } from '../../db/query.ts'
+import { createSerial } from '../../sync/serial.ts'
+import { waitAfter } from './back-off.ts'
+import type { Deliver, Delivery } from './delivery.ts'
 import {
   endMessage,
   type Leased,
@@ -10,10 +14,6 @@ import {
   purgeMessages,
   retryLater,
 } from './store.ts'
-import type { Db } from '../../db/query.ts'
-import { createSerial } from '../../sync/serial.ts'
-import { waitAfter } from './back-off.ts'
-import type { Deliver, Delivery } from './delivery.ts'
 
 export type OutboxDeps = {
   readonly db: Db

@@ -2,14 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { base62 } from '../../../core/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import {
-  insertMessage,
-  listMessages,
-  type OutboxEntry,
-  type OutboxState,
-  reviveMessage,
-} from './store.ts'
 import type { Db, Query } from '../../db/query.ts'
+import { insertMessage, listMessages, type OutboxEntry, type OutboxState, reviveMessage } from './store.ts'
 
 export type NotifyEvent =
   | 'action.allowed'

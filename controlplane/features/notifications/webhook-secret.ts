@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
+import type { Db, Query } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
 import type { Actor } from '../audit/store.ts'
-import { insertSettingOnce } from './store.ts'
-import type { Db, Query } from '../../db/query.ts'
 import { getSetting, putSetting } from '../settings/store.ts'
+import { insertSettingOnce } from './store.ts'
 
 export type WebhookSecret = {
   /** Newest first. The one before the last rotation still signs, so that receivers can change over in peace. */

@@ -1,8 +1,8 @@
 import type { Keyring } from '../../crypto/keyring.ts'
-import { urlPlace } from './service.ts'
-import type { Leased } from './store.ts'
 import type { Deliver, Delivery } from './delivery.ts'
 import type { Send, SendReply } from './send.ts'
+import { urlPlace } from './service.ts'
+import type { Leased } from './store.ts'
 import { signWebhook, type WebhookSecret } from './webhook-secret.ts'
 
 export type WebhookDeps = {

@@ -3,7 +3,12 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isConfidential } from '../../../core/loopback.ts'
-import { checkedAddresses, hostOf, pinnedLookup, type Resolve } from '../../../core/request/outbound-address.ts'
+import {
+  checkedAddresses,
+  hostOf,
+  pinnedLookup,
+  type Resolve,
+} from '../../../core/request/outbound-address.ts'
 
 /** What the client library of the provider passes. */
 export type FetchInit = {

@@ -1,18 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { recordEvent } from '../../events.ts'
-import { endApproverKeys } from '../users/approver-keys.ts'
-import { type Actor, systemActor } from '../audit/store.ts'
 import type { Query } from '../../db/query.ts'
+import { recordEvent } from '../../events.ts'
+import { type Actor, systemActor } from '../audit/store.ts'
 import { deleteSessionsOf } from '../sessions/store.ts'
-import {
-  deleteIdentity,
-  findIdentity,
-  findIdentityOf,
-  saveIdentity,
-  type UserIdentity,
-} from './identity-store.ts'
+import { endApproverKeys } from '../users/approver-keys.ts'
 import {
   findUserByEmail,
   hasOtherOwner,
@@ -25,6 +18,13 @@ import {
 } from '../users/store.ts'
 import { type Access, accessOf } from './access.ts'
 import type { ProviderUser } from './claims.ts'
+import {
+  deleteIdentity,
+  findIdentity,
+  findIdentityOf,
+  saveIdentity,
+  type UserIdentity,
+} from './identity-store.ts'
 import type { Confirmed, ProviderTokens } from './provider.ts'
 import type { OidcSettings } from './settings.ts'
 import { SignInError } from './sign-in-error.ts'

@@ -1,5 +1,5 @@
-import { HAS_LEFT } from '../approvals/asker-store.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import { HAS_LEFT } from '../approvals/asker-store.ts'
 
 /** What stands for the state of each kind; compared, never read. */
 export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | 'audit', string>>

@@ -5,14 +5,14 @@ import type { SlidingWindow } from '../../../core/state/sliding-window.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { SubmitReply } from '../../../core/wire/v1.ts'
 import { newId } from '../../crypto/ids.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
+import type { Actions } from '../actions/service.ts'
 import { findAgentByName, insertAgent } from '../agents/store.ts'
 import type { Actor } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
-import { findManagedAgent } from './demo-agent-store.ts'
-import type { Db } from '../../db/query.ts'
-import type { Actions } from '../actions/service.ts'
 import { DEMO_AGENT } from './demo-agent.ts'
+import { findManagedAgent } from './demo-agent-store.ts'
 
 export type DemoDeps = {
   readonly db: Db

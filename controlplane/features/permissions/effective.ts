@@ -6,7 +6,7 @@ import type { Decision, DecisionInput } from '../../../core/decision/decision.ts
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { EffectiveAction, EffectiveReply } from '../../../core/wire/permissions.ts'
+import type { EffectiveAction, EffectiveReply } from '../../../core/wire/governance.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { ActionRules, ActionRulesSource, GatewayRules } from '../actions/rules.ts'

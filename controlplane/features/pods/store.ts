@@ -1,7 +1,7 @@
 import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator/operator.ts'
-import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
+import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 
 /** Sent on SYNC_CHANNEL when pods were reported as deleted. */
 export const PODS_PAYLOAD = 'pods'

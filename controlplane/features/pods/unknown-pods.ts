@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { PodRef } from '../../../core/wire/operator/operator.ts'
-import { noteUnknownPod } from './store.ts'
 import type { Query } from '../../db/query.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
+import { noteUnknownPod } from './store.ts'
 
 /** Pods that present a valid token before the operator has reported them. */
 export type UnknownPods = {

@@ -8,7 +8,7 @@ import {
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/policies.ts'
+import type { PolicyCheckReply, PolicyProblem } from '../../../core/wire/governance.ts'
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { PolicyVersionsReply } from '../../../core/wire/policies.ts'
+import type { PolicyVersionsReply } from '../../../core/wire/governance.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { getPolicyIn } from './store.ts'

@@ -7,8 +7,8 @@ import { parsePolicyYaml } from '../../../core/decision/policies/policy-document
 import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
-import type { PolicyChanges, PolicyRow, PolicyTestResult } from './store.ts'
 import type { ApplyContext, ManifestObject } from '../manifests/apply-context.ts'
+import type { PolicyChanges, PolicyRow, PolicyTestResult } from './store.ts'
 
 /** What the row of a policy's manifest should be. */
 export type Wanted = {

@@ -13,7 +13,7 @@ import { proxiedInputs, withCredential } from '../../../core/decision/proxied.ts
 import { LOG_DECISION } from '../../../core/decision/vocabulary.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
-import type { ReplayReply } from '../../../core/wire/policies.ts'
+import type { ReplayReply } from '../../../core/wire/governance.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedQuery, ScopedReads } from '../../db/scoped-query.ts'
 import { knownByName } from '../actions/names.ts'

@@ -11,10 +11,15 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { newId } from '../../crypto/ids.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
 import { originOf, recordEvent } from '../../events.ts'
 import { validationError } from '../../http/input.ts'
 import { type Actor, systemActor } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
+import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
+import { refuseManaged } from '../manifests/managed.ts'
+import { listGroups } from '../users/store.ts'
 import {
   countPolicies,
   deletePolicy,
@@ -26,11 +31,6 @@ import {
   type PolicyTestResult,
   updatePolicy,
 } from './store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { createScopedQuery } from '../../db/scoped-query.ts'
-import { listGroups } from '../users/store.ts'
-import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
-import { refuseManaged } from '../manifests/managed.ts'
 
 export type PoliciesDeps = {
   readonly db: Db

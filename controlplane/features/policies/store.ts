@@ -1,8 +1,8 @@
 import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
-import { keepPolicyVersion } from './version-store.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow, type Source } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
+import { keepPolicyVersion } from './version-store.ts'
 
 /** How one of a policy's own tests went. */
 export type PolicyTestResult = {

@@ -1,8 +1,8 @@
 import { DEFAULT_POLICIES } from '../../../core/decision/policies/default-policies.ts'
-import { listAgents } from '../agents/store.ts'
-import { listPolicies, type PolicyRow } from './store.ts'
 import type { Query } from '../../db/query.ts'
+import { listAgents } from '../agents/store.ts'
 import { isDemoAgent } from '../overview/demo-agent.ts'
+import { listPolicies, type PolicyRow } from './store.ts'
 
 /** The default policies while they are all there is, as they were made, and there is no agent yet; else none. */
 export async function untouchedDefaults(q: Query): Promise<readonly PolicyRow[]> {

@@ -1,6 +1,8 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { parseAddress } from '../../../core/request/address.ts'
 import { sha256 } from '../../crypto/tokens.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { isKnownAddress, rememberAddress } from './address-store.ts'
 import {
   type AttemptKey,
   countAttempt,
@@ -8,8 +10,6 @@ import {
   forgetAttempts,
   uncountAttempts,
 } from './failure-store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { isKnownAddress, rememberAddress } from './address-store.ts'
 
 /** Free attempts of one account from one address, or from a device or address where the account signed in before. */
 const FREE = 5

@@ -1,5 +1,5 @@
-import { Ok } from '../../../core/wire/fields.ts'
-import { AuthOptionsReply, RedeemOwnerLinkBody } from '../../../core/wire/sessions.ts'
+import * as z from 'zod'
+import { Ok } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Oidc } from '../oidc/service.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'
@@ -23,7 +23,10 @@ export function createAuthOptionRoutes({
       path: '/api/auth/options',
       auth: 'none',
       summary: 'How users sign in here: by password, through an identity provider, or both',
-      response: AuthOptionsReply,
+      response: z.object({
+        password: z.boolean(),
+        identity_provider: z.object({ name: z.string() }).nullable(),
+      }),
       handler: async () => ({
         password: isPasswordOn,
         identity_provider: oidc === null ? null : { name: oidc.name },
@@ -35,7 +38,7 @@ export function createAuthOptionRoutes({
       auth: 'session',
       givesAccess: true,
       summary: 'Makes the signed-in user the first owner, with the token of an owner link',
-      body: RedeemOwnerLinkBody,
+      body: z.strictObject({ setup_token: z.string().min(1).max(200) }),
       response: Ok,
       handler: async ({ principal, body }) => {
         await ownerLinks.redeem(userOf(principal), body.setup_token)

@@ -1,14 +1,14 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Passwords } from '../../crypto/password.ts'
 import { randomToken, sha256 } from '../../crypto/tokens.ts'
+import type { Db, Query } from '../../db/query.ts'
 import { actorOf, recordEvent } from '../../events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { type Actor, systemActor } from '../audit/store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { deleteSession, insertSession, SESSION_MAX_AGE_S } from './store.ts'
 import { findUserByEmail, type UserRow } from '../users/store.ts'
 import { acceptSignIn, countSignIn, turnOf } from './attempts.ts'
 import type { SignInDevices } from './devices.ts'
+import { deleteSession, insertSession, SESSION_MAX_AGE_S } from './store.ts'
 
 export type StartedSession = {
   readonly sessionId: string

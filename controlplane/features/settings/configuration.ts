@@ -3,10 +3,15 @@ import type { ConnectorType, EnforcementLevelSchema, GatewaySpec } from '../../.
 import type { RuleDecision } from '../../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import { bumpVersion } from '../../db/config-version.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { createScopedQuery } from '../../db/scoped-query.ts'
 import { originOf, recordEvent } from '../../events.ts'
 import type { Actor } from '../audit/store.ts'
-import { bumpVersion } from '../../db/config-version.ts'
+import { type ApprovalsBotDeps, approvalsBotConnectors } from '../chat/bot.ts'
+import { type NewConnector, type Placed, placeConnector } from '../connectors/placement.ts'
 import { type ConnectorRow, deleteConnector, getConnector, listConnectorsIn } from '../connectors/store.ts'
+import { defaultGateway, requireGateway, requireGatewayIn } from '../gateways/names.ts'
 import {
   type GatewayRow,
   gatewayNamesIn,
@@ -14,6 +19,7 @@ import {
   lockGateway,
   upsertGateway,
 } from '../gateways/store.ts'
+import { refuseManaged } from '../manifests/managed.ts'
 import {
   deletePermission,
   getPermission,
@@ -22,12 +28,6 @@ import {
   type PermissionRow,
   upsertPermission,
 } from '../permissions/store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { createScopedQuery } from '../../db/scoped-query.ts'
-import { type ApprovalsBotDeps, approvalsBotConnectors } from '../chat/bot.ts'
-import { type NewConnector, type Placed, placeConnector } from '../connectors/placement.ts'
-import { defaultGateway, requireGateway, requireGatewayIn } from '../gateways/names.ts'
-import { refuseManaged } from '../manifests/managed.ts'
 import { readSetting } from './stored-setting.ts'
 
 export type ConfigDeps = { readonly db: Db } & ApprovalsBotDeps

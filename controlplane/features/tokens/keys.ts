@@ -1,10 +1,15 @@
 import type { Logger } from 'pino'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { loadSigningKeys, newSigningKey, type SigningKey, type SigningKeys } from '../../crypto/signing-keys.ts'
-import { recordEvent } from '../../events.ts'
-import type { Actor } from '../audit/store.ts'
+import {
+  loadSigningKeys,
+  newSigningKey,
+  type SigningKey,
+  type SigningKeys,
+} from '../../crypto/signing-keys.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
+import { recordEvent } from '../../events.ts'
+import type { Actor } from '../audit/store.ts'
 import { insertSigningKey, retireSigningKeys } from './signing-key-store.ts'
 
 export type TokenKeysDeps = {

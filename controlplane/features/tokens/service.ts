@@ -13,12 +13,12 @@ import {
 } from '../../../core/token.ts'
 import { pooledRandom } from '../../crypto/random.ts'
 import type { SigningKey } from '../../crypto/signing-keys.ts'
-import type { ActionRow } from '../actions/store.ts'
-import { type Spending, type Spent, spendNonces } from './nonce-store.ts'
 import type { Db } from '../../db/query.ts'
 import { isAnswerLost, isUnavailable } from '../../db/unavailable.ts'
 import { createBatcher } from '../actions/batcher.ts'
+import type { ActionRow } from '../actions/store.ts'
 import type { TokenKeys } from './keys.ts'
+import { type Spending, type Spent, spendNonces } from './nonce-store.ts'
 
 /** Of whom and what a token speaks; times are added by the database. */
 export type TokenSubject = {

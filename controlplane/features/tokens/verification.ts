@@ -3,10 +3,10 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { SlidingWindow } from '../../../core/state/sliding-window.ts'
 import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../../core/token.ts'
 import type { VerifyReply } from '../../../core/wire/v1.ts'
-import { getAction } from '../actions/store.ts'
-import type { Spent } from './nonce-store.ts'
 import type { Db } from '../../db/query.ts'
 import type { ActionStops } from '../actions/kill-checks.ts'
+import { getAction } from '../actions/store.ts'
+import type { Spent } from './nonce-store.ts'
 import type { Tokens } from './service.ts'
 
 export type VerificationDeps = {

@@ -2,12 +2,15 @@ import type { Logger } from 'pino'
 import { percent } from '../../../core/decision/audit-details.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { RecordsBody } from '../../../core/wire/gateway/records.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { refuseForeign } from '../agents/foreign-agents.ts'
 import { touchAgents } from '../agents/store.ts'
 import { type AuditEvent, agentActor, appendAuditAll } from '../audit/store.ts'
 import { foreignAgents } from '../gateways/agent-store.ts'
-import { getGateway } from '../gateways/store.ts'
 import { insertHandles } from '../gateways/handle-store.ts'
-import type { Db, Query } from '../../db/query.ts'
+import { leaseMsOf } from '../gateways/lease.ts'
+import { ownerKey } from '../gateways/process-owners.ts'
+import { getGateway } from '../gateways/store.ts'
 import {
   findActionOwners,
   findAgentIds,
@@ -15,11 +18,8 @@ import {
   insertLostRecords,
   lockProcessRecords,
 } from './ingest-store.ts'
-import { insertTraffic } from './store.ts'
-import { refuseForeign } from '../agents/foreign-agents.ts'
-import { leaseMsOf } from '../gateways/lease.ts'
-import { ownerKey } from '../gateways/process-owners.ts'
 import { createReportedRefusals } from './reported-refusals.ts'
+import { insertTraffic } from './store.ts'
 
 /** `sidecar`: it stands in a tenant's pod, and is believed what it says of its own agent. */
 export type Uploader = {

@@ -1,4 +1,6 @@
-import { RecordParams, RecordReply } from '../../../core/wire/traffic.ts'
+import * as z from 'zod'
+import { RecordReply } from '../../../core/wire/dashboard.ts'
+import { Id } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { TrafficRecordReading } from './record.ts'
 
@@ -14,7 +16,7 @@ export function createRecordRoute({
       auth: 'records/get',
       isNamespaced: true,
       summary: 'One governed request',
-      params: RecordParams,
+      params: z.object({ record_id: Id }),
       response: RecordReply,
       handler: async ({ namespaces, params }) => ({
         record: await trafficRecord(namespaces, params.record_id),

@@ -1,14 +1,14 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Passwords } from '../../crypto/password.ts'
+import type { Db } from '../../db/query.ts'
 import { actorOf, recordEvent } from '../../events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { validationError } from '../../http/input.ts'
-import type { Db } from '../../db/query.ts'
-import { deleteSessionsOf } from '../sessions/store.ts'
-import { getUser, lockUser, setPasswordHash, type UserRow } from './store.ts'
-import { endApproverKeys } from './approver-keys.ts'
-import { type StartedSession, startSession } from '../sessions/service.ts'
 import { countPasswordCheck, forgetPasswordChecks } from '../sessions/attempts.ts'
+import { type StartedSession, startSession } from '../sessions/service.ts'
+import { deleteSessionsOf } from '../sessions/store.ts'
+import { endApproverKeys } from './approver-keys.ts'
+import { getUser, lockUser, setPasswordHash, type UserRow } from './store.ts'
 
 export type PasswordChange = {
   /**

@@ -1,13 +1,13 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Passwords } from '../../crypto/password.ts'
+import type { Db } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
 import { systemActor } from '../audit/store.ts'
-import type { Db } from '../../db/query.ts'
-import { deleteSessionsOf } from '../sessions/store.ts'
 import { findIdentityOf } from '../oidc/identity-store.ts'
-import { findUserByEmail, lockUser, setPasswordHash } from './store.ts'
-import { endApproverKeys } from './approver-keys.ts'
 import { forgetAccountAttempts } from '../sessions/attempts.ts'
+import { deleteSessionsOf } from '../sessions/store.ts'
+import { endApproverKeys } from './approver-keys.ts'
+import { findUserByEmail, lockUser, setPasswordHash } from './store.ts'
 
 export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
 

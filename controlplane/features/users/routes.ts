@@ -1,15 +1,9 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import {
-  KEY_DAYS,
-  UserActionBody,
-  UserActionReply,
-  UserList,
-  type UserView,
-} from '../../../core/wire/users.ts'
+import { Email, Id, RoleSchema } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import { ownerOf } from './approver-key-routes.ts'
-import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
+import { type ApproverKeys, KEY_DAYS, type KeyOwner } from './approver-keys.ts'
 import type { Users } from './service.ts'
 import type { UserRow } from './store.ts'
 
@@ -20,6 +14,20 @@ export type UserRoutesDeps = {
   readonly baseUrl: () => string
 }
 
+/** Spec 4.4 and its extensions: one action at a time. */
+const UsersBody = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('change_role'), user_id: Id, role: RoleSchema }),
+  z.strictObject({ action: z.literal('suspend'), user_id: Id }),
+  z.strictObject({ action: z.literal('activate'), user_id: Id }),
+  z.strictObject({
+    action: z.literal('set_groups'),
+    user_id: Id,
+    groups: z.array(z.string().min(1).max(128)).max(64),
+  }),
+  z.strictObject({ action: z.literal('create_key'), user_id: Id }),
+  z.strictObject({ action: z.literal('invite'), email: Email, role: RoleSchema.default('viewer') }),
+])
+
 export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
   return [
     route({
@@ -27,7 +35,9 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       path: '/api/dashboard/users',
       auth: 'users/get',
       summary: 'All users',
-      response: UserList,
+      response: z.object({
+        users: z.array(z.looseObject({ id: z.string(), email: z.string(), role: RoleSchema })),
+      }),
       handler: async () => ({ users: (await deps.users.list()).map(userView) }),
     }),
     route({
@@ -37,8 +47,8 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       givesAccess: true,
       summary:
         'Changes a role, suspends, activates, sets groups, makes an approver key of your own, or invites',
-      body: UserActionBody,
-      response: UserActionReply,
+      body: UsersBody,
+      response: z.looseObject({ ok: z.literal(true) }),
       handler: async ({ body, ...input }) => act(deps, ownerOf(input), body),
     }),
   ]
@@ -47,8 +57,8 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
 async function act(
   { users, approverKeys, baseUrl }: UserRoutesDeps,
   owner: KeyOwner,
-  body: z.infer<typeof UserActionBody>,
-): Promise<UserActionReply> {
+  body: z.infer<typeof UsersBody>,
+): Promise<Record<string, unknown>> {
   const { user: by } = owner
   switch (body.action) {
     case 'change_role':
@@ -59,7 +69,7 @@ async function act(
       return { ok: true, role: (await users.activate(by, body.user_id)).role }
     case 'set_groups': {
       const { role, groups } = await users.setGroups(by, body.user_id, body.groups)
-      return { ok: true, role, groups: [...groups] }
+      return { ok: true, role, groups }
     }
     case 'create_key':
       return createOwnKey(approverKeys, owner, body.user_id)
@@ -79,7 +89,7 @@ async function createOwnKey(
   approverKeys: UserRoutesDeps['approverKeys'],
   owner: KeyOwner,
   userId: string,
-): Promise<UserActionReply> {
+): Promise<Record<string, unknown>> {
   if (owner.user.userId !== userId) {
     throw new ChaperoneError('forbidden', {
       detail:
@@ -87,10 +97,10 @@ async function createOwnKey(
     })
   }
   const made = await approverKeys.create(owner, { name: null, days: KEY_DAYS.default })
-  return { ok: true, id: made.id, api_key: made.key, expires_at: made.expiresAt.toISOString() }
+  return { ok: true, id: made.id, api_key: made.key, expires_at: made.expiresAt }
 }
 
-function userView(row: UserRow): UserView {
+function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: string; role: UserRow['role'] } {
   const { id, email, name, role, status, groups, namespaces, lowerRoles } = row
   return {
     id,
@@ -98,13 +108,9 @@ function userView(row: UserRow): UserView {
     name,
     role,
     status,
-    groups: [...groups],
-    namespaces: namesOf(namespaces),
-    lower_roles: lowerRoles.map((lower) => ({ role: lower.role, namespaces: namesOf(lower.namespaces) })),
-    created_at: row.createdAt.toISOString(),
+    groups,
+    namespaces,
+    lower_roles: lowerRoles,
+    created_at: row.createdAt,
   }
-}
-
-function namesOf(namespaces: readonly string[] | null): string[] | null {
-  return namespaces === null ? null : [...namespaces]
 }

@@ -6,7 +6,7 @@ import type { StoredKills } from '../../features/kill-switch/store.ts'
 import { sha256Hex } from '../sections/signature.ts'
 
 /** Kill state of one replica: what the database holds, and what was announced but is not stored yet. */
-export type KillBoard = {
+export type KillState = {
   /** The stored state as it was read last; null before that. */
   stored(): StoredKills | null
   /** Where the stored state stands; null before the first one. */
@@ -35,7 +35,7 @@ export type KillBoard = {
 /** Ids that every message repeats. Gateways that missed them report theirs and are sent them once more. */
 const MAX_SETTLED = 64
 
-export function createKillBoard(): KillBoard {
+export function createKillState(): KillState {
   let stored: StoredKills | null = null
   const announced = new Map<string, { readonly announcement: KillAnnouncement; isStored: boolean }>()
   let settled: readonly string[] = []

@@ -1,9 +1,13 @@
 import { boundedKills } from '../../../core/decision/kill-switch/kill-bound.ts'
-import { concernsGateway, namespaceOf, namespaceOfSource } from '../../../core/decision/kill-switch/kill-reach.ts'
+import {
+  concernsGateway,
+  namespaceOf,
+  namespaceOfSource,
+} from '../../../core/decision/kill-switch/kill-reach.ts'
 import { normaliseScope, unionEffective } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../core/wire/gateway/kill.ts'
 import type { Configuration } from '../sections/configuration.ts'
-import { type KillBoard, killStateOf } from './state.ts'
+import { type KillState, killStateOf } from './state.ts'
 
 /** The process of a gateway, or the sidecar of one agent. */
 export type KillPlace = {
@@ -24,7 +28,7 @@ export type KillView = {
 export type KillViews = (place: KillPlace) => KillView
 
 export type KillViewsDeps = {
-  readonly board: Pick<KillBoard, 'stored' | 'announced' | 'settled'>
+  readonly kills: Pick<KillState, 'stored' | 'announced' | 'settled'>
   /** Null before it was read: then every process is sent everything. */
   readonly configuration: () => Pick<Configuration, 'agents'> | null
 }
@@ -33,10 +37,10 @@ export type KillViewsDeps = {
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 
 /**
- * Gives the views as the board is now. A kill switch of the ConfigMap of a namespace goes only to processes that serve
+ * Gives the views of the current state. A kill switch of the ConfigMap of a namespace goes only to processes that serve
  * agents of that namespace, or whose Gateway is of it, so that no tenant lengthens the kill state of the others.
  */
-export function createKillViews({ board, configuration }: KillViewsDeps): () => KillViews {
+export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {
   let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
   served = null
 
@@ -56,7 +60,7 @@ export function createKillViews({ board, configuration }: KillViewsDeps): () => 
       const key = JSON.stringify([place.name, namespaces && [...namespaces].sort()])
       const known = views.get(key)
       if (known !== undefined) return known
-      const view = viewFor(board, ({ source }) => {
+      const view = viewFor(kills, ({ source }) => {
         const namespace = namespaceOfSource(source)
         const isServed = namespace === null || namespaces === null || namespaces.has(namespace)
         return isServed && concernsGateway(source, place.name)
@@ -67,9 +71,9 @@ export function createKillViews({ board, configuration }: KillViewsDeps): () => 
   }
 }
 
-function viewFor(board: KillViewsDeps['board'], isFor: (entry: KillEntry) => boolean): KillView {
-  const stored = board.stored()
-  const announced = board.announced().filter(({ entry }) => isFor(entry))
+function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boolean): KillView {
+  const stored = kills.stored()
+  const announced = kills.announced().filter(({ entry }) => isFor(entry))
   const latched = stored?.entries.filter(isFor) ?? []
   const union = unionEffective([...latched, ...announced.map(({ entry }) => entry)])
   const { entries: effective, isWhole } = boundedKills(union)
@@ -81,7 +85,7 @@ function viewFor(board: KillViewsDeps['board'], isFor: (entry: KillEntry) => boo
     order: stored.order,
     stored: isComplete ? latched : [...effective],
     announced: [...sent],
-    settled: [...board.settled()],
+    settled: [...kills.settled()],
   }
   return { name, effective, state }
 }

@@ -3,6 +3,10 @@ import type { FloorRules } from '../../../core/crd/floors.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
+import { currentVersion } from '../../db/config-version.ts'
+import type { Db, Query } from '../../db/query.ts'
+import { currentEpoch } from '../../db/state-order.ts'
+import { type AgentRow, listAgents } from '../../features/agents/store.ts'
 import {
   APPROVALS_BOT_WARNING,
   approvalsBotConnectors,
@@ -11,16 +15,12 @@ import {
   TOO_MANY_TO_CHAT,
 } from '../../features/chat/bot.ts'
 import { authOf } from '../../features/connectors/domains.ts'
-import { atItsFloor } from '../../features/gateways/floor.ts'
-import { type AgentRow, listAgents } from '../../features/agents/store.ts'
-import { currentVersion } from '../../db/config-version.ts'
 import { type ConnectorRow, listConnectors } from '../../features/connectors/store.ts'
+import { atItsFloor } from '../../features/gateways/floor.ts'
 import { type GatewayRow, listGateways } from '../../features/gateways/store.ts'
 import { listAllPermissions, type PermissionRow } from '../../features/permissions/store.ts'
 import { listPolicies } from '../../features/policies/store.ts'
 import { listPublicKeys } from '../../features/tokens/public-key-store.ts'
-import type { Db, Query } from '../../db/query.ts'
-import { currentEpoch } from '../../db/state-order.ts'
 import { approvalsChannelPolicies } from './approvals-channel-policies.ts'
 import { notReplaced } from './built-in-policies.ts'
 import { gatewayAtUrl } from './gateway-at-url.ts'

@@ -1,7 +1,7 @@
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
+import { createSerial } from '../serial.ts'
 import { type Configuration, type ConfigurationDeps, loadConfiguration } from './configuration.ts'
 import { buildSections, type SectionSet } from './sections.ts'
-import { createSerial } from '../serial.ts'
 
 /**
  * The section sets of all gateways as they were last read; each is built once, when first asked for. A set keeps the

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { CHANGES_CHANNEL } from '../../db/config-version.ts'
+import type { Db } from '../../db/query.ts'
 import { PROCESSES_PAYLOAD } from '../../features/gateways/process-store.ts'
 import { KILL_PAYLOAD, SYNC_CHANNEL } from '../../features/kill-switch/store.ts'
 import { PODS_PAYLOAD } from '../../features/pods/store.ts'
-import { WORD_PAYLOAD } from '../process-words-store.ts'
-import type { Db } from '../../db/query.ts'
+import { MAILBOX_PAYLOAD } from '../replica-mailbox-store.ts'
 
 export type WatchDeps = {
   readonly db: Db
@@ -13,10 +13,10 @@ export type WatchDeps = {
   readonly refreshKill: () => Promise<void>
   readonly refreshVerdicts: () => Promise<void>
   readonly refreshProcesses: () => Promise<void>
-  readonly refreshWords: () => Promise<void>
+  readonly refreshMailbox: () => Promise<void>
   readonly refreshPods: () => Promise<void>
   /** Another replica was told something by this process. */
-  readonly heardWord: (processId: string) => void
+  readonly onMailbox: (processId: string) => void
 }
 
 const POLL_MS = 2_000
@@ -34,7 +34,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshConfiguration)
     run(deps.refreshVerdicts)
     run(deps.refreshProcesses)
-    run(deps.refreshWords)
+    run(deps.refreshMailbox)
     run(deps.refreshPods)
   }
   // Anything else is the id of an approval.
@@ -46,7 +46,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const changes = await db.listen(CHANGES_CHANNEL, () => run(deps.refreshConfiguration))
   const sync = await db.listen(SYNC_CHANNEL, (payload) => {
     if (payload === '') look()
-    else if (payload.startsWith(WORD_PAYLOAD)) deps.heardWord(payload.slice(WORD_PAYLOAD.length))
+    else if (payload.startsWith(MAILBOX_PAYLOAD)) deps.onMailbox(payload.slice(MAILBOX_PAYLOAD.length))
     else run(byPayload.get(payload) ?? deps.refreshVerdicts)
   })
   const poll = setInterval(look, POLL_MS)

@@ -38,7 +38,7 @@ describe('a kill switch that a gateway brings from the replica that announced it
     const stream = await openStream(both.a, gateway, { processId: 'proc_moved' })
     await stream.next('sections')
     const give = () =>
-      both.a.hub.say({
+      both.a.hub.publish({
         ...{ process_id: 'proc_moved', gateway_id: gateway.id, kind: 'ack' },
         body: { announced: [announcement], applied_at: new Date().toISOString() },
       })

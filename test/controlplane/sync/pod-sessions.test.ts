@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SidecarPrincipal, TokenState } from '../../../controlplane/http/route.ts'
 import { createPeer, type Peer } from '../../../controlplane/sync/peer.ts'
+import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
 import { createPodSessions, type PodSessions } from '../../../controlplane/sync/pod-sessions.ts'
-import { createRoster } from '../../../controlplane/sync/roster.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -24,7 +24,7 @@ function world(init: { review?: Reviewer } = {}) {
   }
   let now = 0
   const asked: string[] = []
-  const roster = createRoster()
+  const peerRegistry = createPeerRegistry()
   const lines: string[] = []
   const principal = (tokenId = 't1', podUid = 'uid-1', reviewAgeMs = 0): SidecarPrincipal => ({
     ...{ podUid, namespace: 'team', agent: { id: 'agent_1', name: 'team/bot' }, syncKey: Buffer.alloc(32) },
@@ -38,15 +38,15 @@ function world(init: { review?: Reviewer } = {}) {
     const sink = {
       ...{ destroyed: false, writableLength: 0 },
       write: (text: string) => lines.push(text) > 0,
-      end: () => void roster.remove(peer),
-      destroy: () => void roster.remove(peer),
+      end: () => void peerRegistry.remove(peer),
+      destroy: () => void peerRegistry.remove(peer),
     }
     const pod = sidecar === null ? null : { sidecar, reviewedAtMs: now }
     const peer: Peer = createPeer({
       ...{ gatewayId: 'gw_1', name: 'team/gateway', processId, syncKey: Buffer.alloc(32), pod, sink },
       ...{ onSlow: () => undefined, nowMs: 0 },
     })
-    roster.add(peer)
+    peerRegistry.add(peer)
     return peer
   }
   const reasonOf = ({ podUid, gatewayId, namespace }: Bound) => {
@@ -56,15 +56,15 @@ function world(init: { review?: Reviewer } = {}) {
       : null
   }
   const sessions = createPodSessions({
-    ...{ roster, pods: { ended: async () => reasonOf } },
+    ...{ peerRegistry, pods: { ended: async () => reasonOf } },
     clock: { nowMs: () => now, monotonicMs: () => now },
     log: { info: () => undefined, debug: () => undefined },
     timing: { reviewMs: REVIEW_MS, checkMs: 5 },
   })
   running = sessions
   return {
-    ...{ given, asked, roster, lines, sessions, connect, principal },
-    isOpen: (processId: string) => roster.peers.has(processId),
+    ...{ given, asked, peerRegistry, lines, sessions, connect, principal },
+    isOpen: (processId: string) => peerRegistry.peers.has(processId),
     advance(ms: number) {
       now += ms
     },
@@ -162,7 +162,7 @@ describe('a session of a sidecar', () => {
     one.connect('p3', null)
     one.given.deleted = new Set(['uid-1', 'uid-9'])
     await one.sessions.refresh()
-    expect([...one.roster.peers.keys()]).toEqual(['p2', 'p3'])
+    expect([...one.peerRegistry.peers.keys()]).toEqual(['p2', 'p3'])
   })
 
   test('ends when its Gateway admits its namespace no more, also while the API server is silent', async () => {
@@ -202,7 +202,7 @@ describe('a session of a sidecar', () => {
     expect(most).toBeLessThanOrEqual(16)
     const reviewed = () => peers.filter(({ pod }) => pod?.reviewedAtMs === REVIEW_MS).length
     await eventually('all others reviewed', () => reviewed() === 65 || null)
-    expect(one.roster.peers.size).toBe(99)
+    expect(one.peerRegistry.peers.size).toBe(99)
     release.resolve(undefined)
   })
 

@@ -3,11 +3,15 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { issueAgentKey } from '../../../controlplane/crypto/tokens.ts'
-import { createRecords } from '../../../controlplane/features/traffic/ingest.ts'
-import { countActions } from '../../../controlplane/features/actions/count-store.ts'
-import { busiestAgents, countByTime, loudestDenials } from '../../../controlplane/features/overview/activity-store.ts'
-import { deleteOldLostRecords, dropOldTraffic } from '../../../controlplane/features/maintenance/store.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
+import { countActions } from '../../../controlplane/features/actions/count-store.ts'
+import { deleteOldLostRecords, dropOldTraffic } from '../../../controlplane/features/maintenance/store.ts'
+import {
+  busiestAgents,
+  countByTime,
+  loudestDenials,
+} from '../../../controlplane/features/overview/activity-store.ts'
+import { createRecords } from '../../../controlplane/features/traffic/ingest.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { auditOf, type Enrolled, holdBody, person, type Replica, startWorld, type World } from './harness.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { GatewayLive } from '../../../controlplane/sync/live.ts'
+import type { GatewayLive } from '../../../controlplane/sync/gateway-live.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   type Enrolled,
@@ -371,7 +371,7 @@ describe('what a process says to the replica that does not hold its stream', () 
     for (let agents = 1; agents <= 40; agents++)
       await say(two, 'status', { ...status, agents }, 'proc_ordered')
     await liveAt(one, ({ agents }) => agents === 40)
-    const { rowCount } = await one.db.query("select 1 from process_words where process_id = 'proc_ordered'")
+    const { rowCount } = await one.db.query("select 1 from replica_mailbox where process_id = 'proc_ordered'")
     expect(rowCount).toBe(0)
   })
 
@@ -379,7 +379,7 @@ describe('what a process says to the replica that does not hold its stream', () 
     await connect(one, { processId: 'proc_split' })
     await bothSee(1)
     await one.db.query(
-      `insert into process_words (process_id, gateway_id, kind, body) values ('proc_split', $1, 'status', $2)`,
+      `insert into replica_mailbox (process_id, gateway_id, kind, body) values ('proc_split', $1, 'status', $2)`,
       [gateway.id, JSON.stringify({ ...status, agents: 17 })],
     )
     await liveAt(one, ({ agents }) => agents === 17)
@@ -408,15 +408,15 @@ describe('what a process says to the replica that does not hold its stream', () 
 
   test('of nobody who is connected is forgotten, and an error of the database is told to the gateway', async () => {
     expect((await say(two, 'status', status, 'proc_nobody')).status).toBe(200)
-    await one.db.query("update process_words set said_at = said_at - interval '2 minutes'")
+    await one.db.query("update replica_mailbox set published_at = published_at - interval '2 minutes'")
     await say(two, 'status', status, 'proc_nobody_else')
-    const { rows } = await one.db.query<{ id: string }>('select process_id as id from process_words')
+    const { rows } = await one.db.query<{ id: string }>('select process_id as id from replica_mailbox')
     expect(rows.map(({ id }) => id)).toEqual(['proc_nobody_else'])
-    await one.db.query('alter table process_words rename to process_words_away')
+    await one.db.query('alter table replica_mailbox rename to replica_mailbox_away')
     try {
       expect((await say(two, 'status', status, 'proc_nobody')).status).toBeGreaterThanOrEqual(500)
     } finally {
-      await one.db.query('alter table process_words_away rename to process_words')
+      await one.db.query('alter table replica_mailbox_away rename to replica_mailbox')
     }
   })
 })

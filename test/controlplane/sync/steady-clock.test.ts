@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
-import { createManifestCast } from '../../../controlplane/sync/sections/broadcast.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
-import { createRoster } from '../../../controlplane/sync/roster.ts'
+import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
+import { createSectionBroadcaster } from '../../../controlplane/sync/sections/broadcaster.ts'
+import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import { createSteadyClock } from '../../../controlplane/sync/steady-clock.ts'
 
 const START = 1_800_000_000_000
@@ -12,12 +12,12 @@ test.each([-3_600_000, -1, 0, 3_600_000, -START])(
   async (jumpMs) => {
     const now = { wall: START, monotonic: 5_000 }
     const clock = createSteadyClock({ nowMs: () => now.wall, monotonicMs: () => now.monotonic })
-    const roster = createRoster()
+    const peerRegistry = createPeerRegistry()
     const order = { epoch: 1, revision: 1 }
     const set = { version: 1, hashes: {}, texts: new Map() }
     const library = { order, reload: async () => undefined, of: () => set } as unknown as SectionLibrary
-    const cast = createManifestCast({
-      ...{ db: {} as never, roster, library, clock, raiseEpoch: async () => false },
+    const cast = createSectionBroadcaster({
+      ...{ db: {} as never, peerRegistry, library, clock, raiseEpoch: async () => false },
       freshness: { read: (_, work) => work(), isFresh: () => true },
     })
     const beats: number[] = []
@@ -33,7 +33,7 @@ test.each([-3_600_000, -1, 0, 3_600_000, -START])(
       ...{ gatewayId: 'gw', name: 'gw', processId: 'p', sink, nowMs: START },
       ...{ syncKey: new Uint8Array(32), onSlow() {} },
     })
-    roster.add(peer)
+    peerRegistry.add(peer)
     await cast.greet(peer)
     for (let beat = 1; beat <= 3; beat++) {
       if (beat === 2) now.wall += jumpMs

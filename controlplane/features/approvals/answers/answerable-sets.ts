@@ -3,8 +3,8 @@ import { groupNames, requiredText } from '../../../../core/decision/policies/req
 import { ChaperoneError } from '../../../../core/errors.ts'
 import type { RequiredGroupsView } from '../../../../core/wire/gateway/internal.ts'
 import { hasRole } from '../../../../core/wire/access/rights.ts'
-import { type ApprovalRow, isAnybodyInGroups, type StoredAnswer } from '../store.ts'
 import type { Query } from '../../../db/query.ts'
+import { type ApprovalRow, isAnybodyInGroups, type StoredAnswer } from '../store.ts'
 import { isMachine } from './answering-user.ts'
 import type { Answerer } from './service.ts'
 

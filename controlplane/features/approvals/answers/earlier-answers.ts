@@ -1,13 +1,13 @@
 import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
-import type { VouchFor } from '../../oidc/confirmation.ts'
-import type { ApprovalRow, StoredAnswer } from '../store.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Db } from '../../../db/query.ts'
-import { identityState } from '../../oidc/identity-store.ts'
 import { reviewAccess } from '../../authentication/cluster/access-review.ts'
 import { isAgent } from '../../authentication/cluster/callers.ts'
 import type { KubeClient } from '../../authentication/cluster/kube-client.ts'
+import type { VouchFor } from '../../oidc/confirmation.ts'
+import { identityState } from '../../oidc/identity-store.ts'
+import type { ApprovalRow, StoredAnswer } from '../store.ts'
 
 /**
  * Whether the user of a stored answer may still give it for an agent of the namespace ('' for an agent without one). Rejects

@@ -1,6 +1,6 @@
+import type { Query } from '../../../db/query.ts'
 import { APPROVAL_COLUMNS, type ApprovalRow, notifyAnswer, type StoredAnswer } from '../store.ts'
 import { ANSWER_COUNTS } from './counting-store.ts'
-import type { Query } from '../../../db/query.ts'
 
 export type EndedApproval = ApprovalRow & { readonly responseS: number }
 

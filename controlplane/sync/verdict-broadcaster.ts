@@ -1,12 +1,12 @@
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
-import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/answered-hold-store.ts'
 import type { Db } from '../db/query.ts'
+import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/answered-hold-store.ts'
 import type { Peer } from './peer.ts'
-import type { Roster } from './roster.ts'
+import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'
 
 /** People's answers on their way to the gateways that asked. */
-export type VerdictCast = {
+export type VerdictBroadcaster = {
   /** Sends each answer of the last half minute once to every process of its gateway. */
   refresh(): Promise<void>
   /** A process that was away gets what was answered meanwhile; it knows which of them it waits for. */
@@ -16,13 +16,20 @@ export type VerdictCast = {
 const RELAY_WINDOW_S = 30
 const GREET_WINDOW_S = 600
 
-export function createVerdictCast({ db, roster }: { db: Db; roster: Roster }): VerdictCast {
+export function createVerdictBroadcaster({
+  db,
+  peerRegistry,
+}: {
+  db: Db
+  peerRegistry: PeerRegistry
+}): VerdictBroadcaster {
   let sent = new Set<string>()
   return {
     refresh: createSerial(async () => {
       const answered = await listAnsweredHolds(db, { withinS: RELAY_WINDOW_S })
       for (const hold of answered.filter((one) => !sent.has(keyOf(one)))) {
-        for (const peer of roster.of(hold.gatewayId)) if (isFor(hold, peer)) peer.send(verdictMessage(hold))
+        for (const peer of peerRegistry.of(hold.gatewayId))
+          if (isFor(hold, peer)) peer.send(verdictMessage(hold))
       }
       sent = new Set(answered.map(keyOf))
     }),

@@ -1,34 +1,39 @@
+import type { Clock } from '../../../core/state/clock.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
-import type { Census, ElsewhereProcess } from '../census.ts'
-import type { Clock } from '../clock.ts'
-import { createKillRound, type KillRound } from './ack-round.ts'
-import type { KillPlace, KillView, KillViews } from './views.ts'
 import type { Peer } from '../peer.ts'
-import type { Roster } from '../roster.ts'
+import type { PeerRegistry } from '../peer-registry.ts'
+import type { ElsewhereProcess, ProcessRegistry } from '../process-registry.ts'
+import { type AckBarrier, createAckBarrier } from './ack-barrier.ts'
+import type { KillPlace, KillView, KillViews } from './views.ts'
 
 /** Sends the kill state to gateways and counts the acknowledgements. */
-export type KillRounds = {
+export type AckBarriers = {
   /** To every connected gateway. */
-  round(): KillRound
+  broadcast(): AckBarrier
   /** To one gateway, with its number raised. `settled`: further ids that it is sent as settled. */
   send(peer: Peer, settled?: readonly string[]): void
   /** To gateways whose view is another one since it was sent: they serve other agents now. */
   resend(): void
   ack(peer: Peer, seq: number): void
   /** Processes of other replicas may have acknowledged. */
-  look(): void
+  countAcks(): void
 }
 
-export type KillRoundsDeps = {
+export type AckBarriersDeps = {
   /** The views as they are at the call. */
   readonly views: () => KillViews
-  readonly roster: Roster
-  readonly census: Pick<Census, 'elsewhere' | 'awayCount'>
+  readonly peerRegistry: PeerRegistry
+  readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>
   readonly clock: Clock
 }
 
-export function createKillRounds({ views, roster, census, clock }: KillRoundsDeps): KillRounds {
-  let rounds: readonly KillRound[] = []
+export function createAckBarriers({
+  views,
+  peerRegistry,
+  processRegistry,
+  clock,
+}: AckBarriersDeps): AckBarriers {
+  let barriers: readonly AckBarrier[] = []
   let seq = 0
 
   function nextSeq(): void {
@@ -48,19 +53,19 @@ export function createKillRounds({ views, roster, census, clock }: KillRoundsDep
     }
   }
 
-  const look = () => countElsewhere(rounds, views, census)
+  const countAcks = () => countElsewhere(barriers, views, processRegistry)
 
   return {
-    look,
-    round() {
+    countAcks,
+    broadcast() {
       nextSeq()
-      const here = [...roster.peers.keys()]
-      const processes = [...here, ...census.elsewhere().map(({ processId }) => processId)]
-      const total = processes.length + census.awayCount()
-      const started = createKillRound({ seq, processes, total, clock })
-      rounds = [...rounds.filter((other) => !other.isOver()), started]
-      sendTo(roster.peers.values(), views())
-      look()
+      const here = [...peerRegistry.peers.keys()]
+      const processes = [...here, ...processRegistry.elsewhere().map(({ processId }) => processId)]
+      const total = processes.length + processRegistry.awayCount()
+      const started = createAckBarrier({ seq, processes, total, clock })
+      barriers = [...barriers.filter((other) => !other.isOver()), started]
+      sendTo(peerRegistry.peers.values(), views())
+      countAcks()
       return started
     },
     send(peer, settled) {
@@ -69,7 +74,7 @@ export function createKillRounds({ views, roster, census, clock }: KillRoundsDep
     },
     resend() {
       const viewOf = views()
-      const changed = [...roster.peers.values()].filter((peer) => {
+      const changed = [...peerRegistry.peers.values()].filter((peer) => {
         return peer.sentKill !== null && peer.sentKill.state !== viewOf(peer).name
       })
       if (changed.length === 0) return
@@ -81,7 +86,7 @@ export function createKillRounds({ views, roster, census, clock }: KillRoundsDep
       // The number of another replica, whose clock may be ahead, says nothing of what this one sent.
       if (sent === null || acked > sent.seq) return
       if (acked === sent.seq) peer.killState = sent.state
-      for (const open of rounds) open.ack(peer.processId, acked)
+      for (const open of barriers) open.ack(peer.processId, acked)
     },
   }
 }
@@ -93,15 +98,15 @@ function messageOf({ effective, state }: KillView, seq: number, settled: readonl
 
 /** Processes of other replicas that acknowledged what is in force now. */
 function countElsewhere(
-  rounds: readonly KillRound[],
+  barriers: readonly AckBarrier[],
   views: () => KillViews,
-  census: Pick<Census, 'elsewhere'>,
+  processRegistry: Pick<ProcessRegistry, 'elsewhere'>,
 ): void {
-  if (rounds.every((round) => round.isOver())) return
+  if (barriers.every((barrier) => barrier.isOver())) return
   const viewOf = views()
-  for (const process of census.elsewhere()) {
+  for (const process of processRegistry.elsewhere()) {
     if (process.killState !== viewOf(placeOf(process)).name) continue
-    for (const round of rounds) round.heard(process.processId)
+    for (const barrier of barriers) barrier.complete(process.processId)
   }
 }
 

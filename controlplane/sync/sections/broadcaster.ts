@@ -1,19 +1,19 @@
+import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { currentOrder } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
-import type { Clock } from '../clock.ts'
 import type { EpochRaiser } from '../epoch-raiser.ts'
 import type { Freshness } from '../freshness.ts'
-import type { SectionLibrary } from './library.ts'
 import type { Peer } from '../peer.ts'
-import type { Roster } from '../roster.ts'
+import type { PeerRegistry } from '../peer-registry.ts'
 import { createSerial } from '../serial.ts'
+import type { SectionLibrary } from './library.ts'
 import { signBeat, signManifest } from './signature.ts'
 
 /** Configuration on its way to the gateways: which sections there are, and that the control plane still lives. */
-export type ManifestCast = {
+export type SectionBroadcaster = {
   /** Looks whether there is a newer version; sends manifests to the gateways that it concerns. */
   refresh(): Promise<void>
   /** Rejects when the database cannot be read and the gateway is not known yet. */
@@ -24,9 +24,9 @@ export type ManifestCast = {
   reported(peer: Peer, order: StateOrder): Promise<void>
 }
 
-export type ManifestCastDeps = {
+export type SectionBroadcasterDeps = {
   readonly db: Db
-  readonly roster: Roster
+  readonly peerRegistry: PeerRegistry
   readonly library: SectionLibrary
   readonly clock: Clock
   readonly freshness: Freshness
@@ -35,8 +35,8 @@ export type ManifestCastDeps = {
   readonly onReloaded?: () => void
 }
 
-export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
-  const { db, roster, library, clock, freshness } = deps
+export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionBroadcaster {
+  const { db, peerRegistry, library, clock, freshness } = deps
   function send(peer: Peer): void {
     const set = library.of(peer.gatewayId, peer.agent)
     if (set === null) {
@@ -76,7 +76,7 @@ export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
     if (isSame(library.order, broadcast)) return
     broadcast = library.order
     deps.onReloaded?.()
-    for (const peer of roster.peers.values()) {
+    for (const peer of peerRegistry.peers.values()) {
       // Whoever came meanwhile may be newer than what was read: its greeting reads once more and says what there is.
       const isUnread = peer.sentVersion === null && library.of(peer.gatewayId, peer.agent) === null
       if (!isUnread) send(peer)
@@ -99,7 +99,7 @@ export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
       send(peer)
       beatTo([peer])
     },
-    beat: () => beatTo(roster.peers.values()),
+    beat: () => beatTo(peerRegistry.peers.values()),
     async reported(peer, order) {
       if (library.order === null || !isEarlier(library.order, order)) return
       // It may have refused what it was sent, which is then sent again whatever this replica reads.

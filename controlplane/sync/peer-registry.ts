@@ -1,7 +1,7 @@
 import type { Peer } from './peer.ts'
 
 /** Who is connected to this replica. */
-export type Roster = {
+export type PeerRegistry = {
   readonly peers: ReadonlyMap<string, Peer>
   /** The process's earlier stream, if it had one, is answered so that the caller can end it. */
   add(peer: Peer): Peer | undefined
@@ -10,7 +10,7 @@ export type Roster = {
   of(gatewayId: string): readonly Peer[]
 }
 
-export function createRoster(): Roster {
+export function createPeerRegistry(): PeerRegistry {
   const peers = new Map<string, Peer>()
   return {
     peers,

@@ -1,7 +1,7 @@
 import type { KnownProcess } from '../features/gateways/process-store.ts'
 
 /** A process that was connected a moment ago: it still counts when somebody asks how many were stopped. */
-export type Gone = {
+export type DisconnectedProcess = {
   readonly gatewayId: string
   readonly processId: string
   /** Its pod or gateway; see `ownerKey`. */
@@ -12,31 +12,34 @@ export type Gone = {
 }
 
 /** A row of the database and when we read it, by our clock. */
-export type HeardProcess = KnownProcess & { readonly heardMs: number }
+export type StoredProcess = KnownProcess & { readonly readAtMs: number }
 
 /** What is not in the database yet. */
-export type Untold = { readonly left: readonly Gone[]; readonly replaced: readonly string[] }
+export type Unreported = {
+  readonly left: readonly DisconnectedProcess[]
+  readonly replaced: readonly string[]
+}
 
 /** Who is away, as the database says it and as this replica has just seen it. */
-export type Absences = {
-  left(process: Pick<Gone, 'gatewayId' | 'processId' | 'owner'>): void
+export type RecentlyDisconnected = {
+  left(process: Pick<DisconnectedProcess, 'gatewayId' | 'processId' | 'owner'>): void
   /**
    * A process that comes for the first time takes the place of the one of its owner that left first. Sidecars of other
    * pods stay away, although they have the same gateway.
    */
-  arrived(process: Pick<Gone, 'processId' | 'owner'>): void
+  arrived(process: Pick<DisconnectedProcess, 'processId' | 'owner'>): void
   /**
    * Away, but there within the last 60 s and not replaced since; or connected to a replica that fell silent, until it is
    * seen elsewhere or its lease is over.
    */
   count(): number
-  untold(): Untold
+  unreported(): Unreported
   /** From now on the database says it. */
-  told(untold: Untold): void
+  markReported(unreported: Unreported): void
 }
 
-export type AbsencesDeps = {
-  readonly known: () => readonly HeardProcess[]
+export type RecentlyDisconnectedDeps = {
+  readonly known: () => readonly StoredProcess[]
   /** Ids of the processes that are connected, to any replica. */
   readonly connected: () => ReadonlySet<string>
   /** Milliseconds for which a gateway lets anything pass without its control plane. */
@@ -48,23 +51,28 @@ const REMEMBER_MS = 60_000
 /** A replica beats for 10 s after its last read, and a beat counts for a moment. */
 const BEATS_ON_MS = 15_000
 
-export function createAbsences({ known, connected, leaseMs, nowMs }: AbsencesDeps): Absences {
-  const leaving = new Map<string, Gone>()
+export function createRecentlyDisconnected({
+  known,
+  connected,
+  leaseMs,
+  nowMs,
+}: RecentlyDisconnectedDeps): RecentlyDisconnected {
+  const leaving = new Map<string, DisconnectedProcess>()
   const replaced = new Set<string>()
 
-  function away(): readonly Gone[] {
+  function away(): readonly DisconnectedProcess[] {
     const gone = new Map(leaving)
-    for (const { awayS, heardMs, isPodDeleted, ...row } of known()) {
+    for (const { awayS, readAtMs, isPodDeleted, ...row } of known()) {
       if (awayS === null || gone.has(row.processId)) continue
       // Its session ended and its pod is gone: nothing runs there.
       if (isPodDeleted && !row.isSilent) continue
       const { processId, gatewayId, owner, isSilent } = row
-      gone.set(processId, { processId, gatewayId, owner, atMs: heardMs - awayS * 1_000, isSilent })
+      gone.set(processId, { processId, gatewayId, owner, atMs: readAtMs - awayS * 1_000, isSilent })
     }
     const there = connected()
-    const keptMs = ({ gatewayId, isSilent }: Gone) =>
+    const keptMs = ({ gatewayId, isSilent }: DisconnectedProcess) =>
       isSilent ? leaseMs(gatewayId) + BEATS_ON_MS : REMEMBER_MS
-    const isCounted = (one: Gone) =>
+    const isCounted = (one: DisconnectedProcess) =>
       !there.has(one.processId) && !replaced.has(one.processId) && nowMs() - one.atMs <= keptMs(one)
     return [...gone.values()].filter(isCounted)
   }
@@ -81,10 +89,11 @@ export function createAbsences({ known, connected, leaseMs, nowMs }: AbsencesDep
       if (first !== undefined) replaced.add(first.processId)
     },
     count: () => away().length,
-    untold: () => ({ left: [...leaving.values()], replaced: [...replaced] }),
-    told(untold) {
-      for (const gone of untold.left) if (leaving.get(gone.processId) === gone) leaving.delete(gone.processId)
-      for (const id of untold.replaced) replaced.delete(id)
+    unreported: () => ({ left: [...leaving.values()], replaced: [...replaced] }),
+    markReported(unreported) {
+      for (const gone of unreported.left)
+        if (leaving.get(gone.processId) === gone) leaving.delete(gone.processId)
+      for (const id of unreported.replaced) replaced.delete(id)
     },
   }
 }

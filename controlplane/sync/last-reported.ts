@@ -1,39 +1,43 @@
 import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
-/** What there is to write about a process. `isNews`: others wait for it. */
-export type Change = { readonly report: ProcessReport; readonly text: string; readonly isNews: boolean }
-
-/** What was written of each process last, so that only changes are. */
-export type Told = {
-  changesOf(peers: readonly Peer[], nowMs: number): readonly Change[]
-  written(changes: readonly Change[]): void
-  forget(processId: string): void
-  /** Everybody else is to be written again. */
-  keep(processIds: ReadonlySet<string>): void
+/** What there is to write about a process. `isVisibleElsewhere`: others wait for it. */
+export type Change = {
+  readonly report: ProcessReport
+  readonly text: string
+  readonly isVisibleElsewhere: boolean
 }
 
-export function createTold(): Told {
+/** What was written of each process last, so that only changes are. */
+export type LastReported = {
+  changesOf(peers: readonly Peer[], nowMs: number): readonly Change[]
+  markReported(changes: readonly Change[]): void
+  discard(processId: string): void
+  /** Everybody else is to be written again. */
+  retain(processIds: ReadonlySet<string>): void
+}
+
+export function createLastReported(): LastReported {
   const known = new Map<string, { readonly text: string; readonly killState: string | null }>()
-  function keep(processIds: ReadonlySet<string>): void {
+  function retain(processIds: ReadonlySet<string>): void {
     for (const id of known.keys()) if (!processIds.has(id)) known.delete(id)
   }
   return {
-    keep,
+    retain,
     changesOf(peers, nowMs) {
       return peers.flatMap((peer) => {
         const text = textOf(peer)
         const before = known.get(peer.processId)
         if (before?.text === text) return []
-        const isNews = before === undefined || before.killState !== peer.killState
-        return [{ report: reportOf(peer, nowMs), text, isNews }]
+        const isVisibleElsewhere = before === undefined || before.killState !== peer.killState
+        return [{ report: reportOf(peer, nowMs), text, isVisibleElsewhere }]
       })
     },
-    written(changes) {
+    markReported(changes) {
       for (const { report, text } of changes)
         known.set(report.process_id, { text, killState: report.kill_state })
     },
-    forget: (processId) => void known.delete(processId),
+    discard: (processId) => void known.delete(processId),
   }
 }
 

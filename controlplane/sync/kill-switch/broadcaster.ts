@@ -1,22 +1,22 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../../../core/state/clock.ts'
 import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { AckBody } from '../../../core/wire/gateway/sync.ts'
 import type { Db } from '../../db/query.ts'
-import type { Census } from '../census.ts'
-import type { Clock } from '../clock.ts'
 import type { EpochRaiser } from '../epoch-raiser.ts'
 import type { Freshness } from '../freshness.ts'
-import { createKillBoard } from './state.ts'
+import type { Peer } from '../peer.ts'
+import type { PeerRegistry } from '../peer-registry.ts'
+import type { ProcessRegistry } from '../process-registry.ts'
+import type { SectionLibrary } from '../sections/library.ts'
+import { createSerial } from '../serial.ts'
+import type { AckBarrier } from './ack-barrier.ts'
+import { createAckBarriers } from './ack-barriers.ts'
 import type { KillProof } from './proof.ts'
 import { readKillState } from './reading.ts'
 import { createKillReports } from './reports.ts'
-import type { KillRound } from './ack-round.ts'
-import { createKillRounds } from './ack-rounds.ts'
+import { createKillState } from './state.ts'
 import { createKillViews, type KillViews } from './views.ts'
-import type { SectionLibrary } from '../sections/library.ts'
-import type { Peer } from '../peer.ts'
-import type { Roster } from '../roster.ts'
-import { createSerial } from '../serial.ts'
 
 /**
  * `gateway`: another replica announced it, and a gateway has given it back. `lifted`: so was this one, which was lifted
@@ -26,7 +26,7 @@ export type AdoptedFrom = 'gateway' | 'lifted' | 'lost'
 export type StoreAdopted = (announcement: KillAnnouncement, from: AdoptedFrom) => void
 
 /** Stops on their way to the gateways. */
-export type KillCast = {
+export type KillBroadcaster = {
   /** The union of all sources, stored or only announced. */
   effective(): readonly KillEntry[]
   /** Stops that are in force and not stored yet. */
@@ -36,7 +36,7 @@ export type KillCast = {
   announce(
     entry: KillEntry,
     id?: string,
-  ): { readonly round: KillRound; readonly announcement: KillAnnouncement }
+  ): { readonly barrier: AckBarrier; readonly announcement: KillAnnouncement }
   /** Called with each stop that has to be stored, or settled where it was lifted, though nobody set it on this replica. */
   onAdopted(store: StoreAdopted): void
   /** The announcement is stored now, or was settled elsewhere. */
@@ -52,7 +52,7 @@ export type KillCast = {
   /** Reads the stored stops again and sends them when they changed. */
   refresh(): Promise<void>
   /** Sends the state as it is, to count acknowledgements. */
-  round(): KillRound
+  broadcast(): AckBarrier
   /** The views as they are at the call. */
   views(): KillViews
   /** The configuration has changed, and with it perhaps the agents that a gateway serves. */
@@ -60,13 +60,13 @@ export type KillCast = {
   greet(peer: Peer): void
   ack(peer: Peer, body: AckBody): void
   /** Processes of other replicas may have acknowledged. */
-  look(): void
+  countAcks(): void
 }
 
-export type KillCastDeps = {
+export type KillBroadcasterDeps = {
   readonly db: Db
-  readonly roster: Roster
-  readonly census: Pick<Census, 'elsewhere' | 'awayCount'>
+  readonly peerRegistry: PeerRegistry
+  readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>
   readonly library: Pick<SectionLibrary, 'configuration'>
   readonly clock: Clock
   readonly freshness: Freshness
@@ -75,60 +75,60 @@ export type KillCastDeps = {
   readonly log: Pick<Logger, 'error'>
 }
 
-export function createKillCast(deps: KillCastDeps): KillCast {
+export function createKillBroadcaster(deps: KillBroadcasterDeps): KillBroadcaster {
   const { proof, log } = deps
-  const board = createKillBoard()
-  const views = createKillViews({ board, configuration: () => deps.library.configuration })
-  const rounds = createKillRounds({ ...deps, views })
+  const state = createKillState()
+  const views = createKillViews({ kills: state, configuration: () => deps.library.configuration })
+  const barriers = createAckBarriers({ ...deps, views })
   let store: StoreAdopted = () => undefined
 
   function announceOnly(entry: KillEntry, id?: string): KillAnnouncement {
     const announcement = proof.announcementOf(entry, id)
-    board.announce(announcement)
+    state.announce(announcement)
     return announcement
   }
 
   const refresh = createSerial(async () => {
-    const take = board.begin()
-    const read = () => readKillState(deps, board.stored())
+    const take = state.begin()
+    const read = () => readKillState(deps, state.stored())
     const { stored, lost } = await deps.freshness.read('kill switches', read)
     // Announced before the state without them is sent, so that no gateway is released.
     const announcements = lost.map((entry) => announceOnly(entry))
-    if (take(stored)) rounds.round()
+    if (take(stored)) barriers.broadcast()
     if (lost.length > 0) log.error({ scopes: lost.map(({ scope }) => scope) }, LOST)
     for (const announcement of announcements) store(announcement, 'lost')
   })
 
   const reports = createKillReports({
-    ...{ ...deps, board, refresh, round: rounds.round, sendSettled: rounds.send },
+    ...{ ...deps, state, refresh, broadcast: barriers.broadcast, sendSettled: barriers.send },
     store: (announcement) => store(announcement, 'gateway'),
     settleLifted: (announcement) => store(announcement, 'lifted'),
   })
 
   return {
-    effective: board.effective,
-    announced: () => board.announced().map(({ entry }) => entry),
-    announcements: board.announced,
+    effective: state.effective,
+    announced: () => state.announced().map(({ entry }) => entry),
+    announcements: state.announced,
     announce(entry, id) {
-      const announcement = board.announced().find((known) => known.id === id) ?? announceOnly(entry, id)
-      return { round: rounds.round(), announcement }
+      const announcement = state.announced().find((known) => known.id === id) ?? announceOnly(entry, id)
+      return { barrier: barriers.broadcast(), announcement }
     },
     onAdopted(listener) {
       store = listener
     },
-    settle: board.settle,
-    retract: board.retract,
-    isAnnounced: board.isAnnounced,
-    isSettled: board.isSettled,
-    order: board.order,
+    settle: state.settle,
+    retract: state.retract,
+    isAnnounced: state.isAnnounced,
+    isSettled: state.isSettled,
+    order: state.order,
     refresh,
-    round: rounds.round,
+    broadcast: barriers.broadcast,
     views,
-    resend: rounds.resend,
-    greet: rounds.send,
-    look: rounds.look,
+    resend: barriers.resend,
+    greet: barriers.send,
+    countAcks: barriers.countAcks,
     ack(peer, body) {
-      if (body.kill_seq !== undefined) rounds.ack(peer, body.kill_seq)
+      if (body.kill_seq !== undefined) barriers.ack(peer, body.kill_seq)
       reports.compare(peer, body)
     },
   }

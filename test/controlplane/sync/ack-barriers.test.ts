@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { createKillRounds } from '../../../controlplane/sync/kill-switch/ack-rounds.ts'
+import { createAckBarriers } from '../../../controlplane/sync/kill-switch/ack-barriers.ts'
 import { createKillViews } from '../../../controlplane/sync/kill-switch/views.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
-import { createRoster } from '../../../controlplane/sync/roster.ts'
+import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 
 function connectedGateway() {
   const seqs: number[] = []
-  const roster = createRoster()
+  const peerRegistry = createPeerRegistry()
   const peer = createPeer({
     ...{ gatewayId: 'gw_1', name: 'default/one', processId: 'proc_1', nowMs: 0 },
     ...{ syncKey: new Uint8Array(32), onSlow() {} },
@@ -19,32 +19,32 @@ function connectedGateway() {
       destroyed: false,
     },
   })
-  roster.add(peer)
-  const rounds = createKillRounds({
+  peerRegistry.add(peer)
+  const barriers = createAckBarriers({
     views: () => () => ({ name: 'nothing', effective: [], state: undefined }),
-    roster,
-    census: { elsewhere: () => [], awayCount: () => 0 },
+    peerRegistry,
+    processRegistry: { elsewhere: () => [], awayCount: () => 0 },
     clock: { nowMs: () => 1_000, monotonicMs: () => performance.now() },
   })
-  return { peer, rounds, seqs }
+  return { peer, barriers, seqs }
 }
 
 test('an acknowledgement of another replica, whose clock is ahead, acknowledges no kill switch of this one', async () => {
-  const { peer, rounds, seqs } = connectedGateway()
-  const round = rounds.round()
-  rounds.ack(peer, 61_000)
-  expect(await round.acknowledged(0)).toMatchObject({ acked: 0, total: 1 })
+  const { peer, barriers, seqs } = connectedGateway()
+  const barrier = barriers.broadcast()
+  barriers.ack(peer, 61_000)
+  expect(await barrier.acknowledged(0)).toMatchObject({ acked: 0, total: 1 })
   expect(peer.killState).toBeNull()
-  rounds.ack(peer, seqs[0] ?? 0)
-  expect(await round.acknowledged(0)).toMatchObject({ acked: 1, total: 1 })
+  barriers.ack(peer, seqs[0] ?? 0)
+  expect(await barrier.acknowledged(0)).toMatchObject({ acked: 1, total: 1 })
   expect(peer.killState).not.toBeNull()
 })
 
 test('an acknowledgement of a later message of this replica acknowledges the earlier ones', async () => {
-  const { peer, rounds, seqs } = connectedGateway()
-  const earlier = rounds.round()
-  rounds.send(peer)
-  rounds.ack(peer, seqs[1] ?? 0)
+  const { peer, barriers, seqs } = connectedGateway()
+  const earlier = barriers.broadcast()
+  barriers.send(peer)
+  barriers.ack(peer, seqs[1] ?? 0)
   expect(await earlier.acknowledged(0)).toMatchObject({ acked: 1, total: 1 })
 })
 
@@ -53,12 +53,12 @@ function fleet(
   entries: readonly KillEntry[],
   agents: ReadonlyArray<{ gatewayId: string | null; name: string }>,
 ) {
-  const roster = createRoster()
+  const peerRegistry = createPeerRegistry()
   const sent = new Map<string, KillEntry[]>()
   const count = { stored: 0 }
   const state = { stored: { order: { epoch: 1, revision: 1 }, entries }, agents }
   const views = createKillViews({
-    board: {
+    kills: {
       stored: () => {
         count.stored++
         return state.stored
@@ -76,25 +76,25 @@ function fleet(
       ...{ gatewayId: `gw_${name}`, name, agent, processId, nowMs: 0, sink },
       ...{ syncKey: new Uint8Array(32), onSlow() {} },
     })
-    roster.add(peer)
+    peerRegistry.add(peer)
     return peer
   }
-  const rounds = createKillRounds({
-    ...{ views, roster, census: { elsewhere: () => [], awayCount: () => 0 } },
+  const barriers = createAckBarriers({
+    ...{ views, peerRegistry, processRegistry: { elsewhere: () => [], awayCount: () => 0 } },
     clock: { nowMs: () => 1_000, monotonicMs: () => 0 },
   })
   const sources = (processId: string) => sent.get(processId)?.map(({ source }) => source)
-  return { rounds, connect, sent, sources, count, state }
+  return { barriers, connect, sent, sources, count, state }
 }
 const stop = (source: string, scope = 'all'): KillEntry => ({
   ...{ source, scope, reason: 'incident', since: '2026-01-01T00:00:00Z' },
 })
 
-test('a round works out what processes of one gateway are sent once, however many there are', () => {
-  const { rounds, connect, count } = fleet([stop('cli')], [])
+test('a barrier works out what processes of one gateway are sent once, however many there are', () => {
+  const { barriers, connect, count } = fleet([stop('cli')], [])
   for (let gateway = 0; gateway < 20; gateway++)
     for (let at = 0; at < 50; at++) connect(`ns/g${gateway}`, `p${gateway}-${at}`)
-  rounds.round()
+  barriers.broadcast()
   expect(count.stored).toBe(20)
 })
 
@@ -107,24 +107,24 @@ test.each<[string, string, string | null, boolean]>([
   ['the sidecar of an agent of another namespace', 'shared/edge', 'other/bot', false],
 ])('the ConfigMap of a namespace is sent to %s: %s %s %s', (_, name, agent, isSent) => {
   const agents = [{ gatewayId: 'gw_shared/edge', name: 'team/bot' }]
-  const { rounds, connect, sources } = fleet([stop('configmap:team'), stop('configmap')], agents)
+  const { barriers, connect, sources } = fleet([stop('configmap:team'), stop('configmap')], agents)
   connect(name, 'p', agent)
-  rounds.round()
+  barriers.broadcast()
   expect(sources('p')?.toSorted()).toEqual(isSent ? ['configmap', 'configmap:team'] : ['configmap'])
 })
 
 test('an agent of no gateway in particular is served by all; without a configuration all is sent', () => {
-  const { rounds, connect, sources, state } = fleet(
+  const { barriers, connect, sources, state } = fleet(
     [stop('configmap:team')],
     [{ gatewayId: null, name: 'team/bot' }],
   )
   connect('other/edge', 'p')
-  rounds.round()
+  barriers.broadcast()
   expect(sources('p')).toEqual(['configmap:team'])
   Object.assign(state, { agents: [] })
   expect(
     createKillViews({
-      board: { stored: () => state.stored, announced: () => [], settled: () => [] },
+      kills: { stored: () => state.stored, announced: () => [], settled: () => [] },
       configuration: () => null,
     })()({ gatewayId: 'gw', name: 'other/edge', agent: null }).effective,
   ).toHaveLength(1)
@@ -133,19 +133,19 @@ test('an agent of no gateway in particular is served by all; without a configura
 test('a gateway that begins to serve agents of a namespace is sent its ConfigMap, and no other gateway anything', () => {
   const world = fleet([stop('configmap:team')], [])
   const [edge] = [world.connect('other/edge', 'p'), world.connect('other/second', 'q')]
-  world.rounds.round()
+  world.barriers.broadcast()
   expect([world.sources('p'), world.sources('q')]).toEqual([[], []])
   const before = edge.sentKill?.seq ?? 0
   world.sent.clear()
   const next = { ...world.state, agents: [{ gatewayId: 'gw_other/edge', name: 'team/bot' }] }
   const views = createKillViews({
-    board: { stored: () => next.stored, announced: () => [], settled: () => [] },
+    kills: { stored: () => next.stored, announced: () => [], settled: () => [] },
     configuration: () => next as never,
   })
-  const roster = createRoster()
-  roster.add(edge)
-  createKillRounds({
-    ...{ views, roster, census: { elsewhere: () => [], awayCount: () => 0 } },
+  const peerRegistry = createPeerRegistry()
+  peerRegistry.add(edge)
+  createAckBarriers({
+    ...{ views, peerRegistry, processRegistry: { elsewhere: () => [], awayCount: () => 0 } },
     clock: { nowMs: () => 2_000, monotonicMs: () => 0 },
   }).resend()
   expect([...world.sent.keys()]).toEqual(['p'])
@@ -159,10 +159,10 @@ test('no kill state makes a line that gateways refuse, whatever its sources set'
     reason: '\u0001'.repeat(1_000),
   }))
   const agents = [0, 1, 2].map((at) => ({ gatewayId: null, name: `ns${at}/a` }))
-  const { rounds, connect, sent } = fleet(entries, agents)
+  const { barriers, connect, sent } = fleet(entries, agents)
   connect('other/edge', 'p')
   connect('other/edge', 'own', 'ns1/a')
-  rounds.round()
+  barriers.broadcast()
   expect(sent.get('p')?.map(({ scope }) => scope)).toEqual([
     'namespace:ns0',
     'namespace:ns1',
@@ -176,7 +176,7 @@ test('of announcements so many are sent as gateways can give back, and none is m
     ...{ id: `id${at}`, entry: stop('dashboard', `agent:a${at}`), proof: 'ab'.repeat(32) },
   }))
   const viewOf = createKillViews({
-    board: {
+    kills: {
       stored: () => ({ order: { epoch: 1, revision: 1 }, entries: [] }),
       ...{ announced: () => announced, settled: () => [] },
     },
@@ -203,7 +203,7 @@ test('long reasons of one caller take the room of no short announcement, and the
   }
   const given = [...announced, short, all]
   const viewOf = createKillViews({
-    board: {
+    kills: {
       stored: () => ({ order: { epoch: 1, revision: 1 }, entries: [] }),
       ...{ announced: () => given, settled: () => [] },
     },

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
-import { createManifestCast } from '../../../controlplane/sync/sections/broadcast.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
-import { createRoster } from '../../../controlplane/sync/roster.ts'
+import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
+import { createSectionBroadcaster } from '../../../controlplane/sync/sections/broadcaster.ts'
+import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 import type { SectionSet } from '../../../controlplane/sync/sections/sections.ts'
 
 /** A library that is behind the database, whose readings end when the test lets them. */
@@ -41,11 +41,18 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 function world() {
   const { library, stored, readings } = slowLibrary()
-  const roster = createRoster()
+  const peerRegistry = createPeerRegistry()
   const db = { query: async () => ({ rows: [{ epoch: 1, revision: stored.version }], rowCount: 1 }) } as never
   const clock = { nowMs: () => 0, monotonicMs: () => 0 }
   const freshness = { read: <T>(_: string, work: () => Promise<T>) => work(), isFresh: () => false }
-  const cast = createManifestCast({ db, roster, library, clock, freshness, raiseEpoch: async () => false })
+  const cast = createSectionBroadcaster({
+    db,
+    peerRegistry,
+    library,
+    clock,
+    freshness,
+    raiseEpoch: async () => false,
+  })
   const arrive = (gatewayId: string) => {
     const said: Array<{ readonly type: string }> = []
     const sink = {
@@ -59,7 +66,7 @@ function world() {
       ...{ gatewayId, name: gatewayId, processId: gatewayId, sink, nowMs: 0 },
       ...{ syncKey: new Uint8Array(32), onSlow() {} },
     })
-    roster.add(peer)
+    peerRegistry.add(peer)
     return { peer, types: () => said.map(({ type }) => type), greeted: cast.greet(peer) }
   }
   return { cast, library, stored, readings, arrive }

@@ -1,49 +1,52 @@
 import { expect, test } from 'vitest'
-import { createAbsences, type HeardProcess } from '../../../controlplane/sync/absences.ts'
+import {
+  createRecentlyDisconnected,
+  type StoredProcess,
+} from '../../../controlplane/sync/recently-disconnected.ts'
 
 const POD_A = 'pod:a'
 const POD_B = 'pod:b'
 const FACTS = { name: 'a/b', applied_version: 1, sent_version: 1, agents: 0, uptime_seconds: 1 }
 
-function start(known: readonly Partial<HeardProcess>[] = []) {
+function start(known: readonly Partial<StoredProcess>[] = []) {
   const there = new Set<string>()
-  const absences = createAbsences({
-    known: () => known as readonly HeardProcess[],
+  const disconnected = createRecentlyDisconnected({
+    known: () => known as readonly StoredProcess[],
     connected: () => there,
     leaseMs: () => 600_000,
     nowMs: () => 1_000_000,
   })
   const process = (processId: string, owner: string) => ({ gatewayId: 'gw', processId, owner })
   return {
-    absences,
-    leave: (id: string, owner: string) => absences.left(process(id, owner)),
+    disconnected,
+    leave: (id: string, owner: string) => disconnected.left(process(id, owner)),
     arrive(id: string, owner: string) {
       there.add(id)
-      absences.arrived(process(id, owner))
+      disconnected.arrived(process(id, owner))
     },
   }
 }
 
 test('a new process of a pod takes the place of the one before', () => {
-  const { absences, leave, arrive } = start()
+  const { disconnected, leave, arrive } = start()
   leave('a1', POD_A)
-  expect(absences.count()).toBe(1)
+  expect(disconnected.count()).toBe(1)
   arrive('a2', POD_A)
-  expect([absences.count(), absences.untold().replaced]).toEqual([0, ['a1']])
+  expect([disconnected.count(), disconnected.unreported().replaced]).toEqual([0, ['a1']])
 })
 
 test('a new process of another pod of the gateway hides nobody who is away', () => {
-  const { absences, leave, arrive } = start()
+  const { disconnected, leave, arrive } = start()
   leave('a1', POD_A)
   for (let n = 0; n < 10; n++) arrive(`b${n}`, POD_B)
-  expect([absences.count(), absences.untold().replaced]).toEqual([1, []])
+  expect([disconnected.count(), disconnected.unreported().replaced]).toEqual([1, []])
 })
 
 test('nor does a process of the gateway outside of pods', () => {
-  const { absences, leave, arrive } = start()
+  const { disconnected, leave, arrive } = start()
   leave('a1', POD_A)
   arrive('g1', 'gateway:gw')
-  expect(absences.count()).toBe(1)
+  expect(disconnected.count()).toBe(1)
 })
 
 test.each([
@@ -55,8 +58,8 @@ test.each([
     1,
   ],
 ])('a process that %s', (_what, changes, count) => {
-  const row = { processId: 'a1', gatewayId: 'gw', owner: POD_A, awayS: 5, heardMs: 1_000_000, ...changes }
-  expect(start([row]).absences.count()).toBe(count)
+  const row = { processId: 'a1', gatewayId: 'gw', owner: POD_A, awayS: 5, readAtMs: 1_000_000, ...changes }
+  expect(start([row]).disconnected.count()).toBe(count)
 })
 
 test.each([
@@ -67,10 +70,10 @@ test.each([
   ['nothing', 0],
 ])('a process of a silent replica counts as unreachable until its lease of %s is over', (_, leaseS) => {
   let now = 0
-  const absences = createAbsences({
+  const disconnected = createRecentlyDisconnected({
     known: () => [
       {
-        ...{ processId: 'p', gatewayId: 'g', replicaId: 'r', facts: FACTS, killState: null, heardMs: 0 },
+        ...{ processId: 'p', gatewayId: 'g', replicaId: 'r', facts: FACTS, killState: null, readAtMs: 0 },
         ...{ owner: POD_A, isPodDeleted: false },
         ...{ connectedS: 100, silentS: 0, awayS: 0, isSilent: true },
       },
@@ -80,7 +83,7 @@ test.each([
     nowMs: () => now,
   })
   now = leaseS * 1_000 + 15_000
-  expect(absences.count()).toBe(1)
+  expect(disconnected.count()).toBe(1)
   now += 1
-  expect(absences.count()).toBe(0)
+  expect(disconnected.count()).toBe(0)
 })

@@ -1,3 +1,5 @@
+import type { Clock } from '../../core/state/clock.ts'
+import type { Db } from '../db/query.ts'
 import { ownerKey } from '../features/gateways/process-owners.ts'
 import {
   type KnownProcess,
@@ -5,16 +7,14 @@ import {
   reportProcesses,
   withdrawReplica,
 } from '../features/gateways/process-store.ts'
-import type { Db } from '../db/query.ts'
-import { createAbsences, type HeardProcess, type Untold } from './absences.ts'
-import type { Clock } from './clock.ts'
+import { createLastReported } from './last-reported.ts'
 import type { Peer } from './peer.ts'
-import type { Roster } from './roster.ts'
+import type { PeerRegistry } from './peer-registry.ts'
+import { createRecentlyDisconnected, type StoredProcess, type Unreported } from './recently-disconnected.ts'
 import { createSerial } from './serial.ts'
-import { createTold } from './told.ts'
 
 /** All gateway processes of the installation, whichever replica they are connected to. */
-export type Census = AsyncDisposable & {
+export type ProcessRegistry = AsyncDisposable & {
   /** Tells what is new here and reads what is new elsewhere. Rejects when the database does not answer. */
   refresh(): Promise<void>
   arrived(peer: Peer): void
@@ -32,47 +32,50 @@ export type ElsewhereProcess = Pick<KnownProcess, 'processId' | 'gatewayId' | 'f
   readonly lastSeenMs: number
 }
 
-export type CensusDeps = {
+export type ProcessRegistryDeps = {
   readonly db: Db
   readonly replicaId: string
-  readonly roster: Roster
+  readonly peerRegistry: PeerRegistry
   readonly clock: Clock
   /** Milliseconds for which a gateway lets anything pass without its control plane. */
   readonly leaseMs: (gatewayId: string) => number
   /** After each look at what others say. */
-  readonly onLooked: () => void
+  readonly onRead: () => void
   readonly onFailed: (error: unknown) => void
 }
 
-export function createCensus(deps: CensusDeps): Census {
-  const { db, replicaId, roster, clock, onFailed } = deps
-  let known: readonly HeardProcess[] = []
+export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistry {
+  const { db, replicaId, peerRegistry, clock, onFailed } = deps
+  let known: readonly StoredProcess[] = []
   let isDisposed = false
-  const told = createTold()
+  const lastReported = createLastReported()
   const elsewhere = () =>
-    known.filter((row) => isThere(row) && row.replicaId !== replicaId && !roster.peers.has(row.processId))
-  const absences = createAbsences({
+    known.filter(
+      (row) => isThere(row) && row.replicaId !== replicaId && !peerRegistry.peers.has(row.processId),
+    )
+  const disconnected = createRecentlyDisconnected({
     known: () => known,
     nowMs: clock.nowMs,
     leaseMs: deps.leaseMs,
-    connected: () => new Set([...roster.peers.keys(), ...elsewhere().map(idOf)]),
+    connected: () => new Set([...peerRegistry.peers.keys(), ...elsewhere().map(idOf)]),
   })
 
   const refresh = createSerial(async () => {
     if (isDisposed) return
     const now = clock.nowMs()
-    const changed = told.changesOf([...roster.peers.values()], now)
-    const untold = absences.untold()
-    const isNews = changed.some((change) => change.isNews) || untold.left.length > 0
+    const changed = lastReported.changesOf([...peerRegistry.peers.values()], now)
+    const unreported = disconnected.unreported()
+    const isVisibleElsewhere =
+      changed.some((change) => change.isVisibleElsewhere) || unreported.left.length > 0
     const reports = changed.map(({ report }) => report)
-    await reportProcesses(db, { replicaId, changed: reports, ...rowsOf(untold, now) }, isNews)
-    told.written(changed)
-    known = (await listProcesses(db)).map((row) => ({ ...row, heardMs: now }))
-    absences.told(untold)
+    await reportProcesses(db, { replicaId, changed: reports, ...rowsOf(unreported, now) }, isVisibleElsewhere)
+    lastReported.markReported(changed)
+    known = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
+    disconnected.markReported(unreported)
     // The table is empty after a crash of the database: what is missing there is written again.
     for (const peer of movedAway(known, deps, now)) peer.cut()
-    told.keep(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
-    deps.onLooked()
+    lastReported.retain(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
+    deps.onRead()
   })
   const soon = () => void refresh().catch(onFailed)
 
@@ -80,17 +83,20 @@ export function createCensus(deps: CensusDeps): Census {
     refresh,
     changed: soon,
     arrived(peer) {
-      absences.arrived(ownedOf(peer))
-      told.forget(peer.processId)
+      disconnected.arrived(ownedOf(peer))
+      lastReported.discard(peer.processId)
       soon()
     },
     left(peer) {
-      absences.left(ownedOf(peer))
+      disconnected.left(ownedOf(peer))
       soon()
     },
     elsewhere: () =>
-      elsewhere().map(({ silentS, heardMs, ...row }) => ({ ...row, lastSeenMs: heardMs - silentS * 1_000 })),
-    awayCount: absences.count,
+      elsewhere().map(({ silentS, readAtMs, ...row }) => ({
+        ...row,
+        lastSeenMs: readAtMs - silentS * 1_000,
+      })),
+    awayCount: disconnected.count,
     async [Symbol.asyncDispose]() {
       isDisposed = true
       // Behind the one that is under way.
@@ -106,12 +112,12 @@ function ownedOf({ gatewayId, processId, pod }: Peer) {
 
 /** Whose gateway process has come to another replica since: the stream here is dead, and its end was never heard. */
 function movedAway(
-  known: readonly HeardProcess[],
-  { replicaId, roster }: Pick<CensusDeps, 'replicaId' | 'roster'>,
+  known: readonly StoredProcess[],
+  { replicaId, peerRegistry }: Pick<ProcessRegistryDeps, 'replicaId' | 'peerRegistry'>,
   nowMs: number,
 ): readonly Peer[] {
   return known.flatMap((row) => {
-    const peer = roster.peers.get(row.processId)
+    const peer = peerRegistry.peers.get(row.processId)
     if (peer === undefined || row.replicaId === replicaId || !isThere(row)) return []
     return row.connectedS * 1_000 < nowMs - peer.connectedAtMs ? [peer] : []
   })
@@ -126,7 +132,7 @@ function idOf({ processId }: KnownProcess): string {
 }
 
 /** Whoever was replaced leaves no trace. */
-function rowsOf({ left, replaced }: Untold, nowMs: number) {
+function rowsOf({ left, replaced }: Unreported, nowMs: number) {
   const away = left.filter(({ processId }) => !replaced.includes(processId))
   return {
     left: away.map(({ processId, atMs }) => ({ process_id: processId, age_s: (nowMs - atMs) / 1_000 })),

@@ -1,0 +1,53 @@
+import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
+import type { Query } from '../db/query.ts'
+import { SYNC_CHANNEL } from '../features/kill-switch/store.ts'
+
+/** Payload on SYNC_CHANNEL; the id of the process follows. */
+export const MAILBOX_PAYLOAD = 'mailbox '
+
+/** A message of a gateway process. */
+export type ProcessMessage = {
+  readonly process_id: string
+  readonly gateway_id: string
+} & (
+  | { readonly kind: 'ack'; readonly body: AckBody }
+  | { readonly kind: 'status'; readonly body: StatusBody }
+)
+
+/** Messages of processes that are connected to no replica are deleted after this time. */
+const EXPIRE_S = 60
+
+/** Stores messages in their order for the replicas that hold the streams of these processes. */
+export async function publishMessages(q: Query, messages: readonly ProcessMessage[]): Promise<void> {
+  await q.query(
+    `with old as (
+       delete from replica_mailbox where published_at < clock_timestamp() - make_interval(secs => ${EXPIRE_S})
+     ), put as (
+       insert into replica_mailbox (process_id, gateway_id, kind, body)
+       select message->>'process_id', message->>'gateway_id', message->>'kind', message->'body'
+       from json_array_elements($1::json) with ordinality as said(message, place) order by place
+     )
+     select pg_notify($2, $3 || id) from unnest($4::text[]) as id`,
+    [
+      JSON.stringify(messages),
+      SYNC_CHANNEL,
+      MAILBOX_PAYLOAD,
+      [...new Set(messages.map((message) => message.process_id))],
+    ],
+  )
+}
+
+/** Removes and returns the messages of these processes, oldest first. */
+export async function receiveMessages(
+  q: Query,
+  processIds: readonly string[],
+): Promise<readonly ProcessMessage[]> {
+  const { rows } = await q.query<ProcessMessage>(
+    `with taken as (
+       delete from replica_mailbox where process_id = any($1::text[]) returning id, process_id, gateway_id, kind, body
+     )
+     select process_id, gateway_id, kind, body from taken order by id`,
+    [processIds],
+  )
+  return rows
+}

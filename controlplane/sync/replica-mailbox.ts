@@ -1,0 +1,71 @@
+import type { Db } from '../db/query.ts'
+import type { Peer } from './peer.ts'
+import type { PeerRegistry } from './peer-registry.ts'
+import { type ProcessMessage, publishMessages, receiveMessages } from './replica-mailbox-store.ts'
+import { createSerial } from './serial.ts'
+
+/** Messages of gateway processes on their way to the replica that holds their stream. */
+export type ReplicaMailbox = {
+  /** Resolves when the message took effect here or is stored for its replica. Rejects when neither succeeds. */
+  publish(message: ProcessMessage): Promise<void>
+  /** Reads the messages of this process that another replica has published. */
+  receive(processId: string): void
+  /** Reads the messages of every process that is connected here. */
+  refresh(): Promise<void>
+}
+
+export type ReplicaMailboxDeps = {
+  readonly db: Db
+  readonly peerRegistry: PeerRegistry
+  /** Applies a message of a process that is connected here. */
+  readonly apply: (peer: Peer, message: ProcessMessage) => void
+  readonly onFailed: (error: unknown) => void
+}
+
+export function createReplicaMailbox({
+  db,
+  peerRegistry,
+  apply,
+  onFailed,
+}: ReplicaMailboxDeps): ReplicaMailbox {
+  let unpublished: ProcessMessage[] = []
+  let wanted = new Set<string>()
+
+  const pass = createSerial(async () => {
+    const messages = unpublished
+    unpublished = []
+    if (messages.length > 0) await publishMessages(db, messages)
+  })
+
+  const fetch = createSerial(async () => {
+    const ids = [...wanted]
+    wanted = new Set()
+    if (ids.length === 0) return
+    for (const message of await receiveMessages(db, ids)) applyHere(message)
+  })
+
+  /** False unless the process is connected here under the gateway that the message names. */
+  function applyHere(message: ProcessMessage): boolean {
+    const peer = peerRegistry.peers.get(message.process_id)
+    if (peer === undefined || peer.gatewayId !== message.gateway_id) return false
+    apply(peer, message)
+    return true
+  }
+
+  return {
+    async publish(message) {
+      if (applyHere(message)) return
+      unpublished.push(message)
+      await pass()
+    },
+    receive(processId) {
+      if (!peerRegistry.peers.has(processId)) return
+      wanted.add(processId)
+      fetch().catch(onFailed)
+    },
+    async refresh() {
+      for (const processId of peerRegistry.peers.keys()) wanted.add(processId)
+      await fetch()
+    },
+  }
+}

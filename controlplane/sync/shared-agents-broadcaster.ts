@@ -1,0 +1,64 @@
+import type { Peer } from './peer.ts'
+import type { PeerRegistry } from './peer-registry.ts'
+import type { ProcessRegistry } from './process-registry.ts'
+
+/** Tells each process which agents it shares with others: the budget of such an agent is lent out, not counted alone. */
+export type SharedAgentsBroadcaster = {
+  /** Whoever came, left or was heard of. */
+  broadcast(): void
+}
+
+export function createSharedAgentsBroadcaster({
+  peerRegistry,
+  processRegistry,
+}: {
+  readonly peerRegistry: PeerRegistry
+  readonly processRegistry: Pick<ProcessRegistry, 'elsewhere'>
+}): SharedAgentsBroadcaster {
+  return {
+    broadcast() {
+      const counts = servingCountsOf([
+        ...peerRegistry.peers.values(),
+        ...processRegistry
+          .elsewhere()
+          .map(({ gatewayId, facts }) => ({ gatewayId, agent: facts.agent ?? null })),
+      ])
+      for (const peer of peerRegistry.peers.values()) tell(peer, counts.get(peer.gatewayId))
+    },
+  }
+}
+
+type Served = { readonly gatewayId: string; readonly agent: string | null }
+/** The processes of one gateway: those that serve every agent, and the sidecars by their agent. */
+type ServingCounts = { whole: number; readonly byAgent: Map<string, number> }
+type Sharing = ReadonlyArray<{ readonly agent: string; readonly processes: number }>
+
+/** Counted once for all: a gateway may have a thousand sidecars. */
+function servingCountsOf(processes: readonly Served[]): ReadonlyMap<string, ServingCounts> {
+  const counts = new Map<string, ServingCounts>()
+  for (const { gatewayId, agent } of processes) {
+    const count = counts.get(gatewayId) ?? { whole: 0, byAgent: new Map() }
+    counts.set(gatewayId, count)
+    if (agent === null) count.whole += 1
+    else count.byAgent.set(agent, (count.byAgent.get(agent) ?? 0) + 1)
+  }
+  return counts
+}
+
+function tell(peer: Peer, count: ServingCounts | undefined): void {
+  const agents = count === undefined ? [] : sharingOf(peer, count)
+  const text = JSON.stringify(agents)
+  if (text === peer.sentSharing) return
+  peer.sentSharing = text
+  peer.send({ type: 'quota', agents: [...agents] })
+}
+
+function sharingOf({ agent }: Served, { whole, byAgent }: ServingCounts): Sharing {
+  if (agent !== null) return shared([[agent, whole + (byAgent.get(agent) ?? 0)]])
+  const all: Sharing = whole > 1 ? [{ agent: '*', processes: whole }] : []
+  return [...all, ...shared([...byAgent].map(([name, count]) => [name, whole + count]))]
+}
+
+function shared(counts: ReadonlyArray<readonly [agent: string, processes: number]>): Sharing {
+  return counts.filter(([, processes]) => processes > 1).map(([agent, processes]) => ({ agent, processes }))
+}
