@@ -160,7 +160,7 @@ function printRows(
 function at(row: Record<string, unknown>, path: string): unknown {
   for (const alternative of path.split('|')) {
     const value = alternative
-      .split('..')
+      .split('.')
       .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], row)
     if (value !== null && value !== undefined) return value
   }

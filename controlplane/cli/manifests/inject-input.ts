@@ -86,7 +86,7 @@ export function podsIn(content: string, file: string): WorkloadPod[] {
     } catch (problem) {
       if (!(problem instanceof ZodError)) throw problem
       const issues = problem.issues.map(
-        ({ path, message }) => `${file}: ${path.map(String).join('..')}: ${message}`,
+        ({ path, message }) => `${file}: ${path.map(String).join('.')}: ${message}`,
       )
       throw new ChaperoneError('conflict', { detail: issues.join('\n') })
     }

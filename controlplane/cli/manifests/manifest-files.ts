@@ -73,7 +73,7 @@ function plainValue(document: Document.Parsed): { readonly value?: unknown; read
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
     const unstorable = unstorableIn(value)
     if (unstorable === null) return { value }
-    return { problem: `${unstorable.path.join('..') || 'the document'} ${unstorable.why}` }
+    return { problem: `${unstorable.path.join('.') || 'the document'} ${unstorable.why}` }
   } catch (cause) {
     return { problem: cause instanceof Error ? cause.message : String(cause) }
   }
@@ -105,7 +105,7 @@ function unknownFields({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, value: 
     const meant = nearest(key, known)
     const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`
     const field = [...steps, key]
-    return { path: field, text: `unknown field ${field.join('..')}; ${advice}` }
+    return { path: field, text: `unknown field ${field.join('.')}; ${advice}` }
   })
 }
 
@@ -118,7 +118,7 @@ function schemaOf(value: unknown): z.ZodType | undefined {
 function issueText(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_union')
     return `kind and apiVersion must be one of Gateway, Connector, Permission, Policy (${API_VERSION}) or Secret (v1)`
-  const path = issue.path.map(String).join('..')
+  const path = issue.path.map(String).join('.')
   return `${path}${path === '' ? '' : ': '}${issue.message}`
 }
 

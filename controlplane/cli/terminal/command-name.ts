@@ -7,5 +7,5 @@ export function commandName(cwd: string, self = import.meta.url): string {
   if (!self.endsWith('.ts')) return 'chaperone'
   const script = fileURLToPath(new URL('../../../scripts/chaperone.sh', self))
   const path = relative(cwd, script)
-  return shellQuote(path.startsWith('../..') ? script : `./${path}`)
+  return shellQuote(path.startsWith('..') ? script : `./${path}`)
 }

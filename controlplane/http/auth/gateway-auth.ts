@@ -83,7 +83,7 @@ async function find(
 
 /** Reports whether the unverified claims of a token have our audience, so that other tokens do not cause a TokenReview. */
 export function hasOurAudience(token: string): boolean {
-  const parts = token.split('..')
+  const parts = token.split('.')
   if (parts.length !== 3 || token.length > 8_192) return false
   try {
     const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'))

@@ -25,7 +25,7 @@ import {
   prepareDataFolder,
 } from '../../../controlplane/cli/state/data-folder.ts'
 import { lockFolder } from '../../../controlplane/cli/state/folder-lock.ts'
-import { ensureKeys } from '../../../controlplane/cli/up/installation-secrets.ts'
+import { ensureSecrets } from '../../../controlplane/cli/up/installation-secrets.ts'
 import { readConfig } from '../../../controlplane/config.ts'
 import { createControlPlane } from '../../../controlplane/controlplane.ts'
 import { at, caller } from '../routes/start.ts'
@@ -52,7 +52,7 @@ async function running<T>(
   work: (admin: ReturnType<typeof caller>, url: string) => Promise<T>,
 ): Promise<T> {
   const lock = await lockFolder(of.lock)
-  const keys = ensureKeys(of)
+  const keys = ensureSecrets(of)
   const server: EmbeddedPostgres = await startEmbeddedPostgres({
     dir: of.postgres,
     password: keys.postgresPassword,

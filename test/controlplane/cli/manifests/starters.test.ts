@@ -60,7 +60,7 @@ function decideUnder(sets: Set) {
     type: string,
     more: { readonly effect: 'read' | 'compute' | 'write'; readonly unmapped?: true },
   ) => {
-    const connector = type.split('..')[0] ?? ''
+    const connector = type.split('.')[0] ?? ''
     const action = {
       type,
       connector,

@@ -126,7 +126,7 @@ describe('the offer of a starter', () => {
       const notice = starterNotice(program, { manifests, command: 'chaperone apply --data /d' })
       expect(notice).toMatch(
         new RegExp(
-          `^chaperone: ${program.name} has .*: chaperone apply --data /d -f .*/starters/${program.starter}\\.yaml$`,
+          `^chaperone: there is a starter policy for ${program.name}, .*: chaperone apply --data /d -f .*/starters/${program.starter}\\.yaml$`,
         ),
       )
       writeFileSync(join(manifests, `${program.starter}.yaml`), '')

@@ -31,7 +31,7 @@ import {
 } from '../../../../controlplane/cli/state/data-folder.ts'
 import { lockFolder } from '../../../../controlplane/cli/state/folder-lock.ts'
 import { workingTreeFolder } from '../../../../controlplane/cli/state/working-tree-folder.ts'
-import { ensureKeys } from '../../../../controlplane/cli/up/installation-secrets.ts'
+import { ensureSecrets } from '../../../../controlplane/cli/up/installation-secrets.ts'
 import { ensureManifests } from '../../../../controlplane/cli/up/starter-manifests.ts'
 import { createInstallationProof } from '../../../../controlplane/crypto/installation-proof.ts'
 
@@ -151,7 +151,7 @@ describe('a data folder that a working tree brings', () => {
     const tree = makeTree('project', 'src')
     const own = await planted(makeTree('project'))
     ensureInstallationKey(env, own.data)
-    expect(await cli(['trust', '../..'], tree)).toMatchObject({ code: 0, err: '' })
+    expect(await cli(['trust', '..'], tree)).toMatchObject({ code: 0, err: '' })
     expect((await cli(['trust', '--list'], tree)).out).toBe(own.data)
     const killed = await cli(['kill', 'on'], tree)
     expect(killed.out).toMatch(new RegExp(`1 of 1 stopped in 12 ms\nInstallation ${own.data} at http://127`))
@@ -227,14 +227,14 @@ describe('a data folder that a working tree brings', () => {
 
   test('is the only folder that can be trusted: a tree without one is none, by whatever name', async () => {
     const tree = makeTree('project', 'src')
-    expect(await cli(['trust', '..'], tree)).toMatchObject({
+    expect(await cli(['trust', '.'], tree)).toMatchObject({
       code: 1,
       out: '',
       err: `chaperone: ${tree} is not a data folder and does not contain .chaperone. Give the data folder or its working tree.`,
     })
     expect((await cli(['trust', '--list'], root)).out).toBe('')
     mkdirSync(join(tree, 'keys'))
-    expect(await cli(['trust', '..'], tree)).toMatchObject({ code: 0, err: '' })
+    expect(await cli(['trust', '.'], tree)).toMatchObject({ code: 0, err: '' })
   })
 
   test('is not trusted before it is there', async () => {
@@ -340,7 +340,7 @@ test('what a start makes is accepted where files are writable by the group', asy
     const tree = workingTreeFolder({ env, cwd: makeTree('checkout') })
     for (const folder of [tree, dataFolder(join(root, 'some', 'data'))]) {
       prepareDataFolder(folder)
-      ensureKeys(folder)
+      ensureSecrets(folder)
       const lock = await lockFolder(folder.lock)
       ensureManifests(folder.manifests)
       expect(() => assertOwnedDataFolder(folder)).not.toThrow()
