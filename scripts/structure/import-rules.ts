@@ -21,11 +21,21 @@ type Layer = {
 const LAYERS: readonly Layer[] = [
   {
     from: /^core\//,
-    mayNot: /^(sidecar|controlplane|operator|scripts)\//,
+    mayNot: /^(kube|sidecar|controlplane|operator|scripts)\//,
     because: 'core imports only itself',
   },
   {
-    from: /^(core|sidecar|controlplane|operator|scripts)\//,
+    from: /^kube\//,
+    mayNot: /^(sidecar|controlplane|operator|scripts)\//,
+    because: 'the transport to the Kubernetes API imports core and itself',
+  },
+  {
+    from: /^sidecar\//,
+    mayNot: /^kube\//,
+    because: 'a gateway never calls the Kubernetes API',
+  },
+  {
+    from: /^(core|kube|sidecar|controlplane|operator|scripts)\//,
     mayNot: /^test\//,
     because: 'nothing imports test',
   },

@@ -1,12 +1,14 @@
 import { KubeConfig } from '@kubernetes/client-node'
-import { createKubeClient, type KubeCall, type KubeClient } from '../../operator/kube/client.ts'
+import { kubeconfigAccess } from '../../kube/kubeconfig-access.ts'
+import type { KubeCall } from '../../kube/transport.ts'
+import { createKubeClient, type KubeClient } from '../../operator/kube/client.ts'
 import { eventually } from './eventually.ts'
 import type { KubeApiServer } from './kube-api-server.ts'
 
 export function clientOf(server: KubeApiServer): KubeClient {
   const config = new KubeConfig()
   config.loadFromFile(server.kubeconfigPath)
-  return createKubeClient(config)
+  return createKubeClient(kubeconfigAccess(config))
 }
 
 export async function createNamespace(

@@ -6,7 +6,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { KubeApi } from '../../../controlplane/features/authentication/cluster/token-review.ts'
+import type { PodApi } from '../../../kube/pod-access.ts'
 import { createTestCa } from '../../support/test-ca.ts'
 
 export const AUDIENCE = 'chaperone-control-plane'
@@ -21,7 +21,7 @@ export type TestPod = {
 
 /** A cluster's API that knows one thing over real TLS: whose tokens these are. */
 export type FakeTokenReview = AsyncDisposable & {
-  readonly api: KubeApi
+  readonly api: PodApi
   /** Tokens it was asked about. */
   readonly asked: string[]
   /** Makes a token of this pod, valid until `forget`. */

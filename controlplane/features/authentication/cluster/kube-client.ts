@@ -1,51 +1,36 @@
-import { readFile } from 'node:fs/promises'
-import { Agent, buildConnector, request } from 'undici'
 import { ChaperoneError } from '../../../../core/errors.ts'
-import type { KubeApi } from './token-review.ts'
+import { createPodAccess, type PodApi } from '../../../../kube/pod-access.ts'
+import { createKubeTransport } from '../../../../kube/transport.ts'
 
 export type KubeClient = {
   /** The object; null when it is absent or may not be read. Rejects with `not_ready` when the cluster does not answer. */
   get(path: string): Promise<unknown>
   /** The created object. Rejects with `not_ready` when the cluster does not answer, or does not let this pod create it. */
   create(path: string, object: object): Promise<unknown>
-  close(): Promise<void>
+  close(): void
 }
 
 const TIMEOUT_MS = 5_000
 
-/** Reads the cluster's API as the ServiceAccount of this pod; both files are read for every call. */
-export function createKubeClient({ url, caFile, tokenFile }: KubeApi): KubeClient {
-  const connect: buildConnector.connector = (options, callback) => {
-    readFile(caFile, 'utf8').then(
-      (ca) => buildConnector({ ca, timeout: TIMEOUT_MS })(options, callback),
-      (error: Error) => callback(error, null),
-    )
-  }
-  const dispatcher = new Agent({ connect, connections: 8, keepAliveTimeout: 10_000 })
-  const ask = async (path: string, object?: object) => {
-    const authorization = `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}`
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
-    const reply = await request(url + path, {
-      headers: { authorization, 'content-type': 'application/json' },
-      ...(object === undefined ? {} : { method: 'POST', body: JSON.stringify(object) }),
-      ...{ dispatcher, signal },
-    })
-    return { status: reply.statusCode, text: await reply.body.text() }
-  }
+/** Reads the cluster's API as the ServiceAccount of this pod. */
+export function createKubeClient(api: PodApi): KubeClient {
+  const transport = createKubeTransport(createPodAccess(api), { maxConnections: 8, idleMs: 10_000 })
   return {
     async get(path) {
-      const { status, text } = await ask(path).catch(unreachable)
-      if (status === 200) return JSON.parse(text)
+      const call = { method: 'GET', path, timeoutMs: TIMEOUT_MS } as const
+      const { status, body } = await transport.send(call).catch(unreachable)
+      if (status === 200) return JSON.parse(body)
       if (status === 403 || status === 404) return null
       return unreachable(new Error(`status ${status}`))
     },
     async create(path, object) {
-      const { status, text } = await ask(path, object).catch(unreachable)
-      if (status === 200 || status === 201) return JSON.parse(text)
+      const call = { method: 'POST', path, body: object, timeoutMs: TIMEOUT_MS } as const
+      const { status, body } = await transport.send(call).catch(unreachable)
+      if (status === 200 || status === 201) return JSON.parse(body)
       if (status === 403) throw notAllowed(path)
       return unreachable(new Error(`status ${status}`))
     },
-    close: () => dispatcher.destroy(),
+    close: () => transport[Symbol.dispose](),
   }
 }
 

@@ -1,11 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { Agent, buildConnector, request } from 'undici'
 import * as z from 'zod'
 import { TOKEN_AUDIENCE } from '../../../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
-
-/** Where the cluster's API is, and the files that a pod has for it; both files are read for every call. */
-export type KubeApi = { readonly url: string; readonly caFile: string; readonly tokenFile: string }
+import { createPodAccess, type PodApi } from '../../../../kube/pod-access.ts'
+import { createKubeTransport } from '../../../../kube/transport.ts'
 
 /** What the cluster vouches for: the pod that a token was made for, which still exists. */
 export type ReviewedPod = {
@@ -18,7 +15,7 @@ export type ReviewedPod = {
 export type TokenReview = {
   /** Null for a token that is not valid, not for us, or not of a pod. Rejects with `not_ready` when the cluster does not answer. */
   review(token: string): Promise<ReviewedPod | null>
-  close(): Promise<void>
+  close(): void
 }
 
 const PATH = '/apis/authentication.k8s.io/v1/tokenreviews'
@@ -41,45 +38,37 @@ const Reply = z.object({
 })
 
 /** Asks the cluster who a projected ServiceAccount token belongs to. A token of a deleted pod is not valid there. */
-export function createTokenReview({ url, caFile, tokenFile }: KubeApi): TokenReview {
-  const connect: buildConnector.connector = (options, callback) => {
-    readFile(caFile, 'utf8').then(
-      (ca) => buildConnector({ ca, timeout: TIMEOUT_MS })(options, callback),
-      (error: Error) => callback(error, null),
-    )
-  }
-  const dispatcher = new Agent({ connect, connections: 24, keepAliveTimeout: 10_000 })
+export function createTokenReview(api: PodApi): TokenReview {
+  const transport = createKubeTransport(createPodAccess(api), { maxConnections: 24, idleMs: 10_000 })
   return {
     async review(token) {
       const spec = { token, audiences: [TOKEN_AUDIENCE] }
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec }
-      const answer = await ask(body).catch(unreachable)
+      const call = { method: 'POST', path: PATH, body, timeoutMs: TIMEOUT_MS } as const
+      const answer = await transport.send(call).catch(unreachable)
       if (answer.status !== 201 && answer.status !== 200) throw refusedBy(answer.status)
-      const reply = Reply.safeParse(answer.json)
+      const reply = Reply.safeParse(jsonOf(answer.body))
       if (!reply.success) return unreachable(reply.error)
       const { status } = reply.data
       if (!status.authenticated && NOT_CHECKED.test(status.error)) return unreachable(status.error)
       return podOf(status)
     },
-    close: () => dispatcher.destroy(),
-  }
-
-  async function ask(body: object): Promise<{ readonly status: number; readonly json: unknown }> {
-    const own = (await readFile(tokenFile, 'utf8')).trim()
-    const reply = await request(url + PATH, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${own}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      dispatcher,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    })
-    return { status: reply.statusCode, json: await reply.body.json() }
+    close: () => transport[Symbol.dispose](),
   }
 }
 
 /** Errors of a server that could not check the token, which is no rejection: its storage or a webhook did not answer. */
 const NOT_CHECKED =
   /timed? ?out|deadline exceeded|connection (?:refused|reset)|unavailable|etcdserver|leader changed|too many requests|internal error|\bEOF\b|dial tcp|no such host|context canceled/i
+
+/** Undefined for a text that is not JSON, which no schema accepts. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
 function podOf({ authenticated, audiences, user }: z.infer<typeof Reply>['status']): ReviewedPod | null {
   // A server that does not know audiences at all would answer for any token of the cluster.

@@ -1,0 +1,24 @@
+import type { KubeConfig } from '@kubernetes/client-node'
+import type { KubeAccess } from './transport.ts'
+
+/**
+ * Access by a kubeconfig file, with its credential plugins. The package is loaded here alone: it takes 85 MiB of memory,
+ * which a pod with a ServiceAccount does not need.
+ */
+export async function loadKubeconfig(file: string): Promise<KubeAccess> {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  const config = new KubeConfig()
+  config.loadFromFile(file)
+  return kubeconfigAccess(config)
+}
+
+/** Access by the current context. Throws where the kubeconfig has none. */
+export function kubeconfigAccess(config: KubeConfig): KubeAccess {
+  const cluster = config.getCurrentCluster()
+  if (cluster === null) throw new Error('The kubeconfig has no current cluster. Set current-context.')
+  return {
+    server: cluster.server.replace(/\/+$/, ''),
+    usesProxy: Boolean(cluster.proxyUrl),
+    applyTo: (options) => config.applyToHTTPSOptions(options),
+  }
+}

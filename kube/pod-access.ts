@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises'
+import type { KubeAccess } from './transport.ts'
+
+/** The API server of the cluster that this pod runs in, and the files that the pod has for it. */
+export type PodApi = { readonly url: string; readonly caFile: string; readonly tokenFile: string }
+
+export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** Access with the ServiceAccount of this pod. Both files are read for each request, because the kubelet rotates them. */
+export function createPodAccess({ url, caFile, tokenFile }: PodApi): KubeAccess {
+  return {
+    server: url.replace(/\/+$/, ''),
+    usesProxy: false,
+    async applyTo(options) {
+      const [ca, token] = await Promise.all([readFile(caFile, 'utf8'), readFile(tokenFile, 'utf8')])
+      options.ca = ca
+      options.headers = { ...options.headers, authorization: `Bearer ${token.trim()}` }
+    },
+  }
+}
+
+/**
+ * The API server as the kubelet names it in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`; null outside of a
+ * cluster.
+ */
+export function podApiOf(env: Readonly<Record<string, string | undefined>>): PodApi | null {
+  const host = env['KUBERNETES_SERVICE_HOST']?.trim() ?? ''
+  const port = env['KUBERNETES_SERVICE_PORT']?.trim() || '443'
+  if (host === '') return null
+  return {
+    url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    caFile: `${SERVICE_ACCOUNT}/ca.crt`,
+    tokenFile: `${SERVICE_ACCOUNT}/token`,
+  }
+}
