@@ -41,7 +41,7 @@ function nameProblem(field: 'organization' | 'repository', name: string | undefi
 
 function pathProblem(target: string): readonly Problem[] {
   if (target.split('/').every(isSegment)) return []
-  const message = 'is no <owner>/<repo>: no blank, control character, scheme, empty or dot segment'
+  const message = 'is not <owner>/<repo>: no blank, control character, scheme, empty or dot segment'
   return [{ field: 'target', message }]
 }
 
@@ -61,5 +61,5 @@ function contradiction({ target, organization, repository }: CodehostResource): 
     (organization === undefined || canonicalName('name', organization) === owner) &&
     (repository === undefined || canonicalName('repository', repository) === name)
   if (isSame) return []
-  return [{ field: 'target', message: 'is not what organization and repository name: leave one of them out' }]
+  return [{ field: 'target', message: 'differs from organization and repository: leave one of them out' }]
 }

@@ -63,13 +63,13 @@ function readUrl(url: unknown): Address | Refusal | null {
   const found =
     typeof url === 'string' ? /^https?:\/\/([^/?#@\s]+)(\/[^?#\s]*)?(\?[^#\s]*)?$/i.exec(url) : null
   const [, host, path = '/', query = ''] = found ?? []
-  return host === undefined ? wrong('parameters.url', 'is no http or https address') : { host, path, query }
+  return host === undefined ? wrong('parameters.url', 'is not an http or https URL') : { host, path, query }
 }
 
 function readTarget(target: string | undefined): Address | Refusal | null {
   if (target === undefined) return null
   const [, host, path] = /^(?:https?:\/\/)?([^/?#@\s]+)(\/[^?#\s]*)?$/i.exec(target) ?? []
-  return host === undefined ? wrong('resource.target', 'is no address host/path') : { host, path, query: '' }
+  return host === undefined ? wrong('resource.target', 'is not an address host/path') : { host, path, query: '' }
 }
 
 function onOwnHost(

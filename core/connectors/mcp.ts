@@ -114,7 +114,7 @@ function namePost({ body, ...post }: Post & { readonly body: BodyView | undefine
   const isMessage = post.kind === 'endpoint' || isJson
   switch (body?.kind) {
     case undefined:
-      return refusal('malformed_request', 'an MCP POST is named by its body, which is not here')
+      return refusal('malformed_request', 'an MCP POST is classified by its body, which is missing')
     case 'head':
       return refusal('unsupported_body', 'an MCP message must be sent as application/json')
     case 'form':
@@ -166,7 +166,7 @@ function nameBeside(post: Post, value: unknown): Classification {
 
 /** A server that reads such a body executes the named tool, independent of the rules for `mcp.rpc.unknown`. */
 function refuseLoose(detail: string): Classification {
-  return refusal('ambiguous_request', `${detail}, and some servers read it all the same: send plain JSON`)
+  return refusal('ambiguous_request', `${detail}, and some servers still read it: send plain JSON`)
 }
 
 function nameMessages(request: CanonicalRequest, value: unknown, config: ConnectorConfig): Classification {

@@ -6,11 +6,11 @@ export const CONDITIONS = {
   /** The object is valid by itself, and the control plane stores it. */
   Accepted: {
     Accepted: 'it is in force as written',
-    Invalid: 'something in it cannot be used; the message says what, what to change and what holds instead',
-    TestsFailed: 'tests of the policy fail; the message says what holds instead',
-    Conflict: 'another object has what it asks for, such as a host',
+    Invalid: 'the spec is invalid; the message states the problem, the correction and the state in force',
+    TestsFailed: 'tests of the policy fail; the message states the version in force',
+    Conflict: 'another object already owns a resource that it claims, such as a host',
     RefsNotResolved: 'see ResolvedRefs: it has no effect',
-    Pending: 'the control plane was not told yet; the last state that it knows stays in force',
+    Pending: 'the control plane has not received it yet; its last known state stays in force',
   },
   /** All referenced objects exist and admit it. */
   ResolvedRefs: {
@@ -21,8 +21,8 @@ export const CONDITIONS = {
     SecretNotFound: 'the Secret of its credential does not exist; requests are refused',
     SecretKeyNotFound: 'the Secret has no such key, or an empty one; requests are refused',
     SecretForbidden: 'the operator may not read Secrets of this namespace; the message names the RoleBinding',
-    SecretUnreadable: 'the Secret could not be read just now; the credential that is known stays in use',
-    Pending: 'not looked at yet',
+    SecretUnreadable: 'the Secret is temporarily unreadable; the last known credential stays in use',
+    Pending: 'not reconciled yet',
   },
   /** Gateways acknowledged a state that contains it; the message is `n of m`. */
   Programmed: {
@@ -38,26 +38,26 @@ export const CONDITIONS = {
     NotAccepted: 'see Accepted',
     RefsNotResolved: 'see ResolvedRefs',
     NotProgrammed: 'see Programmed',
-    Pending: 'not looked at yet',
+    Pending: 'not reconciled yet',
   },
   /** Works with a limitation. */
   Degraded: {
-    Warnings: 'it is in force, and something about it is probably not meant',
+    Warnings: 'it is in force, and part of it is probably unintended',
     GatewayRejected: 'a gateway process keeps an older state because it refused this one',
-    AgentShared: 'pods of another Gateway are the same agent by name; the message names it and them',
+    AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
     PodsNotReady: 'governed pods exist whose sidecar is not ready',
   },
   /** A kill switch denies requests. */
   KillSwitchActive: {
     Gateway: 'spec.killSwitch of this Gateway',
     Emergency: 'a ConfigMap `chaperone-emergency`',
-    Elsewhere: 'a stop by the API, the dashboard, the command line or a gateway',
+    Elsewhere: 'a kill switch of the API, the dashboard, the command line or a gateway',
   },
   /** A container could bypass the sidecar, and no rule prevents it. */
   BypassPossible: {
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
-    PodsChangeUser: 'some governed pods run programs that change their user and want the capabilities for it',
+    PodsChangeUser: 'some governed pods run programs that change their user and require the capabilities for it',
   },
   /** A probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {
@@ -71,7 +71,7 @@ export const CONDITIONS = {
   },
   /** The status may be outdated. */
   Stale: {
-    ControlPlaneUnreachable: 'the control plane does not answer; gateways go on with what they have',
+    ControlPlaneUnreachable: 'the control plane does not respond; gateways continue with their last state',
   },
 } as const
 

@@ -147,7 +147,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     {
       cel: `!(self.type in [${TYPES_WITHOUT_HOSTS.map((type) => `'${type}'`).join(', ')}]) || has(self.baseUrl) || (has(self.domains) && self.domains.size() > 0)`,
       path: ['domains'],
-      message: `types ${listOf(TYPES_WITHOUT_HOSTS)} have no domains of their own; name the hosts that it is for`,
+      message: `types ${listOf(TYPES_WITHOUT_HOSTS)} have no default domains; name the hosts`,
       holds: ({ type, domains, baseUrl }) =>
         !TYPES_WITHOUT_HOSTS.includes(type) || baseUrl !== undefined || (domains?.length ?? 0) > 0,
     },
@@ -239,7 +239,7 @@ export const POLICY_RULES: SpecRules<PolicyShape> = {
     {
       cel: '!has(self.gatewayRefs) || !has(self.namespaceSelector)',
       path: ['namespaceSelector'],
-      message: 'stands beside gatewayRefs; use one of them, or two Policies',
+      message: 'excludes gatewayRefs; use one of them, or two Policies',
       holds: ({ gatewayRefs, namespaceSelector }) =>
         gatewayRefs === undefined || namespaceSelector === undefined,
     },

@@ -31,14 +31,14 @@ export function combineAnnounced(decisions: readonly Decision[]): Decision {
   if (mildest.verdict === 'deny') return first
   const would = decisions.every((one) => one.would === 'deny') ? 'deny' : 'allow'
   const isHeld = mildest.verdict === 'hold'
-  const reason = isHeld ? `Nothing happens yet; what follows is held. ${mildest.reason}` : mildest.reason
+  const reason = isHeld ? `Nothing happens yet; the announced action is held. ${mildest.reason}` : mildest.reason
   return { ...mildest, verdict: 'allow', would, reason, requiredGroups: [] }
 }
 
 const NOTHING: Decision = {
   verdict: 'deny',
   would: 'deny',
-  reason: 'The request names no action that could be decided. Send one that does.',
+  reason: 'The request contains no action to decide. Send a request with an action.',
   source: 'default',
   permission: null,
   permissionPattern: null,

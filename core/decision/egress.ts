@@ -13,12 +13,12 @@ export function decideUnowned({ gateway }: EgressRules, host: string, port: numb
   const entries = egress.allowedHosts.filter((entry) => matchesHost(readAllowed(entry).host, host))
   const listed = entries.find((entry) => readAllowed(entry).port === port)
   if (listed !== undefined)
-    return passes(`${host}:${port} is let through by egress.allowedHosts (${listed}).`)
+    return passes(`${host}:${port} is allowed by egress.allowedHosts (${listed}).`)
   if (egress.tcp.some((rule) => rule.port === port && matchesHost(rule.host, host))) {
-    return passes(`${host}:${port} is let through by egress.tcp.`)
+    return passes(`${host}:${port} is allowed by egress.tcp.`)
   }
   if (egress.unmatchedHosts === 'tunnel') {
-    return passes('The gateway lets hosts through that no connector owns.')
+    return passes('The gateway allows hosts without a connector.')
   }
   const why = `No connector owns ${host}:${port}. ${remedyFor(entries, host, port)}`
   if (level === 'monitor') {

@@ -53,7 +53,7 @@ function permissionLine({ permission, permissionPattern, permissionManifest }: D
 }
 
 function policyLines({ rules }: Decision): string[][] {
-  if (rules.length === 0) return [['policies', 'none has an opinion']]
+  if (rules.length === 0) return [['policies', 'none matches']]
   return rules.map((matched) => [
     'policy',
     `"${policyLabel(matched)}", rule "${matched.rule}" (${matched.policyId})`,

@@ -34,7 +34,7 @@ function foreignReason(kind: string, { entry }: BoundConnector): string {
 }
 
 function unknownReason(kind: string, { entry }: BoundConnector): string {
-  return `The request names a ${textOf(kind)} of which it is not known that the provider gave it to this agent, and Connector "${entry.name}" has handles: strict. Use one that was given to this agent through the gateway, or set handles: own.`
+  return `The request names a ${textOf(kind)} that is not known to belong to this agent, and Connector "${entry.name}" has handles: strict. Use one that was given to this agent through the gateway, or set handles: own.`
 }
 
 function textOf(kind: string): string {

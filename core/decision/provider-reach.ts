@@ -38,7 +38,7 @@ function isReaching(kind: string): boolean {
 
 /** An approver decides about content that the gateway does not read, regardless of permissions. */
 function heldUnread({ gateway }: Snapshot, { entry }: BoundConnector, { nameReason = '' }: Action): Decision {
-  const reason = `${nameReason} The gateway does not read it, so a person decides. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
+  const reason = `${nameReason} The gateway does not read it, so it requires approval. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
   return gateway.level === 'monitor'
     ? plainDecision('allow', 'hold', `Enforcement level monitor lets it pass. ${reason}`, 'level')
     : plainDecision('hold', 'hold', reason, 'default')

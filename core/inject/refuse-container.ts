@@ -69,7 +69,7 @@ function addedCapabilities({ securityContext }: Container, path: string): readon
       : [
           refusal(
             `${path}.securityContext.capabilities.add[${at}]`,
-            `${name} could be used to undo or pass by the capture`,
+            `${name} could be used to disable or bypass the capture`,
             `remove it; only ${ALLOWED_CAPABILITIES.join(', ')} may be added`,
           ),
         ],
@@ -110,8 +110,8 @@ function probeHosts(container: Container, path: string): readonly Refusal[] {
         ? [
             refusal(
               `${path}.${name}.${kind}.host`,
-              'makes the node send a request elsewhere than to this pod',
-              'remove it: without it the pod itself is asked',
+              'makes the node send a request to an address other than this pod',
+              'remove it: the default is the pod itself',
             ),
           ]
         : [],
@@ -143,7 +143,7 @@ function debugTarget({ targetContainerName }: Container, path: string): readonly
   return [
     refusal(
       `${path}.targetContainerName`,
-      `would look into the processes of ${targetContainerName}`,
+      `would see the processes of ${targetContainerName}`,
       'name a container of the agent',
     ),
   ]

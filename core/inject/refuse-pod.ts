@@ -69,7 +69,7 @@ function annotations({ metadata }: Pod): readonly Refusal[] {
       return [
         {
           field,
-          problem: `${JSON.stringify(value)} is no agent name`,
+          problem: `${JSON.stringify(value)} is not an agent name`,
           change: 'use lower-case letters, digits, - and . only',
         },
       ]
@@ -154,7 +154,7 @@ function projectedTokens(volume: Volume, path: string, gateway: InjectGateway): 
       return [
         {
           field: `${field}.audience`,
-          problem: 'with this token the agent could speak as its own proxy',
+          problem: 'with this token the agent could impersonate its own proxy',
           change: 'choose another audience',
         },
       ]
@@ -186,12 +186,12 @@ function strictRefusal(container: Container, path: string, uid: number | undefin
         container.securityContext?.runAsUser === 0
           ? `${path}.securityContext.runAsUser`
           : 'spec.securityContext.runAsUser',
-      problem: 'is root, and the Gateway demands hardening: strict',
+      problem: 'is root, and the Gateway requires hardening: strict',
       change: 'choose a uid above 0',
     }
   return {
     field: `${path}.securityContext.runAsNonRoot`,
-    problem: 'is not true, and the Gateway demands hardening: strict',
+    problem: 'is not true, and the Gateway requires hardening: strict',
     change: 'set it to true here or in spec.securityContext',
   }
 }

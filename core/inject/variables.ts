@@ -48,7 +48,7 @@ export function variableWarnings(
     if (isOurs) return []
     if (Object.hasOwn(trusted, name))
       return [
-        `${field}: ${name} is replaced; put its authorities into the Gateway's spec.trust.extraSecretRef`,
+        `${field}: ${name} is replaced; put its certificate authorities into the Gateway's spec.trust.extraSecretRef`,
       ]
     if (!PROXY_NAMES.includes(name)) return []
     return [

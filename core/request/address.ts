@@ -209,7 +209,7 @@ function carrier(range: string, isExact: boolean, ...at: ReadonlyArray<readonly 
 function ranges(texts: readonly string[]): readonly Cidr[] {
   return texts.map((text) => {
     const range = parseCidr(text)
-    if (range === null) throw new Error(`${text} is no range of addresses`)
+    if (range === null) throw new Error(`${text} is not an address range`)
     return range
   })
 }

@@ -68,7 +68,7 @@ export function* buildSnapshotInSteps(input: SnapshotInput, previous?: Snapshot)
 /** A missing permission shard could hide a deny, an unknown section a restriction: both refuse the whole set. */
 function assertComplete({ sections, hashes }: SnapshotInput, previous: Snapshot | undefined): void {
   for (const name of SECTION_NAMES) {
-    if (hashes[name] === undefined) throw refused(name, 'is not named in the manifest')
+    if (hashes[name] === undefined) throw refused(name, 'is not in the section index')
     if (sections[name] === undefined && previous?.sections[name] !== hashes[name])
       throw refused(name, 'is missing')
   }

@@ -39,7 +39,7 @@ export function moveActionRequest(
     return {
       ok: false,
       code: 'gone',
-      detail: 'The approval has expired. Submit the action again to ask anew.',
+      detail: 'The approval has expired. Submit the action again.',
     }
   }
   return { ok: false, code: 'conflict', detail: refusalText(state, event) }

@@ -25,7 +25,7 @@ export function moveApproval(state: ApprovalStatus, event: ApprovalEvent): Trans
   return { ok: false, code: 'conflict', detail: RESOLVED[state] }
 }
 
-const EXPIRED = 'The approval has expired. Let the agent send the request again to ask anew.'
+const EXPIRED = 'The approval has expired. Let the agent send the request again.'
 
 const RESOLVED: Readonly<Record<Exclude<ApprovalStatus, 'pending' | 'expired'>, string>> = {
   approved: 'The approval was already approved. An answer counts once and cannot be changed.',

@@ -32,7 +32,7 @@ export const Id = z.string().min(1).max(100)
 /** Name or id of a gateway. */
 export const GatewayRef = z.string().min(1).max(253)
 export const RoleSchema = z.enum(['owner', 'admin', 'member', 'viewer'])
-export const Email = z.email('is no e-mail address').max(320)
+export const Email = z.email('is not an e-mail address').max(320)
 export const Ok = z.object({ ok: z.literal(true) })
 export type Ok = z.infer<typeof Ok>
 

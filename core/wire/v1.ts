@@ -7,7 +7,7 @@ import { LIMITS } from './limits.ts'
 
 /** The v1 API for agents (spec 4.3). Unknown fields of a request are ignored; those of a spec are kept. */
 
-export const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is no http or https address' }).max(2_048)
+export const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).max(2_048)
 
 export const SubmitBody = z.object({ action_spec: SubmittedSpec, webhook_url: WebhookUrl.optional() })
 export const BatchBody = z.object({

@@ -53,7 +53,7 @@ export const resolveByDns: Resolve = (host) => lookup(host, { all: true, order: 
 export async function checkAddress(text: string, resolve: Resolve): Promise<GatewayAddress | string> {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    return 'it is no http or https address without user information'
+    return 'it is not an http or https URL without user information'
   const checked = await checkedAddresses(hostOf(url), 'private', (host) => resolveInTime(resolve, host))
   if (!checked.ok) return `${url.hostname} is ${checked.address}, ${checked.refusal.why}`
   if (checked.addresses.length === 0) return `the name ${url.hostname} does not resolve`

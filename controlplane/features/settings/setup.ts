@@ -182,7 +182,7 @@ async function wizardAgent(
   const existing = await findAgentByName(q, agent.name)
   if (existing === undefined) {
     throw validationError([
-      `agent.name: there is no agent named ${agent.name}; set agent.create to true to make it`,
+      `agent.name: there is not an agent named ${agent.name}; set agent.create to true to make it`,
     ])
   }
   if (existing.gatewayId === gateway.id) return null

@@ -35,5 +35,5 @@ function onPullRequest(action: Action, known: Known): readonly Action[] {
 export const PULL_REQUEST_REASON = {
   possible: 'The number may be that of a pull request.',
   certain: 'The number is that of a pull request.',
-  unanswered: 'The number may be that of a pull request; the provider did not tell.',
+  unanswered: 'The number may be that of a pull request; the look-up at the provider failed.',
 } as const

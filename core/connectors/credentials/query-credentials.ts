@@ -28,6 +28,6 @@ export function stripRequest(
 export function lostParameter({ entry }: BoundConnector): Refusal {
   return refusal(
     'ambiguous_request',
-    `the query holds a parameter with the name of a credential, which would be removed from a write: send credentials in a header, or list the parameter in keepQuery of the Connector "${entry.name}" where it selects what the request acts upon`,
+    `the query holds a parameter with the name of a credential, which would be removed from a write: send credentials in a header, or list the parameter in keepQuery of the Connector "${entry.name}" if it selects a resource`,
   )
 }

@@ -1,6 +1,6 @@
 /** Effect classes of the operations of codehost; see `effect-table.ts`. */
 export const CODEHOST_EFFECTS = `
-  # A change lands on a branch that others build on.
+  # A change reaches a shared branch.
   merge pr.merge branch.{merge,sync_upstream}
   # Published commits or files of a release can be lost or replaced.
   rewrite_history git.force_push repo.disable_immutable_releases

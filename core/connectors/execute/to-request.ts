@@ -131,7 +131,7 @@ function textOf(part: TemplatePart, left: Map<string, unknown>): string | Refusa
   if (name === undefined) return missing(`parameters.${wanted}`)
   const text = pathText(left.get(name), part)
   left.delete(name)
-  return text ?? wrong(`parameters.${name}`, 'cannot stand in a path')
+  return text ?? wrong(`parameters.${name}`, 'cannot be part of a path')
 }
 
 function pathText(value: unknown, part: Exclude<TemplatePart, { kind: 'literal' }>): string | null {

@@ -42,7 +42,7 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
   if (repeated === null) return null
   return refusal(
     'ambiguous_request',
-    `"${repeated}" is there more than once, and servers take the first or the last: send it once, in query or body, with ";" as %3B`,
+    `"${repeated}" occurs more than once, and servers use the first or the last: send it once, in query or body, with ";" as %3B`,
   )
 }
 

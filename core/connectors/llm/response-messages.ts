@@ -16,7 +16,7 @@ export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusa
   const scanned = yield* scanJson(bytes, { keep: KEYS })
   if (isRefusal(scanned)) return scanned
   const { value, members, memberCount } = scanned
-  if (!isRecord(value)) return refusal('malformed_request', 'the message is no JSON object')
+  if (!isRecord(value)) return refusal('malformed_request', 'the message is not a JSON object')
   if (memberCount > members.length)
     return refusal('unsupported_body', `the message has more than ${members.length} members`)
   if (new Set(members.map(({ key }) => fold(key))).size < memberCount)
@@ -34,11 +34,11 @@ export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusa
 function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>): Message | Refusal {
   const { stream, stream_id: lane = null } = value
   if (Object.hasOwn(value, 'response')) {
-    return refusal('ambiguous_request', 'the fields of response.create stand beside type, not below response')
+    return refusal('ambiguous_request', 'the fields of response.create belong beside type, not below response')
   }
-  if (lane !== null && typeof lane !== 'string') return refusal('malformed_request', 'stream_id is no string')
+  if (lane !== null && typeof lane !== 'string') return refusal('malformed_request', 'stream_id is not a string')
   if (stream !== undefined && stream !== true) {
-    return refusal('ambiguous_request', 'an answer over a WebSocket always streams; leave stream out')
+    return refusal('ambiguous_request', 'a response over a WebSocket always streams; remove stream')
   }
   return { kind: 'request', body: stream === true ? bytes : withStream(bytes), lane }
 }

@@ -76,7 +76,7 @@ function judgeHeader(
     return null
   return refusal(
     'ambiguous_request',
-    `the header ${header} and the body name different things; make them agree`,
+    `the header ${header} and the body have different values; make them agree`,
   )
 }
 

@@ -167,11 +167,11 @@ function nameResponse(message: Readonly<Record<string, unknown>>, config: Connec
 function judgeName(name: string, where: string): Refusal | null {
   if (name.length > MAX_NAME)
     return refusal('malformed_request', `${where} is longer than ${MAX_NAME} characters`)
-  if (!name.isWellFormed()) return refusal('ambiguous_request', `${where} holds half a Unicode character`)
+  if (!name.isWellFormed()) return refusal('ambiguous_request', `${where} contains half of a surrogate pair`)
   if (where === 'params.name' && isDisguised(name)) {
     return refusal(
       'ambiguous_request',
-      `${where} holds blanks around it or characters that are not seen or have a plainer form`,
+      `${where} has surrounding blanks, invisible characters, or characters with a simpler form`,
     )
   }
   const folded = fold(name).trim()

@@ -21,7 +21,7 @@ type Message = { readonly method: string; readonly params: Readonly<Record<strin
  */
 export function mcpRequest(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal {
   if (NO_REQUEST.has(spec.type) || !/^mcp\.(tools|rpc)\./.test(spec.type))
-    return wrong('type', `${spec.type} is no request of its own, so it cannot be executed`)
+    return wrong('type', `${spec.type} is not a request, so it cannot be executed`)
   const endpoint = readEndpoint(spec, config, ENDPOINT)
   if (isRefusal(endpoint)) return endpoint
   const session = sessionHeaders(spec.parameters)
@@ -61,7 +61,7 @@ function sessionHeaders(parameters: ExecuteSpec['parameters']): { headers: reado
     const value = parameters[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || !/^[\u0021-\u007e]{1,512}$/.test(value))
-      return wrong(`parameters.${name}`, 'is no visible ASCII text')
+      return wrong(`parameters.${name}`, 'is not visible ASCII text')
     headers.push(header, value)
   }
   return { headers }

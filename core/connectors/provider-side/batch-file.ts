@@ -11,7 +11,7 @@ export function unreadAct(field: string): ProviderAct {
   return { kind: 'provider_tool.unknown', target: undefined, reaches: 'unread', field }
 }
 
-export const UNREAD_FILE = 'an uploaded file, which may hold the requests of a batch and cannot be read'
+export const UNREAD_FILE = 'an uploaded file, which may contain the requests of a batch and cannot be read'
 /** The provider's limit of lines in one batch file. */
 const MAX_LINES = 50_000
 

@@ -26,12 +26,12 @@ export const PROVIDER_KINDS = {
   'hosted_approval.answer': {
     risk: 'high',
     reachesOut: false,
-    does: 'goes on with a tool call that waited for an approval',
+    does: 'continues a tool call that was waiting for an approval',
   },
   'hosted_agent.run': {
     risk: 'medium',
     reachesOut: false,
-    does: 'runs an agent, a stored configuration or a response that goes on after the request',
+    does: 'runs an agent, a stored configuration or a response that continues after the request',
   },
   'batch.run': { risk: 'medium', reachesOut: false, does: 'sends many requests after this one' },
 } as const satisfies Readonly<Record<string, KindFacts>>

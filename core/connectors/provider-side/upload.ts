@@ -10,7 +10,7 @@ export function uploadReader(table: CompiledTable, actions: readonly Action[]): 
   return actions.some(({ type }) => isReadForm(table, type)) ? reader(table, readForm, UNREAD_FORM) : null
 }
 
-const UNREAD_FORM = 'a form that is too long to be read, in which tools and URLs may stand'
+const UNREAD_FORM = 'a form that is too long to be read and may contain tools and URLs'
 
 /** Content beyond the limit may contain any act. */
 function reader(table: CompiledTable, read: typeof readForm, unread: string): UploadReader {

@@ -99,7 +99,7 @@ function membersOf(body: BodyView): Members | Refusal {
 function notAnObject(): Refusal {
   return refusal(
     'malformed_request',
-    'what this request does depends on its body, which is JSON but no object; send an object',
+    'what this request does depends on its body, which is JSON but not an object; send an object',
   )
 }
 

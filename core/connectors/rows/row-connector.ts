@@ -198,7 +198,7 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
 function judgeUnread({ formats, always }: RowClassifier, body: BodyView | undefined): Refusal | null {
   if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)
   if (always !== undefined && body?.kind === 'json' && !isRecord(body.value))
-    return refusal('malformed_request', 'the JSON of the body is no object, so its fields cannot be told')
+    return refusal('malformed_request', 'the JSON of the body is not an object, so its fields are unknown')
   const isHidden = body?.kind === 'opaque' || (body?.kind === 'form' && !formats.has('form'))
   if (!isHidden) return null
   const wanted = formats.has('form')

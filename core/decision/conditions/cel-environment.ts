@@ -92,7 +92,7 @@ function oneValue(value: unknown): unknown {
 
 /** A repeated parameter is a list: comparing it with one value is neither true nor false. */
 function refuseList(): never {
-  throw new Error('a list is compared with a single value')
+  throw new Error('a list cannot be compared with a single value')
 }
 
 const ARITHMETIC: ReadonlyArray<readonly [string, (a: number, b: number) => number]> = [

@@ -107,7 +107,7 @@ function withUnknownTarget(input: PlacedInput): object {
 }
 
 function refuseId(): never {
-  throw new Error('the request does not say whose the target is, and an id does not tell it')
+  throw new Error('the target is unknown, because the request identifies it only by an id')
 }
 
 /** Names in the provider's canonical spelling; `raw_target` is the target as sent. */

@@ -30,7 +30,7 @@ export function unknownScope(scope: string, names: KillNames): UnknownScope | nu
   const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.join(' or ')}?`
   return {
     nearest,
-    warning: `No agent, connector or gateway is called ${scope}: the kill switch is set and stops nothing that exists now.${hint}`,
+    warning: `No agent, connector or gateway is called ${scope}: the kill switch is active but currently matches nothing.${hint}`,
   }
 }
 

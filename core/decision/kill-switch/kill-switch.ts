@@ -53,7 +53,7 @@ export function namespaceOfScope(scope: string): string | null {
 
 /** Valid scope forms, for an error message. */
 export const KILL_SCOPE_FORMS =
-  'is no scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
+  'is not a scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
 
 /** Reports whether the text is a valid scope. The named subject need not exist yet. */
 export function isKillScope(scope: string): boolean {

@@ -113,7 +113,7 @@ function builtIn(name: string, actions: string[], rules: readonly BuiltInRule[])
 }
 
 const NO_ID =
-  'The setting chat_channel_id is not the id of a channel, so no channel can be told apart from it. Set it to the id (C…)'
+  'The setting chat_channel_id is not the id of a channel, so channels cannot be compared with it. Set it to the id (C…)'
 const TAKEN = 'Agents have no access to the channel in which approvals are answered'
 const BY_ID = 'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals'
 const OTHER_TYPE =

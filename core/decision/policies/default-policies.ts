@@ -18,7 +18,7 @@ const PRIORITY = 10
 export const DEFAULT_POLICIES: readonly DefaultPolicy[] = [
   {
     name: 'default-deny-destructive',
-    description: 'Deleting what cannot be brought back is left to people',
+    description: 'Irreversible deletion is reserved for users',
     priority: PRIORITY + 2,
     tags: ['default'],
     policyYaml: `scope:
@@ -42,7 +42,7 @@ tests:
   },
   {
     name: 'default-approve-risky',
-    description: 'Medium and high risk needs a person',
+    description: 'Medium and high risk requires approval',
     priority: PRIORITY + 1,
     tags: ['default'],
     policyYaml: `scope:

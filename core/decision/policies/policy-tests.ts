@@ -53,7 +53,7 @@ export function runPolicyTests(
 function refuseCostly(document: PolicyDocument): void {
   const cost = policyTestCost(document)
   if (cost <= MAX_COST) return
-  const detail = `tests: ${document.tests.length} tests of all conditions need too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
+  const detail = `tests: ${document.tests.length} tests of all conditions take too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
   throw new ChaperoneError('validation', { detail, problems: [detail] })
 }
 

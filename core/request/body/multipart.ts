@@ -40,7 +40,7 @@ export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] 
   // One character per byte, so that decoding cannot move a delimiter.
   const text = LATIN1.decode(bytes)
   const delimiter = `--${boundary}`
-  if (!text.startsWith(delimiter)) return unclear('begins with something else than its boundary')
+  if (!text.startsWith(delimiter)) return unclear('does not begin with its boundary')
   const named: Part[] = []
   let start = delimiter.length
   for (let end = text.indexOf(`\r\n${delimiter}`, start); end !== -1; ) {
@@ -53,7 +53,7 @@ export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] 
   }
   if (!/^--(?:\r\n)?$/.test(text.slice(start, start + 5)) || start + 4 < text.length)
     return unclear('does not end with its closing boundary')
-  return hidesBoundary(text, delimiter) ? unclear('holds its boundary within a part') : named
+  return hidesBoundary(text, delimiter) ? unclear('contains its boundary within a part') : named
 }
 
 /** The header fields of a part that `readParts` found. */
@@ -90,7 +90,7 @@ function nameOf(text: string, start: number, end: number): string | Refusal {
   const [name] = names
   return isPlain && names.length === 1 && name !== undefined
     ? name
-    : unclear('has a part whose head is not plain')
+    : unclear('has a part with an unsupported header')
 }
 
 const LATIN1 = new TextDecoder('latin1')

@@ -9,7 +9,7 @@ export function pinLines({
   return pins.length === 0 ? [NOT_FIXED] : pins.map(pinLine)
 }
 
-const NOT_FIXED = 'not fixed: what the request acts upon may change after the answer'
+const NOT_FIXED = 'not fixed: the affected state may change after the answer'
 
 function pinLine({ action_type, state, value, fixed_by }: PinView): string {
   const what = `${state} of ${action_type}`

@@ -62,7 +62,7 @@ const BAD_REQUEST: readonly Case[] = [
   {
     ...{ ...actions, why: 'a webhook_url of another kind' },
     body: { action_spec: ALLOWED, webhook_url: 'ftp://x.test/' },
-    ...invalid('webhook_url: is no http or https address'),
+    ...invalid('webhook_url: is not an http or https URL'),
   },
   { ...actions, why: 'no JSON', body: '{"action_spec":', ...invalid('body: is not valid JSON') },
   {

@@ -196,7 +196,7 @@ describe('a set of sections is refused whole', () => {
         const { [name]: _hash, ...hashes } = input(1).hashes
         expect(refusal({ version: 1, sections, hashes: input(1).hashes })).toBe(`section ${name}: is missing`)
         expect(refusal({ version: 1, sections, hashes })).toBe(
-          `section ${name}: is not named in the manifest`,
+          `section ${name}: is not in the section index`,
         )
       }),
     )

@@ -156,7 +156,7 @@ function withUndeclared(declared: Variables, sent: Variables): Variables {
 function repeatedName(what: string): Refusal {
   return refusal(
     'ambiguous_request',
-    `${what} of the GraphQL document is there twice; servers take one or the other`,
+    `${what} of the GraphQL document is defined twice; servers use one or the other`,
   )
 }
 
@@ -170,7 +170,7 @@ export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldN
   if (wrong !== null) return wrong
   return found.length <= MAX_FIELDS
     ? found
-    : refusal('malformed_request', `one GraphQL operation may ask for ${MAX_FIELDS} fields at its root`)
+    : refusal('malformed_request', `one GraphQL operation may select ${MAX_FIELDS} fields at its root`)
 }
 
 /** `open`: fragments in progress; `seen`: visited fragments, which servers do not visit again. */
@@ -179,7 +179,7 @@ type Collected = { readonly found: FieldNode[]; readonly open: Set<string>; read
 function collect(set: SelectionSetNode, scope: Scope, into: Collected): Refusal | null {
   scope.steps.left -= set.selections.length
   if (scope.steps.left < 0)
-    return refusal('malformed_request', 'the GraphQL document leads through itself too often')
+    return refusal('malformed_request', 'the GraphQL document expands to too many fields')
   for (const selection of set.selections) {
     if (isLeftOut(selection.directives, scope.variables)) continue
     const wrong = collectOne(selection, scope, into)

@@ -48,7 +48,7 @@ export function nameGraphql(
   }
   switch (body?.kind) {
     case undefined:
-      return refusal('malformed_request', 'a GraphQL request is named by its body, which is not here')
+      return refusal('malformed_request', 'a GraphQL request is classified by its body, which is missing')
     case 'form':
     case 'opaque':
     case 'head':
@@ -102,7 +102,7 @@ function nameMessage(message: unknown, share: number, given: Given): readonly Ac
     if (isRefusal(named)) return named
     actions.push(...named)
   }
-  return actions.length > 0 ? actions : refusal('malformed_request', 'the GraphQL operation asks for nothing')
+  return actions.length > 0 ? actions : refusal('malformed_request', 'the GraphQL operation selects no field')
 }
 
 function readMessage(message: unknown): GraphqlRequest | Refusal {
@@ -116,7 +116,7 @@ function readMessage(message: unknown): GraphqlRequest | Refusal {
   }
   const other = Object.keys(message).find((key) => !MEMBERS.includes(key))
   if (other !== undefined) {
-    return refusal('unsupported_body', `"${other.slice(0, 80)}" is no part of a GraphQL message; remove it`)
+    return refusal('unsupported_body', `"${other.slice(0, 80)}" is not part of a GraphQL message; remove it`)
   }
   const isName = operationName === null || typeof operationName === 'string'
   if (!isName || !(variables === null || isRecord(variables))) {

@@ -38,7 +38,7 @@ export function readPushHead(bytes: Uint8Array): PushHead {
   const isShallow = (line: string) => line.startsWith(SHALLOW)
   const shallow = new Set(lines.filter(isShallow).map((line) => line.slice(SHALLOW.length)))
   const commands = lines.filter((line) => !isShallow(line)).map(readCommand)
-  if (!commands.every((command) => command !== null)) return malformed('a line of the push is no command')
+  if (!commands.every((command) => command !== null)) return malformed('a line of the push is not a command')
   if (commands.length > MAX_COMMANDS) return malformed(`a push has at most ${MAX_COMMANDS} commands`)
   const options = hasOptions ? readSection(bytes, section.next) : section
   return options.kind === 'lines' ? { kind: 'commands', commands, shallow, packAt: options.next } : options

@@ -206,10 +206,10 @@ describe('a row', () => {
     expect(request('chat', { ...post, resource: { provider: 'chat', target: 'C1' } }).method).toBe('POST')
   })
 
-  test('names all that is missing at once, and what cannot stand in a path', () => {
+  test('names all that is missing at once, and what cannot be part of a path', () => {
     const spec = { type: 'codehost.pr.merge', parameters: { number: '1/../2' } }
     expect(refused('codehost', spec)).toBe(
-      'validation action_spec.parameters.owner: is required to execute; action_spec.parameters.repo: is required to execute; action_spec.parameters.number: cannot stand in a path',
+      'validation action_spec.parameters.owner: is required to execute; action_spec.parameters.repo: is required to execute; action_spec.parameters.number: cannot be part of a path',
     )
   })
 
@@ -277,8 +277,8 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
       { resource: { provider: type, target: `${host}/a` }, parameters: { url: `https://${host}/b` } },
       'action_spec.resource.target: is not the address',
     ],
-    [{ parameters: { url: 'ftp://x/y' } }, 'action_spec.parameters.url: is no http or https address'],
-    [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: is no http or https address'],
+    [{ parameters: { url: 'ftp://x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
+    [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
     [{ parameters: { url: 'https://elsewhere.test/y' } }, `elsewhere.test is no host of a ${type} connector`],
     [
       { parameters: { path: '/a', data: 1 } },
@@ -444,7 +444,7 @@ describe('an MCP action', () => {
     [
       'mcp.tools.x',
       { ...parameters, session_id: 'a\r\nb' },
-      'action_spec.parameters.session_id: is no visible ASCII text',
+      'action_spec.parameters.session_id: is not visible ASCII text',
     ],
   ])('%s with %j is refused', (type, given, text) => {
     expect(refused('mcp', { type, parameters: given })).toContain(text)
