@@ -15,11 +15,11 @@ export type EventsDeps = {
 }
 
 export type Events = EventPort & {
-  /** Requests under way by agent name; null for those that nobody is known to have sent yet. */
+  /** Requests in progress by agent name; null for requests without an identified agent. */
   activeByAgent(): ReadonlyMap<string | null, number>
 }
 
-/** One call per business event: it counts, keeps and logs, so that the three never disagree. */
+/** Records each event in metrics, recent records and log with one call, so that the three agree. */
 export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps): Events {
   const active = new Registry<Exchange>()
   function counted(exchange: Exchange, record: TrafficRecord): void {
@@ -41,7 +41,7 @@ export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps
     finished(exchange, record, json) {
       counted(exchange, record)
       recent.add(json)
-      // What passed as it should is a line only for those who ask for it: at ten thousand a second it is noise.
+      // Allowed requests are logged at level debug only: at 10,000 a second they would flood the log.
       if (record.decision !== 'ALLOW' || record.note !== null) log.info(lineOf(record), 'request')
       else if (log.isLevelEnabled('debug')) log.debug(lineOf(record), 'request')
     },

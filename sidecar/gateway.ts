@@ -19,7 +19,7 @@ import type { GatewayConfig, PodConfig } from './config.ts'
 import type { ClientDeps } from './control/client/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { cutInactive } from './control/cut-inactive.ts'
-import { createExecutor } from './control/execute/execute.ts'
+import { createOrderExecutor } from './control/execute/execute.ts'
 import { createFetchHandleOwners, createHandles } from './control/handles.ts'
 import { createKillState } from './control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from './control/live-exchanges.ts'
@@ -44,7 +44,7 @@ import { createIds } from './process/ids.ts'
 import { bodyBudget, memoryLimit } from './process/memory-limit.ts'
 import { once } from './process/once.ts'
 import { createWatchdog } from './process/watchdog.ts'
-import { type Authority, loadCertificateAuthority } from './tls/certificate-authority.ts'
+import { type CertificateAuthority, loadCertificateAuthority } from './tls/certificate-authority.ts'
 import { createLeafCache, type LeafCache, MAX_LEAVES } from './tls/leaf-cache.ts'
 import { createPodCa, type PodCa } from './tls/pod-ca.ts'
 import { createDialer } from './upstream/dial.ts'
@@ -52,7 +52,7 @@ import { createUpstream } from './upstream/http.ts'
 
 export type Gateway = {
   readonly port: number
-  /** Stops accepting, ends holds with 503, uploads what is left. Takes less than two seconds. */
+  /** Stops accepting, fails holds with 503, and uploads pending records. Takes less than two seconds. */
   close(): Promise<void>
 }
 
@@ -63,12 +63,13 @@ const NO_HOSTS: HostIndex = { exact: new Map(), wildcards: new Map() }
 const HEAD_TIMEOUT_MS = 30_000
 
 /**
- * The whole process. Resolves when it listens and has its first snapshot, or 5 s later without one: it then answers
- * 503 until the control plane comes. Rejects with what to change when it cannot start.
+ * Composes and starts the whole process. Resolves when it listens and has its first snapshot, or after 5 s without
+ * one; it then answers 503 until the control plane is reachable. Rejects with an error that says what to change when
+ * it cannot start.
  */
 export async function createGateway(config: GatewayConfig, log: Logger): Promise<Gateway> {
   const readGatewayToken = () => readToken(config.gatewayTokenFile, 'GATEWAY_TOKEN_FILE')
-  // Read at once, so that a file that is missing is said before anything starts.
+  // Reads the file before anything starts, so that a missing file fails the start.
   const first = await readGatewayToken()
   const token = config.pod === null ? first : readGatewayToken
   const issuer =
@@ -80,11 +81,11 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
           onIssued: () => core.renewLeaves(),
           random: Math.random,
         })
-  const authority = issuer?.authority ?? (await loadCertificateAuthority(config.ca))
-  const leaf = createLeafCache(authority, { max: MAX_LEAVES.owned })
+  const ca = issuer?.ca ?? (await loadCertificateAuthority(config.ca))
+  const leaf = createLeafCache(ca, { max: MAX_LEAVES.owned })
   const core = createCore(config, { log, token, leaf, issuer })
   try {
-    return await serve(config, { log, authority, issuer, leaf, core })
+    return await serve(config, { log, ca, issuer, leaf, core })
   } catch (error) {
     issuer?.close()
     await shutDown({ ...core, front: null, pod: null, log })
@@ -97,11 +98,11 @@ type Made = {
   readonly log: Logger
   readonly token: ClientDeps['token']
   readonly leaf: LeafCache
-  /** In a pod: has the authority signed. */
+  /** Requests the certificates of the CA in a pod; null elsewhere. */
   readonly issuer: PodCa | null
 }
 
-/** Everything but sockets that agents reach: state, control plane, pipeline. */
+/** Creates everything except the sockets that agents reach: state, control plane client and pipeline. */
 function createCore(config: GatewayConfig, given: Made) {
   const { log, token, leaf, issuer } = given
   const lock = lockDataDir(config.dataDir)
@@ -164,7 +165,7 @@ function createCore(config: GatewayConfig, given: Made) {
     clock: watchdog.stages,
     bodyBudget: { totalBytes: bodyBudget(config.bodyBudgetBytes, memoryLimit()) },
   })
-  const execute = createExecutor({ ports, handle })
+  const execute = createOrderExecutor({ ports, handle })
   return {
     ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, refusals, watchdog },
     renewLeaves() {
@@ -177,24 +178,24 @@ function createCore(config: GatewayConfig, given: Made) {
 
 type Served = {
   readonly log: Logger
-  readonly authority: Authority
-  /** In a pod: has the authority signed. */
+  readonly ca: CertificateAuthority
+  /** Requests the certificates of the CA in a pod; null elsewhere. */
   readonly issuer: PodCa | null
   readonly leaf: LeafCache
   readonly core: Core
 }
 
-/** What is known only once the gateway listens. */
+/** Known only once the gateway listens. */
 type Address = { url: string; conditions: Pod['conditions'] }
 
 async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
-  const { log, authority, issuer, leaf, core } = given
+  const { log, ca, issuer, leaf, core } = given
   const { control, uploader, ports } = core
   const internalToken = await loadOrCreateToken(config.internalTokenFile)
   const challenge = await challengeRoutes(config.installationKeyFile)
-  const canRefuseInside = config.pod === null && !authority.isConstrained
+  const canRefuseInside = config.pod === null && !ca.isConstrained
   const listener: FrontDeps = {
-    ...{ leaf, log, canRefuseInside, refusalLeaf: createLeafCache(authority, { max: MAX_LEAVES.refused }) },
+    ...{ leaf, log, canRefuseInside, refusalLeaf: createLeafCache(ca, { max: MAX_LEAVES.refused }) },
     handle: core.handle,
     ...createConnectionRules(ports, canRefuseInside),
     onQuota: core.metrics.overQuota,
@@ -213,7 +214,7 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const api = createInternalApi({
     token: internalToken,
     isLoopbackOnly: config.pod !== null || isLoopback(config.host),
-    routes: internalRoutes({ ...core, agentPorts, portKeys, challenge, caPem: () => authority.caPem }),
+    routes: internalRoutes({ ...core, agentPorts, portKeys, challenge, caPem: () => ca.caPem }),
     log,
   })
   const closeAll = (pod: Pod | null): Promise<void> => shutDown({ ...core, front, pod, log })
@@ -246,7 +247,10 @@ type InPod = {
   readonly closeAll: (pod: Pod | null) => Promise<void>
 }
 
-/** The kubelet asks when the agent may start, so nothing is waited for here. */
+/**
+ * Starts the gateway in a pod. Does not wait for a snapshot, because the start-up probe of the kubelet delays the
+ * agent.
+ */
 async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
   const { core, front, listener, issuer, log, closeAll } = given
   const { control, uploader, view, metrics, ports, address } = core

@@ -4,14 +4,17 @@ import type { AgentEntry } from '../core/wire/gateway/sync.ts'
 import type { Credentials, KeyedPort } from './pipeline/exchange.ts'
 import { sha256 } from './process/sha256.ts'
 
-/** Headers whose key was verified, per snapshot: hashing happens once per agent, and a revoked key ends with its snapshot. */
+/**
+ * Verified headers by snapshot: each key is hashed once for each agent, and a revoked key is discarded with its
+ * snapshot.
+ */
 const verified = new WeakMap<Snapshot, Map<string, AgentEntry>>()
 const MAX_VERIFIED = 2_000
 
 /**
- * Returns the agent that is asking, or null. A pod's port names its agent by itself; everywhere else
- * `Proxy-Authorization: Basic base64(name:key)` does, and a port of one agent takes no other. Does not look at the
- * agent's status.
+ * Returns the agent that sends the request, or null. The port of a pod identifies its agent; elsewhere
+ * `Proxy-Authorization: Basic base64(name:key)` does, and the port of an agent accepts no other agent. Ignores the
+ * status of the agent.
  */
 export function identify(credentials: Credentials, snapshot: Snapshot): AgentEntry | null {
   switch (credentials.kind) {
@@ -25,21 +28,21 @@ export function identify(credentials: Credentials, snapshot: Snapshot): AgentEnt
 }
 
 function byHeader({ header, keyedPort }: Presented, snapshot: Snapshot): AgentEntry | null {
-  const known = verified.get(snapshot) ?? remember(snapshot)
-  // The key of a port is good there alone. No header value holds a line feed.
-  const remembered = keyedPort === undefined ? header : `${keyedPort.agent}\n${header}`
-  const hit = known.get(remembered)
+  const cached = verified.get(snapshot) ?? newCache(snapshot)
+  // A port key is valid on its port only. A header value contains no line feed, so the separator is unambiguous.
+  const cacheKey = keyedPort === undefined ? header : `${keyedPort.agent}\n${header}`
+  const hit = cached.get(cacheKey)
   if (hit !== undefined) return hit
   const agent = verify(header, snapshot, keyedPort)
   if (agent === null) return null
-  if (known.size >= MAX_VERIFIED) known.clear()
-  known.set(remembered, agent)
+  if (cached.size >= MAX_VERIFIED) cached.clear()
+  cached.set(cacheKey, agent)
   return agent
 }
 
 type Presented = Extract<Credentials, { kind: 'basic' }>
 
-function remember(snapshot: Snapshot): Map<string, AgentEntry> {
+function newCache(snapshot: Snapshot): Map<string, AgentEntry> {
   const fresh = new Map<string, AgentEntry>()
   verified.set(snapshot, fresh)
   return fresh
@@ -55,7 +58,7 @@ function verify(header: string, snapshot: Snapshot, keyedPort?: KeyedPort): Agen
   const agent = snapshot.agentsByName.get(name)
   if (keyedPort !== undefined && keyedPort.agent !== name) return null
   if (agent !== undefined && keyedPort?.accepts(agent, key) === true) return agent
-  // An unknown name costs the same hash as a known one.
+  // Hashes unknown names as well, so that timing does not reveal whether an agent exists.
   const given = sha256(key)
   const expected = Buffer.from(agent?.key_sha256 ?? '', 'hex')
   const matches = timingSafeEqual(

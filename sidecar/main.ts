@@ -4,29 +4,29 @@ import { failureReason } from '../core/failure-reason.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
-/** The gateway as a process: environment in, signals and the parent's channel out. */
+/** Runs the gateway: environment in, signals, and the channel of the parent process. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  // Node opens its inspector on SIGUSR1, in a pod on the agent's own loopback.
+  // Without a handler, Node opens its inspector on SIGUSR1, in a pod on the agent's own loopback.
   process.on('SIGUSR1', () => undefined)
-  // Many lines in one write: one each cost more than all else that a refusal does. What is left is written at the end.
+  // Batches log lines: a write for each line would cost more than the rest of a refusal. The rest is flushed at exit.
   const log = pino(
     { level: config.logLevel, base: { component: 'gateway' } },
     pino.destination({ dest: 1, sync: false, minLength: 8 * 1024, periodicFlush: 200 }),
   )
   let gateway: Gateway | null = null
   stopWhenTold(async () => {
-    // Before it serves there is nothing to finish: the journal and the lock are made to be left at any moment.
+    // Before it serves, nothing is pending: the journal and the lock tolerate an exit at any moment.
     await gateway?.close()
   })
   gateway = await createGateway(config, log)
   process.send?.({ type: 'ready', host: config.host, port: gateway.port })
 }
 
-// Whatever ended it: an exit code alone tells nobody what to change.
-let wasTold = false
+// Reports every abnormal exit: an exit code alone does not say what to change.
+let wasReported = false
 process.on('exit', (code) => {
-  if (code !== 0 && !wasTold) writeSync(2, `The gateway ended with exit code ${code}.\n`)
+  if (code !== 0 && !wasReported) writeSync(2, `The gateway ended with exit code ${code}.\n`)
 })
 
 function stopWhenTold(close: () => Promise<void>): void {
@@ -46,7 +46,7 @@ function stopWhenTold(close: () => Promise<void>): void {
 
 function fail(what: string, error: unknown): void {
   const message = failureReason(error)
-  wasTold = true
+  wasReported = true
   writeSync(2, `The gateway ${what}. ${message}\n`)
   if (process.send === undefined || !process.connected) process.exit(1)
   process.send({ type: 'fatal', message }, () => process.exit(1))

@@ -8,7 +8,7 @@ import { createLookUpMetrics, type LookUpMetrics } from './admin/look-up-metrics
 import type { JournalMetrics, JournalState } from './journal/journal-deps.ts'
 import type { DenyReason } from './pipeline/exchange.ts'
 
-/** What is read at the moment of a scrape rather than counted. */
+/** Values read at scrape time. */
 export type Gauges = {
   readonly activeByAgent: ReadonlyMap<string | null, number>
   readonly killEntries: readonly KillEntry[]
@@ -20,13 +20,16 @@ export type Gauges = {
 }
 
 export type Metrics = {
-  /** One more request, whatever becomes of it. */
+  /** Counts an accepted request. */
   accepted(): void
-  /** The finished request. `isEchoMasked`: its answer held our credential. */
+  /** Counts a finished request. `isEchoMasked`: its response contained the injected credential. */
   finished(record: TrafficRecord, denyReason: DenyReason | null, isEchoMasked?: boolean): void
-  /** The event loop was blocked while this stage ran. */
+  /** Counts a blocked event loop by the stage that ran. */
   loopBlocked(stage: string): void
-  /** A connection was refused, or evicted before it authenticated (`agent` null): the setting whose limit is reached. */
+  /**
+   * Counts a connection that was refused, or evicted before it authenticated (`agent` null), by the setting whose
+   * limit was reached.
+   */
   overQuota(agent: string | null, limit: string): void
   readonly journal: JournalMetrics
   readonly lookUps: LookUpMetrics
@@ -47,15 +50,14 @@ const DURATION_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const OVERHEAD_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1]
 const LATENCY_MS_BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000]
 
-/** All that is counted per agent and connector: found with one look-up per request. */
+/** Counters of one agent and connector, found with one look-up for each request. */
 class Slot {
   readonly connector: string
   readonly agent: string
-  /** Written once: a scrape puts it into every line. */
+  /** Computed once; each scrape repeats it in every line. */
   readonly labels: string
   readonly duration = new Histogram(DURATION_BOUNDS)
   readonly overhead = new Histogram(OVERHEAD_BOUNDS)
-  /** By decision, then by action. */
   readonly requests = { ALLOW: newCounts(), HOLD: newCounts(), DENY: newCounts() } as const
   readonly denied = new Map<string, number>()
   readonly wouldBlock = new Map<string, number>()
@@ -78,7 +80,6 @@ function newCounts(): Counts {
 
 export function createMetrics(): Metrics {
   const bounds = createLabelBounds()
-  /** By agent, then by connector. */
   const byAgent = new Map<string, Map<string, Slot>>()
   const slots: Slot[] = []
   const connectorErrors = new Map<string, Map<string, number>>()
@@ -184,18 +185,18 @@ function writeSlots(out: Exposition, slots: readonly Slot[]): void {
   writeBy(out, slots, { name: 'svc_requests_denied_total', label: 'reason', of: (slot) => slot.denied })
   writeCount(out, slots, {
     name: 'svc_requests_approved_total',
-    help: 'Requests that passed after a person said yes.',
+    help: 'Requests that passed after an approval.',
     of: ({ approved }) => approved,
   })
   out.family(
     'svc_would_block_total',
     'counter',
-    'Requests forwarded that full enforcement would have stopped.',
+    'Requests forwarded that full enforcement would have refused.',
   )
   writeBy(out, slots, { name: 'svc_would_block_total', label: 'outcome', of: (slot) => slot.wouldBlock })
   writeCount(out, slots, {
     name: 'svc_credentials_masked_total',
-    help: 'Answers in which the injected credential was masked.',
+    help: 'Responses in which the injected credential was masked.',
     of: ({ masked }) => masked,
   })
   writeHistograms(out, slots)
@@ -239,7 +240,7 @@ function writeBlocked(out: Exposition, byStage: ReadonlyMap<string, number>): vo
 
 type ActiveContext = { readonly seenAgents: Set<string>; readonly label: (agent: string | null) => string }
 
-/** An agent that was active once keeps its series, at 0. */
+/** Keeps the series of inactive agents at 0. */
 function writeActive(out: Exposition, gauges: Gauges, { seenAgents, label }: ActiveContext): void {
   const active = new Map<string, number>()
   for (const [name, n] of gauges.activeByAgent) {
@@ -247,7 +248,7 @@ function writeActive(out: Exposition, gauges: Gauges, { seenAgents, label }: Act
     seenAgents.add(agent)
     active.set(agent, (active.get(agent) ?? 0) + n)
   }
-  out.family('svc_active_connections', 'gauge', 'Requests, streams and tunnels under way by agent.')
+  out.family('svc_active_connections', 'gauge', 'Requests, streams and tunnels in progress by agent.')
   for (const agent of seenAgents)
     out.sample('svc_active_connections', labelText({ agent }), active.get(agent) ?? 0)
 }
@@ -255,7 +256,7 @@ function writeActive(out: Exposition, gauges: Gauges, { seenAgents, label }: Act
 function writeKill(out: Exposition, gauges: Gauges, seenScopes: Set<string>): void {
   const active = new Set(gauges.killEntries.map((entry) => entry.scope))
   for (const scope of active) seenScopes.add(scope)
-  out.family('svc_kill_switch_active', 'gauge', '1 while something stops this scope.')
+  out.family('svc_kill_switch_active', 'gauge', '1 while a kill switch covers this scope.')
   for (const scope of seenScopes)
     out.sample('svc_kill_switch_active', labelText({ scope }), active.has(scope) ? 1 : 0)
 }
@@ -273,7 +274,7 @@ function writeRateLimited(out: Exposition, byAgent: ReadonlyMap<string, number>)
   for (const [agent, n] of byAgent) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
 }
 
-/** By limit; without an agent: evicted before it authenticated. */
+/** Refused connections by limit; without an agent: evicted before authentication. */
 function writeRefused(out: Exposition, refused: ReadonlyMap<string, number>): void {
   out.family(
     'svc_connections_refused_total',

@@ -5,22 +5,22 @@ import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { resolveByDns } from './upstream/dial.ts'
 
-/** Who owns a name that is asked for; null while there are no rules. */
+/** Returns the owner of a name that was looked up; null without a snapshot. */
 export function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | null {
   if (snapshot === null) return null
   const host = normaliseHost(name)
   return host === null ? 'unknown' : ownerOfName(snapshot, host)
 }
 
-/** True when no connector owns the host on any port, and the gateway refuses hosts without connector. */
+/** Returns true when no connector owns the host on any port and the gateway refuses hosts without a connector. */
 export function isUnownedHost(snapshot: Snapshot | null, host: string, port: number): boolean {
   if (snapshot === null || portsOfHost(snapshot, host).length > 0) return false
   return decideUnowned(snapshot, host, port).verdict !== 'allow'
 }
 
 /**
- * A name as it stands. A pod's search list would be tried first: slow, and somebody in the cluster could own
- * `api.example.com.svc.cluster.local`.
+ * Resolves an absolute name. The search list of a pod would be tried first, which is slow, and a tenant of the
+ * cluster could own `api.example.com.svc.cluster.local`.
  */
 export const resolveAbsolute: Resolve = (host) => resolveByDns(`${host}.`)
 

@@ -36,29 +36,30 @@ export type PodDeps = {
   readonly scrape: () => string
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** Something changed that the control plane should hear of now. */
+  /** Called when a change should be reported to the control plane at once. */
   readonly onChange: () => void
 }
 
 export type Pod = {
-  /** Error conditions that are true now, in the words of a Gateway's status. */
+  /** Active error conditions, named as in the status of a Gateway. */
   conditions(): readonly PodCondition[]
   close(): Promise<void>
 }
 export type PodCondition = 'BypassDetected'
 
-/** The resolver settings of the pod, which its containers share; only the search domains are read. */
+/** Resolver settings shared by the containers of the pod; only the search domains are read. */
 const RESOLV_CONF = '/etc/resolv.conf'
-/** How long the agent waits for the first rules; after that it starts and is answered 503. */
+/** Limit of the wait of the agent for the first snapshot. After it the agent starts and receives 503. */
 const FIRST_RULES_MS = 30_000
-/** How long the kubelet is kept waiting for the word that the agent may start: less than `timeoutSeconds` of its probe. */
+/** Limit of a response to the start-up probe: below its `timeoutSeconds`. */
 const ANSWER_MS = 1_500
-/** How long the control plane may take to sign our key before the agent is given a root of our own. */
+/** Limit of the wait for a signed certificate. After it the agent trusts a root of the pod alone. */
 const FIRST_CERTIFICATE_MS = 25_000
 
 /**
- * Opens what a sidecar listens on: redirected traffic and DNS, or the proxy that variables name; the probes of the
- * kubelet; and the internal API, on a Unix socket because loopback is the agent's, too. Rejects when a port is taken.
+ * Opens the listeners of a sidecar: redirected traffic and DNS, or the proxy of the environment variables; the probes
+ * of the kubelet; and the internal API, on a Unix socket because the agent shares the loopback. Rejects when a port
+ * is in use.
  */
 export async function openPod(deps: PodDeps): Promise<Pod> {
   const { config, front } = deps
@@ -72,8 +73,8 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
       deps.onChange()
     },
   })
-  // A probe that finds no way out and no listener either does not see packets leave; but what held once and does not
-  // any more is a hole all the same.
+  // A probe without a route and without a listener sends nothing, so it proves no bypass. A capture that held before
+  // and fails now is a bypass.
   const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
   const closing: Array<() => Promise<void>> = []
   const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
@@ -90,9 +91,9 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     closing.push((await openHealthServer(POD_PORTS.health, { ...deps, ...gate })).close)
     await openAdminSocket(deps)
     const opened = open().then(gate.opened)
-    // What does not serve needs no certificate.
+    // Without listeners no certificate is needed.
     opened.catch(() => deps.issuer.close())
-    // The control plane signs while we open and prove what we listen on.
+    // The control plane signs the certificate while the listeners open and the capture is probed.
     const all = await Promise.allSettled([opened, writeTrust(deps).then(gate.trusted)])
     for (const one of all) if (one.status === 'rejected') throw one.reason
   } catch (error) {
@@ -102,7 +103,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   return { conditions: () => (isBroken() ? ['BypassDetected'] : []), close: undo }
 }
 
-/** Has our key signed by the control plane. Rejects with what it answered. */
+/** Requests a certificate from the control plane. Rejects with its reply. */
 export async function signRequest(client: ControlClient, request: string): Promise<string> {
   const reply = await client.post(SYNC_PATHS.certificate, { request })
   const parsed = CertificateReply.safeParse(jsonOf(reply))
@@ -115,7 +116,7 @@ async function writeTrust({ config, issuer }: PodDeps): Promise<void> {
   await writeTrustFolder({ dir: config.trustDir, caPems, extraFile: config.extraCaFile })
 }
 
-/** When the agent may start, and when the pod counts as ready. */
+/** Decides when the agent may start and when the pod is ready. */
 function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () => boolean) {
   let openedAt: number | null = null
   let isTrusted = false
@@ -124,11 +125,11 @@ function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () =
     const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
     const mayStart = openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
     if (mayStart && !hasStarted) log.info({ ...spent(), late: isLate }, 'the agent may start')
-    // Once the agent runs nothing takes that back; whether it is served is said by `isReady`.
+    // Irrevocable once the agent runs; `isReady` reports whether it is served.
     hasStarted ||= mayStart
     return hasStarted
   }
-  // Seen when it comes true, not when somebody asks.
+  // Evaluated when the inputs change, not only when a probe arrives.
   void waits.until(look, FIRST_RULES_MS)
   return {
     opened(): void {
@@ -147,7 +148,7 @@ function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () =
   }
 }
 
-/** Milliseconds since the process began, and how many of them it was computing. */
+/** Returns milliseconds since the process started, and the CPU time among them. */
 function spent(): { readonly process_ms: number; readonly cpu_ms: number } {
   const { user, system } = process.cpuUsage()
   return { process_ms: Math.round(performance.now()), cpu_ms: Math.round((user + system) / 1_000) }
@@ -210,12 +211,12 @@ async function openRedirected(
   })
   for (const [kind, port] of REDIRECTED) {
     await front.openListener({ port, host: '127.0.0.1' }, (arrival) => serve(kind, arrival))
-    // Redirected IPv6 lands on ::1. Without IPv6 there is nothing to redirect.
+    // Redirected IPv6 connections arrive on ::1. Without IPv6 nothing is redirected.
     if (hasIpv6Loopback()) await front.openListener({ port, host: '::1' }, (arrival) => serve(kind, arrival))
   }
 }
 
-/** The volume is the sidecar's alone; whoever can open the socket still needs the token. */
+/** Only the sidecar mounts the volume. Clients of the socket still need the token. */
 async function openAdminSocket({ config, front, listener }: PodDeps): Promise<void> {
   const path = config.adminSocket
   await rm(path, { force: true })

@@ -10,11 +10,11 @@ import { agentRoutes } from './routes-agents.ts'
 import { forwardRoutes } from './routes-forward.ts'
 import { killRoutes } from './routes-kill.ts'
 import { stateRoutes } from './routes-state.ts'
-import type { View } from './view.ts'
+import type { GatewayView } from './view.ts'
 
 export type InternalRoutesDeps = {
   readonly control: ControlPlane
-  readonly view: View
+  readonly view: GatewayView
   readonly metrics: Metrics
   readonly recent: RecentRecords
   readonly events: Events

@@ -11,7 +11,7 @@ import { VERSION } from '../process/version.ts'
 import type { Health } from './routes-state.ts'
 
 /** The state of the gateway in the form of each reader. */
-export type View = {
+export type GatewayView = {
   health(): Health
   /** `GET /internal/status`. */
   status(): Readonly<Record<string, unknown>>
@@ -34,7 +34,7 @@ export type ViewDeps = {
   readonly deferrals: () => number
 }
 
-export function createView(deps: ViewDeps): View {
+export function createView(deps: ViewDeps): GatewayView {
   const { clock, kill, journal, events, metrics } = deps
   const isInMemory = isMemoryBacked(journal.dir)
   const startedAt = clock.monotonicMs()

@@ -15,19 +15,19 @@ export type UnlistedPorts = {
 }
 
 /** Bounded, because agents choose the ports. */
-const MAX_REMEMBERED = 32
+const MAX_LISTED = 32
 const MORE =
   'Agents requested further ports of hosts in egress.allowedHosts that no entry covers: see the denied requests in the traffic log.'
 
 type Unlisted = { readonly entry: string; readonly host: string; readonly port: number }
 
 export function createUnlistedPorts(): UnlistedPorts {
-  const remembered = new Map<string, Unlisted>()
+  const listed = new Map<string, Unlisted>()
   let hasMore = false
 
   function discardOutdated(snapshot: Snapshot): void {
-    for (const [key, unlisted] of remembered) if (!isUnlisted(snapshot, unlisted)) remembered.delete(key)
-    if (remembered.size < MAX_REMEMBERED) hasMore = false
+    for (const [key, unlisted] of listed) if (!isUnlisted(snapshot, unlisted)) listed.delete(key)
+    if (listed.size < MAX_LISTED) hasMore = false
   }
 
   return {
@@ -35,13 +35,13 @@ export function createUnlistedPorts(): UnlistedPorts {
       if (snapshot === undefined || request === undefined) return
       const { host, port } = request
       const entry = entryForOtherPort(snapshot, host, port)
-      if (entry === undefined || remembered.has(keyOf(entry, port))) return
-      if (remembered.size < MAX_REMEMBERED) remembered.set(keyOf(entry, port), { entry, host, port })
+      if (entry === undefined || listed.has(keyOf(entry, port))) return
+      if (listed.size < MAX_LISTED) listed.set(keyOf(entry, port), { entry, host, port })
       else hasMore = true
     },
     warnings(snapshot) {
       if (snapshot !== null) discardOutdated(snapshot)
-      const sentences = [...remembered.values()].map(sentenceOf).sort()
+      const sentences = [...listed.values()].map(sentenceOf).sort()
       return hasMore ? [...sentences, MORE] : sentences
     },
   }

@@ -3,8 +3,9 @@ const QUOTED = '"[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]*"'
 const LINE = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)*$`)
 
 /**
- * The digits in front of a chunk, of the line without its CRLF; null when it is none. Blanks are refused on both sides, as
- * Node's own parser does: readers differ about them, and a chunk that two of them measure differently hides a request.
+ * Returns the hexadecimal digits of a chunk-size line without its CRLF; null when the line is invalid. Refuses
+ * whitespace, as Node's parser does: parsers disagree about it, and a chunk that two of them measure differently can
+ * smuggle a request.
  */
 export function chunkDigits(line: string): string | null {
   return LINE.exec(line)?.[1] ?? null

@@ -3,8 +3,8 @@ import type { Http2Session } from 'node:http2'
 const asked = new WeakMap<Http2Session, Promise<boolean>>()
 
 /**
- * True once the other end answers a ping; false when it does not in time, or the session is over. Who asks meanwhile
- * waits for the same ping. Never rejects.
+ * Resolves with true once the peer answers a ping, and with false after `timeoutMs` or when the session has ended.
+ * Concurrent calls share one ping. Never rejects.
  */
 export function answersPing(session: Http2Session, timeoutMs: number): Promise<boolean> {
   const known = asked.get(session)

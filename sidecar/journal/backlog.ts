@@ -3,34 +3,39 @@ import { type LeftSegment, resultsOf } from './recovery/recover.ts'
 import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
 
 /**
- * Record JSON by record id. As bytes: as strings they would be copied by the collector twice, and then be old.
+ * Record JSON by record id. Kept as bytes: strings would be copied twice by the garbage collector and promoted to the
+ * old generation.
  */
 export type Results = ReadonlyMap<string, Buffer>
 
 /**
- * Results that the control plane has not acknowledged, by segment, oldest first. Those of the segment in use are in
- * memory; of closed segments at most one is, so that a long absence of the control plane costs disk, not memory.
+ * Results that the control plane has not acknowledged, by segment, oldest first. Memory holds those of the active
+ * segment and of at most one closed segment, so that a long outage of the control plane uses disk instead of memory.
  */
 export type Backlog = {
   add(id: string, recordJson: Buffer): void
-  /** Hands the active segment over and starts an empty one. `isHeld`: it is not deleted before `release`. */
+  /**
+   * Closes the active segment and starts an empty one. `isHeld`: the closed segment is not deleted before `release`.
+   */
   rotate(closed: ClosedSegment & { readonly isHeld: boolean }): void
-  /** The same, but the results of the active segment are in the new one as well. */
+  /** Like `rotate`, but the results of the active segment were also written to the new one. */
   replace(closed: ClosedSegment): void
-  /** Lines that were carried from earlier segments are on the disk. */
+  /** The lines carried over from earlier segments are on disk. */
   release(): void
-  /** Up to `max` results of the oldest segment that has any. */
+  /** Returns up to `max` results of the oldest segment that has any. */
   next(max: number): Promise<Results>
-  /** Results of the active segment. */
+  /** Returns the results of the active segment. */
   list(): Iterable<Buffer>
-  /** Forgets results; deletes closed segments that have none left. */
+  /** Removes results and deletes closed segments without results. */
   remove(ids: Iterable<string>): void
-  /** Until then no segment of an earlier process is deleted: it may hold the only trace of a request. */
+  /**
+   * Permits the deletion of segments of earlier processes. Before this call such a segment may hold the only trace of
+   * a request.
+   */
   allowTrimming(): void
-  /** Unacknowledged results of the active segment, and of all. */
+  /** Numbers of unacknowledged results in the active segment, and in all. */
   readonly active: number
   readonly total: number
-  /** Bytes of the closed segments. */
   readonly closedBytes: number
 }
 
@@ -89,7 +94,7 @@ export function createBacklog(left: readonly LeftSegment[], files: JournalFiles 
     list: () => active.values(),
     async next(max) {
       for (const segment of [...closed]) {
-        // It has nothing to hand out, and may have been deleted while another one was read.
+        // A segment without results may have been deleted while another one was read.
         if (segment.count === 0) continue
         const results = await load(segment)
         if (results.size > 0) return take(results, max)

@@ -3,41 +3,41 @@ type Group = PromiseWithResolvers<undefined>
 export type GroupCommitDeps = {
   /** Flushes everything that was written before the call. */
   readonly sync: () => Promise<void>
-  /** A disk that takes longer counts as failed. */
+  /** Limit of one flush in milliseconds; beyond it the flush has failed. */
   readonly timeoutMs: number
   readonly onSynced?: (seconds: number) => void
   readonly nowMs: () => number
 }
 
-/** One flush for all callers that wait: callers that come while a flush is in flight share the next one. */
+/** Group commit: one flush serves all callers that wait. Callers that arrive during a flush share the next one. */
 export class GroupCommit {
   readonly #deps: GroupCommitDeps
   #waiting: Group | null = null
   #isInFlight = false
   #writes = 0
-  /** Of `writes`, those that are on the disk. */
+  /** Writes that are on disk. */
   #flushed = 0
 
   constructor(deps: GroupCommitDeps) {
     this.#deps = deps
   }
 
-  /** Something was written. */
+  /** Counts one write. */
   wrote(): void {
     this.#writes++
   }
 
-  /** Everything that was written is on the disk. */
+  /** True when every write is on disk. */
   get isFlushed(): boolean {
     return this.#flushed === this.#writes
   }
 
-  /** The disk has not answered yet. */
+  /** True while a flush is in progress. */
   get isInFlight(): boolean {
     return this.#isInFlight
   }
 
-  /** Resolves once everything that was written before this call is on the disk; rejects with the disk's error. */
+  /** Resolves once everything written before this call is on disk. Rejects with the error of the disk. */
   commit(): Promise<undefined> {
     this.#waiting ??= Promise.withResolvers()
     const { promise } = this.#waiting
@@ -72,7 +72,10 @@ export class GroupCommit {
     }
   }
 
-  /** After a failed flush the kernel may drop the pages and report success for the next one: the next group fails as well. */
+  /**
+   * Fails the next group as well: after a failed flush the kernel may discard the pages and report success for the
+   * next flush.
+   */
   #fail(group: Group, error: unknown): void {
     group.reject(error)
     this.#waiting?.reject(error)
@@ -81,7 +84,7 @@ export class GroupCommit {
 }
 
 function slow(timeoutMs: number): Error {
-  return Object.assign(new Error(`the disk did not confirm a flush within ${timeoutMs / 1_000} s`), {
+  return Object.assign(new Error(`the disk did not complete a flush within ${timeoutMs / 1_000} s`), {
     code: 'ETIMEDOUT',
   })
 }

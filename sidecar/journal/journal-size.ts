@@ -1,13 +1,13 @@
 const SEGMENT_BYTES = 4 * 1024 * 1024
 const RESERVE_BYTES = 8 * 1024 * 1024
 
-/** A segment in use is closed early once everything in it is acknowledged and it has grown this large. */
-export const TIDY_BYTES = 2 * 1024 * 1024
+/** An active segment of this size is closed early once all its results are acknowledged. */
+export const EARLY_ROTATION_BYTES = 2 * 1024 * 1024
 
 export type JournalSize = {
-  /** A segment that has grown this large is closed. */
+  /** Size at which a segment is closed. */
   readonly segmentBytes: number
-  /** Forwarding stops at this many bytes; the rest is for the results of requests in flight. */
+  /** Size at which forwarding stops. The rest is reserved for the results of requests in flight. */
   readonly intentBytes: number
 }
 

@@ -7,7 +7,7 @@ import { recordJson } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { JournalBatch, JournalDeps, JournalState } from './journal-deps.ts'
-import { type JournalSize, journalSize, TIDY_BYTES } from './journal-size.ts'
+import { type JournalSize, journalSize, EARLY_ROTATION_BYTES } from './journal-size.ts'
 import { line } from './line.ts'
 import { LineBuffer } from './line-buffer.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost-ranges.ts'
@@ -23,14 +23,14 @@ import { Segments } from './segments/segments.ts'
 import { Sequence } from './sequence.ts'
 import { journalUnavailable, unavailableText } from './unavailable.ts'
 
-/** A disk that takes longer than this for a flush counts as failed. */
+/** Limit of one flush; beyond it the flush has failed. */
 const SYNC_TIMEOUT_MS = 10_000
 
 /**
- * Append-only segments `DIR/<processId>-<n>.jsonl`: an intent before the first byte goes upstream, the result after.
- * Opening takes over what earlier processes left in the folder: unacknowledged results are uploaded again under their
- * own ids, intents without a result become records with the note `unknown`. Nothing may be written by two at once:
- * hold the lock of the data folder.
+ * Write-ahead journal in append-only segments `DIR/<processId>-<n>.jsonl`: the intent is written before the first
+ * byte goes upstream, the result afterwards. Opening recovers what earlier processes left in the folder:
+ * unacknowledged results are uploaded again under their ids, and intents without a result become records with the
+ * note `unknown`. Only the holder of the lock of the data folder may open it.
  */
 export class Journal implements JournalPort {
   readonly processId: string
@@ -42,15 +42,15 @@ export class Journal implements JournalPort {
   readonly #size: JournalSize
   readonly #commits: GroupCommit
   readonly #outage: Outage
-  /** Tracked from the first turn with `audit: sync` on. */
+  /** Tracked from the first turn with `audit: sync`. */
   readonly #sequence: Sequence
   readonly #open = new OpenIntents()
   readonly #rows = new OpenRows()
   readonly #segments: Segments
-  /** Records of requests whose process died, until they are on disk as results. */
+  /** Records of requests whose process crashed, until they are on disk as results. */
   #recovery: RecoveredRecords | null
   #isClosed = false
-  /** Lines of this turn of the event loop, written together at its end: one system call for all requests in it. */
+  /** Lines of this turn of the event loop, written at its end with one system call for all requests. */
   readonly #lines = new LineBuffer()
   #isScheduled = false
 
@@ -85,8 +85,8 @@ export class Journal implements JournalPort {
     })
     this.#recovery = recovery
     const { tornLines } = recovery
-    if (tornLines > 0) deps.log.warn({ tornLines }, 'journal lines that were cut off are skipped')
-    this.#adopt()
+    if (tornLines > 0) deps.log.warn({ tornLines }, 'truncated journal lines skipped')
+    this.#writeRecovered()
   }
 
   get isWritable(): boolean {
@@ -98,12 +98,12 @@ export class Journal implements JournalPort {
     return this.isWritable ? 'ok' : 'full'
   }
 
-  /** Why nothing is forwarded while it is not writable, and what to change. */
+  /** Explains why nothing is forwarded while the journal is not writable, and what to change. */
   get problem(): string {
     return unavailableText(this.dir, this.#outage.reason)
   }
 
-  /** Results that the control plane has not acknowledged. */
+  /** Number of results that the control plane has not acknowledged. */
   get pending(): number {
     return this.#backlog.total + this.#results.size
   }
@@ -112,7 +112,7 @@ export class Journal implements JournalPort {
     return this.#backlog.closedBytes + this.#segments.bytes
   }
 
-  /** Records lost since the start: never written, or never taken. */
+  /** Number of records lost since the start: never written, or never accepted. */
   get lost(): number {
     return this.#lost.total
   }
@@ -152,7 +152,7 @@ export class Journal implements JournalPort {
     this.#buffer('result', json)
   }
 
-  /** Writes what waits for the end of this turn. */
+  /** Writes the lines of this turn. */
   flush(): void {
     this.#isScheduled = false
     const isSync = this.#deps.isSync?.() === true
@@ -168,25 +168,28 @@ export class Journal implements JournalPort {
     if (this.#segments.bytes >= this.#size.segmentBytes) this.#rotate()
   }
 
-  /** What to upload next, oldest first. Empty when there is nothing. Rejects when a closed segment cannot be read. */
+  /**
+   * Returns the next batch to upload, oldest first; empty when nothing is pending. Rejects when a closed segment
+   * cannot be read.
+   */
   async nextBatch(max: number): Promise<JournalBatch> {
     if (this.#isUsable) for (const json of this.#results.retry()) this.#lines.add('result', json)
     this.flush()
     const batch = { records: await this.#backlog.next(max), lost: this.#lost.list(LIMITS.lostRangesMax) }
-    // A record that the control plane has must not look lost after a power loss.
+    // Flush first: a record that the control plane has stored must not appear lost after a power loss.
     if (this.#sequence.isTracked && !this.#commits.isFlushed && this.#isUsable) await this.#commit(null)
     return batch
   }
 
-  /** The control plane has these. A segment is deleted once all of its results are acknowledged. */
+  /** The control plane has stored these records. A segment is deleted once all of its results are acknowledged. */
   acknowledge(ids: Iterable<string>, ranges: readonly LostRange[]): void {
     this.#backlog.remove(ids)
     this.#lost.reported(ranges)
     const isIdle = this.#backlog.active === 0 && this.#results.size === 0
-    if (isIdle && this.#segments.bytes > TIDY_BYTES) this.#rotate()
+    if (isIdle && this.#segments.bytes > EARLY_ROTATION_BYTES) this.#rotate()
   }
 
-  /** The control plane never takes these. Ranges were counted when they were lost. */
+  /** The control plane never accepts these records. Ranges were counted when they were lost. */
   abandon(ids: readonly string[], ranges: readonly LostRange[]): void {
     this.#lost.count(ids.length)
     this.acknowledge(ids, ranges)
@@ -199,15 +202,15 @@ export class Journal implements JournalPort {
     this.#outage.stop()
     const isEmpty = this.#backlog.active + this.#open.size + this.#rows.size + this.#lost.list(1).length === 0
     this.#segments.close({ isEmpty: isEmpty && this.#isUsable })
-    // Whatever still comes is lost here; its intent, if it had one, becomes `unknown` at the next start.
+    // Later results are lost; their intents become `unknown` at the next start.
     this.#isClosed = true
   }
 
   /**
-   * Unknown results and missing numbers reach the disk before the segments that show them may be deleted. When the disk
-   * refuses, nothing is given up: it is tried again once it can be written.
+   * Writes recovered records and lost ranges to disk before the segments that show them may be deleted. A failed
+   * write is retried once the journal is writable.
    */
-  #adopt(): void {
+  #writeRecovered(): void {
     if (this.#recovery === null) return
     const { unknown, lost } = this.#recovery
     const { entries, lines } = recoveredLines(this.#recovery)
@@ -231,7 +234,7 @@ export class Journal implements JournalPort {
     setImmediate(() => this.flush())
   }
 
-  /** Writes what is buffered in one system call and settles the results in it. Never throws. */
+  /** Writes the buffered lines with one system call and settles the results among them. Never throws. */
   #write(): boolean {
     const lines = this.#lines.take()
     if (lines.length === 0) return true
@@ -244,7 +247,7 @@ export class Journal implements JournalPort {
     return isWritten
   }
 
-  /** Intents count as written once they are on the disk; without intents it is for the reserved numbers. */
+  /** Flushes, then settles the intents. Without intents the flush is for the reserved sequence numbers. */
   #commit(intents: IntentGroup | null): Promise<void> {
     return this.#commits.commit().then(
       () => intents?.written.resolve(undefined),
@@ -269,7 +272,7 @@ export class Journal implements JournalPort {
       this.#outage.attempt('write', () => this.#segments.rotate({ isDurable: this.#sequence.isTracked }))
   }
 
-  /** The first lines of a new segment. */
+  /** Returns the first lines of a new segment. */
   #carried(): string {
     const lost = this.#lost.list(Number.POSITIVE_INFINITY).map(lostLine).join('')
     return this.#sequence.begin() + this.#open.carried() + this.#rows.carried() + lost
@@ -278,11 +281,11 @@ export class Journal implements JournalPort {
   async #retry(isSuspect: boolean): Promise<void> {
     this.flush()
     if (!isSuspect) this.#segments.reopen()
-    else if (this.#commits.isInFlight) throw new Error('the disk has not confirmed the last flush yet')
+    else if (this.#commits.isInFlight) throw new Error('the last flush is still in progress')
     else await this.#segments.renew()
   }
 
-  /** The last lines did not reach the journal: tallies and reservations are written anew. */
+  /** The last write failed: tallies and reservations are written again. */
   #invalidate(): void {
     this.#rows.invalidate()
     this.#sequence.invalidate()
@@ -291,6 +294,6 @@ export class Journal implements JournalPort {
   #resume(): void {
     this.#invalidate()
     this.#deps.log.info({ dir: this.dir, lost: this.lost }, 'journal can be written again')
-    this.#adopt()
+    this.#writeRecovered()
   }
 }

@@ -8,8 +8,7 @@ const SUFFIX = Buffer.from('}\n')
 const FIRST_BYTES = 64 * 1024
 
 /**
- * Lines that wait to be written, as bytes in one space that is used again: as text they would be put together, made
- * one piece, and encoded, each time anew.
+ * Pending lines as bytes in one reused buffer. Strings would be concatenated, flattened and encoded on every write.
  */
 export class LineBuffer {
   #space = Buffer.allocUnsafeSlow(FIRST_BYTES)
@@ -26,12 +25,12 @@ export class LineBuffer {
     this.#put(SUFFIX)
   }
 
-  /** Whole lines. */
+  /** Adds complete lines. */
   addText(lines: string): void {
     this.#putText(lines)
   }
 
-  /** All of them, and an empty start; good until the next one is added. */
+  /** Returns all lines and empties the buffer. The result is valid until the next line is added. */
   take(): Buffer {
     const lines = this.#space.subarray(0, this.#used)
     this.#used = 0
@@ -44,7 +43,7 @@ export class LineBuffer {
     this.#used += bytes.length
   }
 
-  /** UTF-8 takes three bytes at most for what is one unit of a string. */
+  /** Reserves three bytes for each UTF-16 code unit, the maximum of UTF-8. */
   #putText(text: string): void {
     this.#reserve(text.length * 3)
     this.#used += this.#space.write(text, this.#used)

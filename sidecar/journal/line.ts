@@ -1,7 +1,7 @@
 /**
- * `{"phase":"intent","record":{…}}`: one line of a segment. `tally`: the numbers of a row that still grows, whose record is
- * the last intent of its id. `dropped`: the request of this intent was counted by a row. `sequence`, `lost`: the numbers of a
- * process, whose id stands in the place of the record's.
+ * Phase of a segment line `{"phase":"intent","record":{…}}`. `tally`: counters of an aggregate record, whose full
+ * form is the last intent with its id. `dropped`: the request of this intent was counted in an aggregate record.
+ * `sequence`, `lost`: sequence numbers of a process; `id` is the process id.
  */
 export type Phase = 'intent' | 'result' | 'tally' | 'dropped' | 'sequence' | 'lost'
 
@@ -26,7 +26,7 @@ export type ParsedLine = {
   readonly json: string
 }
 
-/** Null for a line that a crash or a full disk cut off. */
+/** Returns null for a line that a crash or a full disk truncated. */
 export function parseLine(raw: string): ParsedLine | null {
   const phase = PHASES.find((each) => raw.startsWith(PREFIX[each]))
   if (phase === undefined || !raw.endsWith('}}')) return null

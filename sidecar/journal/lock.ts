@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { isErrno } from './segments/errno.ts'
 
 /**
- * One writer per data folder. The lock names a process by id and, where the kernel tells (Linux), by its start time,
- * so that a recycled process id after a crash or in a fresh container does not look like a living owner.
+ * Ensures one writer for each data folder. The lock names its owner by process id and, on Linux, by start time, so
+ * that a reused process id after a crash or in a new container does not count as a live owner.
  */
 export type DataLock = { release(): void }
 
 type Owner = { readonly pid: number; readonly started: string | null }
 
-/** Makes the folder when it is missing. Throws with what to do when a living process holds it. */
+/** Locks the folder, and creates it if missing. Throws with a remedy when a live process holds the lock. */
 export function lockDataDir(dir: string): DataLock {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const file = join(dir, 'gateway.lock')
@@ -23,20 +23,20 @@ export function lockDataDir(dir: string): DataLock {
       const owner = readOwner(file)
       if (owner !== null && isAlive(owner)) {
         throw new Error(
-          `${dir} is in use by process ${owner.pid}. One gateway writes to one data folder: stop that process, or set DATA_DIR to another folder.`,
+          `${dir} is in use by process ${owner.pid}. Each gateway needs a data folder of its own: stop that process, or set DATA_DIR to another folder.`,
         )
       }
       setAside(file, owner)
     }
     throw new Error(
-      `${file} could not be taken: other processes keep competing for it. Start one gateway per DATA_DIR.`,
+      `${file} could not be locked, because other processes compete for it. Start one gateway per DATA_DIR.`,
     )
   } finally {
     rmSync(mine, { force: true })
   }
 }
 
-/** `link` is atomic and refuses to replace: exactly one of several starters wins. */
+/** `link` is atomic and fails if the target exists, so exactly one of several starting processes succeeds. */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to)
@@ -47,7 +47,7 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Moves a dead owner's lock away. If another starter replaced it meanwhile, its lock is put back. */
+/** Removes the lock of a dead owner. Restores the lock if another process acquired it in the meantime. */
 function setAside(file: string, expected: Owner | null): void {
   const aside = `${file}.${randomBytes(8).toString('hex')}`
   try {
@@ -87,11 +87,11 @@ function isAlive(owner: Owner): boolean {
   return owner.started === null || now === null || now === owner.started
 }
 
-/** Clock ticks since boot at which the process started; null where /proc does not say. */
+/** Returns the start time of the process in clock ticks since boot; null without /proc. */
 function startTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The command name may hold spaces and parentheses: fields are counted after the last one.
+    // The command name may contain spaces and parentheses, so fields are counted after the last parenthesis.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
   } catch (error) {
     if (isErrno(error, 'ENOENT') || isErrno(error, 'ESRCH') || isErrno(error, 'EACCES')) return null

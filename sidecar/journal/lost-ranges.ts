@@ -1,21 +1,21 @@
-/** Sequence numbers of records that exist nowhere. Ranges are inclusive. */
+/** Sequence numbers of lost records. Both ends are inclusive. */
 export type LostRange = {
   readonly process_id: string
   readonly from: number
   readonly to: number
-  /** Why the control plane does not take the records; absent where they were never written. */
+  /** Why the control plane does not accept the records; absent for records that were never written. */
   readonly reason?: 'refused' | 'unreadable' | undefined
 }
 
 export type LostRanges = {
   add(processId: string, seq: number): void
-  /** Counts records that the control plane does not take; they are not listed. */
+  /** Counts records that the control plane does not accept, without listing them. */
   count(records: number): void
-  /** The first of what has not been reported yet, at most `max`. Ranges that touch are one. */
+  /** Returns up to `max` unreported ranges, lowest first. Adjacent ranges are merged. */
   list(max: number): readonly LostRange[]
-  /** Ranges of earlier processes, which `total` does not count. */
+  /** Adds ranges of earlier processes, which `total` does not count. */
   recovered(ranges: readonly LostRange[]): void
-  /** Forgets ranges that the control plane has stored. */
+  /** Removes ranges that the control plane has stored. */
   reported(ranges: readonly LostRange[]): void
   readonly total: number
 }
@@ -52,7 +52,7 @@ export function createLostRanges(): LostRanges {
   }
 }
 
-/** Sorted by process and start; ranges of one process and reason that overlap or touch become one. */
+/** Sorts by process and start. Overlapping and adjacent ranges of one process and reason become one. */
 export function mergeRanges(ranges: readonly LostRange[]): readonly LostRange[] {
   const merged: LostRange[] = []
   for (const range of ranges.toSorted(compare)) {
@@ -74,12 +74,12 @@ function groupOf({ process_id, reason }: LostRange): string {
   return `${reason ?? ''} ${process_id}`
 }
 
-/** Both are merged. */
+/** Both arguments are merged. */
 function subtract(ranges: readonly LostRange[], done: readonly LostRange[]): readonly LostRange[] {
   const byGroup = Map.groupBy(done, groupOf)
   return ranges.flatMap((range) => {
     const own = byGroup.get(groupOf(range)) ?? []
-    // Reports begin with the lowest: most ranges are beyond all of them.
+    // Fast path: reports start with the lowest range, so most ranges are beyond all of them.
     return (own.at(-1)?.to ?? -1) < range.from ? [range] : without(range, own)
   })
 }

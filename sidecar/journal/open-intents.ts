@@ -4,7 +4,7 @@ import { Registry, type RegistryHandle } from '../collections/registry.ts'
 import type { OpenIntent } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
-/** The intents of one turn of the event loop: one write and one answer for all of them. */
+/** The intents of one turn of the event loop, which share one write and its outcome. */
 export type IntentGroup = {
   readonly handles: RegistryHandle<string>[]
   readonly written: PromiseWithResolvers<undefined>
@@ -12,18 +12,18 @@ export type IntentGroup = {
 
 const Identified = z.object({ id: z.string(), seq: z.number() })
 
-/** Intents without a result: carried into the next segment, so that old ones can go. */
+/** Intents without a result. They are carried into the next segment, so that older segments can be deleted. */
 export class OpenIntents {
   readonly #open = new Registry<string>()
   #group: IntentGroup | null = null
-  /** Ids of intents that were written and not flushed: their requests were refused. */
+  /** Ids of intents that were written but not flushed; their requests were refused. */
   #rejected: string[] = []
 
   get size(): number {
     return this.#open.size
   }
 
-  /** Joins the group of this turn. */
+  /** Adds an intent to the group of this turn. */
   add(json: string): OpenIntent {
     const handle = this.#open.add(json)
     this.#group ??= { handles: [], written: Promise.withResolvers() }
@@ -35,14 +35,14 @@ export class OpenIntents {
     this.#open.remove(handle)
   }
 
-  /** Ends the group of this turn and returns it; null when it has no intents. */
+  /** Ends the group of this turn and returns it; null when it is empty. */
   takeGroup(): IntentGroup | null {
     const group = this.#group
     this.#group = null
     return group
   }
 
-  /** Returns the sequence numbers of which the disk may have no line. */
+  /** Rejects the intents of the group. Returns their sequence numbers, which may have no line on disk. */
   reject({ handles, written }: IntentGroup, error: ChaperoneError): readonly number[] {
     const unwritten = handles.flatMap((handle) => {
       if (handle.item === null) return []
@@ -55,13 +55,13 @@ export class OpenIntents {
     return unwritten
   }
 
-  /** Lines for a new segment. */
+  /** Returns lines for a new segment. */
   carried(): string {
     const dropped = this.#rejected.map((id) => line('dropped', JSON.stringify({ id })))
     return [...this.#open.all().map((json) => line('intent', json)), ...dropped].join('')
   }
 
-  /** The lines that `carried` returned are in the segment in use. */
+  /** The lines that `carried` returned are in the active segment. */
   clearRejected(): void {
     this.#rejected = []
   }

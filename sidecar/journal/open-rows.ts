@@ -1,10 +1,10 @@
 import type { GrowingRow } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
-/** Rows that still grow: they are written once a turn, and carried into the next segment. */
+/** Aggregate records that still change. They are written once in a turn, and carried into the next segment. */
 export class OpenRows {
   readonly #rows = new Map<string, GrowingRow>()
-  /** The revision of each row that is on disk as a whole. */
+  /** The revision of each row whose full form is on disk. */
   readonly #written = new Map<string, number>()
   readonly #changed = new Set<GrowingRow>()
 
@@ -25,7 +25,7 @@ export class OpenRows {
     this.#changed.delete(row)
   }
 
-  /** What has changed since the last call: the whole record when more than its numbers did. */
+  /** Returns lines for the changes since the last call: the full record when more than its counters changed. */
   takeLines(): string {
     let lines = ''
     for (const row of this.#changed) {
@@ -37,12 +37,12 @@ export class OpenRows {
     return lines
   }
 
-  /** The lines of the last call did not reach the disk: each row is written whole with its next change. */
+  /** The last write failed: the next change of each row writes its full form. */
   invalidate(): void {
     this.#written.clear()
   }
 
-  /** All of them, whole. */
+  /** Returns the full form of all rows. */
   carried(): string {
     return [...this.#rows.values()].map((row) => line('intent', row.json())).join('')
   }

@@ -5,20 +5,20 @@ type Operation = 'write' | 'sync'
 type OutageDeps = Pick<JournalDeps, 'dir' | 'log' | 'probeMs' | 'metrics'>
 
 type OutageHandlers = {
-  /** Resolves when the disk takes lines again. */
+  /** Resolves when the journal is writable again. */
   retry(isSuspect: boolean): Promise<void>
-  /** The outage is over. */
+  /** Called when the outage ends. */
   ended(): void
 }
 
-/** The time in which the disk takes nothing: why, and the timer that tries it again. */
+/** An outage of the journal's disk: its cause and the timer of the retries. */
 export class Outage {
   readonly #deps: OutageDeps
   readonly #handlers: OutageHandlers
   #reason: string | null = null
   #probe: NodeJS.Timeout | null = null
   #isRetrying = false
-  /** A flush failed: lines of the segment in use may never reach the disk, even if later flushes succeed. */
+  /** A flush failed, so lines of the active segment may never reach the disk, even if later flushes succeed. */
   #isSuspect = false
 
   constructor(deps: OutageDeps, handlers: OutageHandlers) {
@@ -30,7 +30,7 @@ export class Outage {
     return this.#reason !== null
   }
 
-  /** The error of the disk; null while it takes lines. */
+  /** The error of the disk; null while the journal is writable. */
   get reason(): string | null {
     return this.#reason
   }
@@ -39,13 +39,16 @@ export class Outage {
     const { dir, log, probeMs = 1_000, metrics } = this.#deps
     metrics?.failed(operation)
     if (!this.isOn)
-      log.warn({ err: error, dir, operation }, 'journal cannot be written: forwarding stops until it can')
+      log.warn(
+        { err: error, dir, operation },
+        'journal cannot be written; forwarding is suspended until it can',
+      )
     this.#reason = error instanceof Error ? error.message : String(error)
     if (operation === 'sync') this.#isSuspect = true
     this.#probe ??= setInterval(() => void this.#retry(), probeMs).unref()
   }
 
-  /** False when `work` throws: an outage begins. */
+  /** Returns false and begins an outage when `work` throws. */
   attempt(operation: Operation, work: () => void): boolean {
     try {
       work()
@@ -56,7 +59,7 @@ export class Outage {
     }
   }
 
-  /** Ends the retries; the outage goes on. */
+  /** Stops the retries without ending the outage. */
   stop(): void {
     if (this.#probe !== null) clearInterval(this.#probe)
     this.#probe = null

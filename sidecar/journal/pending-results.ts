@@ -7,7 +7,7 @@ import type { Sequence } from './sequence.ts'
 
 type PendingResult = Pick<TrafficRecord, 'id' | 'seq' | 'process_id'> & {
   readonly json: Buffer
-  /** Stays open until its result is written. */
+  /** The intent stays open until its result is written. */
   readonly intent: OpenIntent | undefined
 }
 
@@ -18,11 +18,11 @@ type PendingResultsDeps = {
   readonly sequence: Sequence
 }
 
-/** Results of this turn of the event loop, until it is known whether they were written. */
+/** Results of this turn of the event loop, until the outcome of their write is known. */
 export class PendingResults {
   readonly #deps: PendingResultsDeps
   #results: PendingResult[] = []
-  /** Of forwarded requests, not written for lack of space: no more than were in flight when it ran out. */
+  /** Results of forwarded requests that did not fit; at most the number of requests in flight when space ran out. */
   #retained: PendingResult[] = []
 
   constructor(deps: PendingResultsDeps) {
@@ -37,7 +37,7 @@ export class PendingResults {
     this.#results.push({ id, seq, process_id, json, intent })
   }
 
-  /** Results to write again, as JSON. */
+  /** Returns the JSON of results to write again. */
   retry(): readonly Buffer[] {
     const again = this.#retained
     this.#retained = []

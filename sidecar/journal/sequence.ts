@@ -1,18 +1,18 @@
 import { line } from './line.ts'
 
-/** Numbers that are on the disk as possibly taken before records have them. */
+/** Numbers reserved on disk before records use them. */
 const RESERVED = 64
 
 /**
- * Gives the records of this process their sequence numbers. Once it is tracked, lines of the journal tell how far they
- * went: after a power loss they show which records are missing, also at the end, where no later number would.
+ * Assigns sequence numbers to the records of this process. With tracking, journal lines show how far the numbers
+ * went, so that after a power loss the missing records are known, also at the end.
  */
 export class Sequence {
   readonly #processId: string
   #next = 0
-  /** Numbers of dropped intents, given to the next records. */
+  /** Numbers of dropped intents, for reuse. */
   readonly #free: number[] = []
-  /** Numbers that were taken and have no line yet; null while they are not tracked. */
+  /** Numbers that were taken and have no line yet; null without tracking. */
   #unwritten: Set<number> | null = null
   #base = 0
   #passed = 0
@@ -32,47 +32,51 @@ export class Sequence {
     return seq
   }
 
-  /** The record was dropped. */
+  /** Releases the number of a dropped record. */
   release(seq: number): void {
     this.#free.push(seq)
     this.unwritten(seq)
   }
 
-  /** No line is known to hold it. */
+  /** Marks a number as without a line on disk. */
   unwritten(seq: number): void {
     this.#unwritten?.add(seq)
   }
 
-  /** A line holds it, or it is known as lost. */
+  /** Marks a number as written, or as known to be lost. */
   written(seq: number): void {
     this.#unwritten?.delete(seq)
   }
 
-  /** From now on. Numbers that were taken before are not missed. */
+  /** Starts tracking. Numbers taken before are not tracked. */
   track(): void {
     if (this.#unwritten !== null) return
     this.#unwritten = new Set()
     this.#base = this.#passed
   }
 
-  /** The records of all numbers so far are written, or known as lost. */
+  /** Every number so far has a written record, or is known to be lost. */
   passed(): void {
     this.#passed = this.#next
   }
 
-  /** The line to write before the reserved numbers run out; empty while there are enough, or without tracking. */
+  /**
+   * Returns the line to write before the reserved numbers run out; empty while enough are left, or without tracking.
+   */
   reserve(): string {
     if (!this.isTracked || this.#next + RESERVED / 2 <= this.#reserved) return ''
     this.#reserved = this.#next + RESERVED
     return this.#line([])
   }
 
-  /** The last line was not written. */
+  /** The last write failed: reserves again. */
   invalidate(): void {
     this.#reserved = 0
   }
 
-  /** The first line of a segment: all numbers below `base` are in those before it, carried, or listed. */
+  /**
+   * Returns the first line of a segment: every number below `base` is in an earlier segment, carried over, or listed.
+   */
   begin(): string {
     if (this.#unwritten === null) return ''
     this.#base = this.#next
@@ -80,7 +84,7 @@ export class Sequence {
     return this.#line([...this.#unwritten])
   }
 
-  /** The last line of the process: no further number was taken. */
+  /** Returns the last line of the process: no further number was taken. */
   end(): string {
     if (!this.isTracked) return ''
     this.#reserved = this.#next

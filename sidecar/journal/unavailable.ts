@@ -1,9 +1,12 @@
 import { ChaperoneError } from '../../core/errors.ts'
 
-/** Why nothing is forwarded, and what to change. `reason`: the error of the disk; null when it only is full. */
+/**
+ * Explains why nothing is forwarded and what to change. `reason` is the error of the disk; null when the journal is
+ * full.
+ */
 export function unavailableText(dir: string, reason: string | null): string {
   const cause = reason === null ? '' : ` (${reason})`
-  return `The journal in ${dir} is full or cannot be written${cause}, and nothing is forwarded without a record. Free disk space or replace the volume, or bring the control plane back so that it takes the records.`
+  return `The journal in ${dir} is full or cannot be written${cause}, and no request is forwarded without a record. Free disk space or replace the volume, or restore the control plane so that records can be uploaded.`
 }
 
 export function journalUnavailable(dir: string, reason: string | null): ChaperoneError {

@@ -7,30 +7,30 @@ import {
   readFrameHead,
 } from '../../core/websocket/frame.ts'
 
-/** What the frames of a client come to. A message is text, whole and unmasked. */
+/** Receives the messages of a client. A message is complete, unmasked text. */
 export type ClientFrameHandler = {
   message(text: Buffer): void
-  /** More bytes than the limit: what is left of the message is discarded. */
+  /** The message exceeds the limit; the rest of it is discarded. */
   tooLong(): void
   /**
-   * Called before the payload of a frame is read, with the size of its message so far. Until the promise resolves nothing
-   * is read; false discards the message.
+   * Called before the payload of a frame is read, with the size of its message so far. Nothing is read until the
+   * promise resolves; false discards the message.
    */
   room(bytes: number): true | Promise<boolean>
   control(opcode: number, payload: Buffer): void
-  /** Nothing behind it is read. */
+  /** A protocol error. Nothing after it is read. */
   problem(detail: string): void
 }
 
-/** Each part costs memory besides its bytes. */
+/** Limit of fragments, because each costs memory besides its bytes. */
 const MAX_PARTS = 65_536
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
-/** Reads the frames of a client: masked, without extensions, fragments joined. */
+/** Reads the frames of a client: masked, without extensions. Joins fragments. */
 export class ClientFrames {
   readonly #handler: ClientFrameHandler
   readonly #limit: number
-  /** Bytes of a head or a control frame that is not whole yet. */
+  /** Bytes of an incomplete frame head or control frame. */
   #pending = NO_BYTES
   /** The data frame whose payload is being read. */
   #frame: { readonly head: FrameHead; readonly key: Buffer; at: number } | null = null
@@ -39,7 +39,7 @@ export class ClientFrames {
   #size = 0
   #isDiscarded = false
   #isOver = false
-  /** Bytes that arrived while the frame waits for room; null while it does not. */
+  /** Bytes that arrived while the frame waits for memory; null otherwise. */
   #held: Buffer[] | null = null
 
   constructor(handler: ClientFrameHandler, limit: number) {
@@ -58,7 +58,7 @@ export class ClientFrames {
     }
   }
 
-  /** Nothing more is read. */
+  /** Stops reading. */
   stop(): void {
     this.#isOver = true
     this.#held = null
@@ -94,7 +94,9 @@ export class ClientFrames {
     if (isControl(head.opcode)) return null
     const isContinued = this.#parts !== null
     if ((head.opcode === OPCODE.continuation) === isContinued) return null
-    return isContinued ? 'a message begins inside another one' : 'a frame continues no message'
+    return isContinued
+      ? 'a message begins inside another one'
+      : 'a continuation frame has no message to continue'
   }
 
   #begin(head: FrameHead, key: Buffer, rest: Buffer): Buffer {
@@ -107,7 +109,7 @@ export class ClientFrames {
     return this.#hasRoom(head.length) ? this.#readData(rest) : rest
   }
 
-  /** False while the frame waits for room. */
+  /** Returns false while the frame waits for memory. */
   #hasRoom(length: number): boolean {
     if (this.#isDiscarded) return true
     if (this.#size + length > this.#limit) {
@@ -171,7 +173,7 @@ export class ClientFrames {
   }
 }
 
-/** Close code and reason as a frame; masked where a key is given. */
+/** Returns a close frame; masked when a key is given. */
 export function closeFrame(code: number, reason: string, key: Uint8Array | null): Uint8Array {
   const payload = Buffer.alloc(2 + Buffer.byteLength(reason))
   payload.writeUInt16BE(code)

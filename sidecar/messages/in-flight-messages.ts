@@ -10,18 +10,18 @@ type Flight = {
   readonly fail: (error: Error) => void
 }
 
-/** Messages that were sent and whose answers have not ended, oldest first. */
+/** Messages that were sent upstream and whose responses have not ended, oldest first. */
 export class InFlightMessages {
   readonly #monotonicMs: () => number
   readonly #flights: Flight[] = []
-  /** Answers that were complete. */
+  /** Number of complete responses. */
   ended = 0
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs
   }
 
-  /** Resolves at the end of the answer; rejects when there was none. */
+  /** Adds a message. Resolves at the end of its response; rejects when there is none. */
   add(exchange: Exchange, reply: MessageReply): Promise<undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     const { signal } = exchange.abort
@@ -47,7 +47,7 @@ export class InFlightMessages {
     return promise
   }
 
-  /** An event that names no lane, or an unknown one, belongs to the oldest. */
+  /** Assigns an event to its message. An event without a known lane belongs to the oldest message. */
   event({ lane, isEnd, errorStatus }: MessageEvent, head: string, size: number): void {
     const flight = this.#flights.find(({ exchange }) => exchange.channel?.lane === lane) ?? this.#flights[0]
     if (flight === undefined) return
@@ -61,7 +61,7 @@ export class InFlightMessages {
     flight.end()
   }
 
-  /** Those that were answered in part are cut; `error` is for the others. */
+  /** Cuts messages with a partial response and fails the others with `error`. */
   failAll(error: Error): void {
     for (const flight of [...this.#flights]) {
       const { outcome } = flight.exchange

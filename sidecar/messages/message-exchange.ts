@@ -9,13 +9,16 @@ export type MessageParts = {
   readonly opening: Exchange
   readonly inner: InnerExchanges
   readonly channel: MessageChannel
-  /** Body of the same request over HTTP. */
+  /** Body of the equivalent HTTP request. */
   readonly body: Buffer
   readonly problem: Problem | null
   readonly reply: Reply
 }
 
-/** One message of a WebSocket as the POST that it stands for: same agent, same credentials, same fields of its head. */
+/**
+ * Creates the exchange of one WebSocket message: the equivalent POST with the agent, credentials and headers of the
+ * handshake.
+ */
 export function messageExchange(parts: MessageParts): Exchange {
   const { opening, inner, channel, body, problem, reply } = parts
   const exchange = newExchange({
@@ -34,7 +37,7 @@ export function messageExchange(parts: MessageParts): Exchange {
   return exchange
 }
 
-/** Fields of the hop, of the handshake, and those that describe the body. */
+/** Hop-by-hop headers, headers of the handshake, and headers that describe a body. */
 const DROPPED =
   /^(connection|upgrade|keep-alive|proxy-connection|te|trailer|expect|sec[-_]websocket[-_].*|content[-_].*|transfer[-_].*)$/i
 
@@ -56,11 +59,11 @@ function wholeBody(bytes: Buffer): RequestBody {
 }
 
 export type MessageReply = Reply & {
-  /** An event of the answer was passed on. */
+  /** Counts the bytes of an event of the response that was passed on. */
   count(bytes: number): void
 }
 
-/** Answers a message: a refusal is one event, everything else passes beside it. */
+/** Reply to a message. A refusal is one event; the events of a response bypass this object. */
 export function messageReply(write: (event: string) => void): MessageReply {
   let isStarted = false
   let bytesOut = 0
@@ -86,7 +89,7 @@ export function messageReply(write: (event: string) => void): MessageReply {
     },
     interim: () => undefined,
     upgrade() {
-      throw new Error('a message is a plain request: there is nothing to upgrade')
+      throw new Error('a message cannot upgrade its connection')
     },
   }
 }

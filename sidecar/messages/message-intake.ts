@@ -12,32 +12,35 @@ export type MessageIntakeDeps = {
   readonly opening: Exchange
   readonly inner: Pick<InnerExchanges, 'room' | 'runSliced'>
   readonly protocol: Pick<MessageProtocol, 'read'>
-  /** True while the message before is being decided upon; `next` is called when it is not any more. */
+  /** True while the previous message is being decided; `next` is called afterwards. */
   readonly isBusy: () => boolean
-  /** A message, whole; `release` gives back what it takes of the budget, once. */
+  /** A complete message. `release` returns its bytes to the budget, once. */
   readonly serve: (message: IncomingMessage, release: () => void) => void
   readonly control: (opcode: number, payload: Buffer) => void
   readonly problem: (detail: string) => void
-  /** `isFull` may have changed. */
+  /** Called when `isFull` may have changed. */
   readonly changed: () => void
 }
 
-/** `bytes`: as the client sent them; none of a message that was not read. */
+/** `bytes` as the client sent them; empty for a message that was not read. */
 export type IncomingMessage = { readonly bytes: Buffer; readonly message: Message | Refusal }
 
 type Waiting = { readonly read: Buffer | Refusal; readonly reserved: number }
 
-/** Beyond it the client is not read, so that its leaving is not seen either; the provider answers 16 messages at once. */
+/**
+ * Beyond this number the client is not read, and a disconnect of the client is not noticed. The provider processes 16
+ * messages at once.
+ */
 const MAX_WAITING = 16
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
-/** Messages of the client until they are served, in the order of their arrival, within the budget of kept bodies. */
+/** Queues messages of the client in order until they are served, within the budget of buffered bodies. */
 export class MessageIntake {
   readonly #deps: MessageIntakeDeps
   readonly #frames: ClientFrames
   readonly #waiting: Waiting[] = []
   readonly #ended = createExchangeAbort()
-  /** Bytes of the budget that the message takes whose frames are being read. */
+  /** Budget bytes of the message that is being read. */
   #reserved = 0
   #isWaitingForRoom = false
   #isScanning = false
@@ -47,7 +50,7 @@ export class MessageIntake {
     const limit = LIMITS.modelBodyBytes
     this.#frames = new ClientFrames(
       {
-        message: (bytes) => this.#add({ read: bytes, reserved: this.#handOver() }),
+        message: (bytes) => this.#add({ read: bytes, reserved: this.#takeReserved() }),
         tooLong: () => this.#tooLong(limit),
         room: (bytes) => this.#room(bytes),
         control: deps.control,
@@ -66,11 +69,11 @@ export class MessageIntake {
     this.#frames.push(chunk)
   }
 
-  /** Discards what is not served yet. */
+  /** Discards pending messages. */
   end(): void {
     this.#frames.stop()
     this.#ended.abort(new Error('the WebSocket ended'))
-    this.#giveBack(this.#handOver() + this.#waiting.reduce((sum, { reserved }) => sum + reserved, 0))
+    this.#giveBack(this.#takeReserved() + this.#waiting.reduce((sum, { reserved }) => sum + reserved, 0))
     this.#waiting.length = 0
   }
 
@@ -83,7 +86,7 @@ export class MessageIntake {
     }
   }
 
-  /** Short messages take nothing of the budget while none waits: how many are decided upon at once is bounded. */
+  /** Short messages need no budget while none is queued, because the number of concurrent decisions is bounded. */
   #room(bytes: number): true | Promise<boolean> {
     const more = bytes - this.#reserved
     if (more <= 0 || (bytes <= SMALL_BYTES && this.#waiting.length === 0)) return true
@@ -97,12 +100,12 @@ export class MessageIntake {
     changed()
     try {
       await inner.room.take({ agent: this.#agent, bytes, signal })
-      // What was counted before was given back by the end.
+      // `end` has returned the budget counted before.
       if (signal.aborted) this.#giveBack(bytes)
       else this.#reserved += bytes
       return true
     } catch (error) {
-      this.#giveBack(this.#handOver())
+      this.#giveBack(this.#takeReserved())
       if (!signal.aborted) this.#add({ read: refusalOf(error), reserved: 0 })
       return false
     } finally {
@@ -112,13 +115,13 @@ export class MessageIntake {
   }
 
   #tooLong(limit: number): void {
-    this.#giveBack(this.#handOver())
+    this.#giveBack(this.#takeReserved())
     const detail = `A message of a WebSocket may have at most ${limit} bytes.`
     this.#add({ read: refusal('body_too_large', detail), reserved: 0 })
   }
 
-  /** What the message of the frames takes, from now on counted elsewhere. */
-  #handOver(): number {
+  /** Returns the budget bytes of the message that was read, and transfers them to the caller. */
+  #takeReserved(): number {
     const reserved = this.#reserved
     this.#reserved = 0
     return reserved
@@ -138,7 +141,7 @@ export class MessageIntake {
     this.#deps.changed()
   }
 
-  /** A long message is read in slices; none overtakes it. */
+  /** Parses a long message in slices. No message overtakes another. */
   #read({ read, reserved }: Waiting): void {
     const release = () => this.#giveBack(reserved)
     const { serve, protocol, inner, opening } = this.#deps
@@ -158,12 +161,12 @@ export class MessageIntake {
       else serve({ bytes: read, message }, release)
       this.next()
     })
-    // The connection was cut.
+    // The connection was closed.
     scanned.catch(release)
   }
 }
 
 function refusalOf(error: unknown): Refusal {
-  if (!(error instanceof ChaperoneError)) return refusal('internal', 'the message could not be kept')
+  if (!(error instanceof ChaperoneError)) return refusal('internal', 'the message could not be buffered')
   return refusal(error.code, error.options.detail ?? error.message)
 }

@@ -18,9 +18,9 @@ export type MessageSocketParts = {
   readonly protocol: MessageProtocol
   readonly client: Duplex
   readonly upstream: Duplex
-  /** Bytes passed; a byte in either direction sets `quiet` of the idle watch to 0. */
+  /** Reports transferred bytes. A byte in either direction resets `quiet` of the idle watch to 0. */
   readonly moved: (direction: 'up' | 'down', bytes: number) => void
-  /** Closes both sides at once. */
+  /** Closes both connections at once. */
   readonly cut: () => void
 }
 
@@ -28,18 +28,18 @@ const PROTOCOL_ERROR = 1002
 const SERVICE_RESTART = 1012
 
 /**
- * Serves a WebSocket on which each message of the client is a request. Every message is an exchange of its own, in the
- * order of their arrival; only what the pipeline forwards is written upstream, as one frame of ours.
+ * Serves a WebSocket on which each client message is a request. Each message is an exchange of its own, in order of
+ * arrival. Only what the pipeline forwards is written upstream, as one frame of the gateway.
  */
 export class MessageSocket {
   readonly #parts: MessageSocketParts
   readonly #up: MessageIntake
   readonly #down: ServerFrames
   readonly #flights: InFlightMessages
-  /** Messages of ours that wait for the end of a message of the server. */
+  /** Messages of the gateway that wait for the end of a server message. */
   readonly #events: Uint8Array[] = []
   readonly #running = new Map<Exchange, Promise<void>>()
-  /** The message that is being decided upon; no other one overtakes it. */
+  /** The message that is being decided. No other message overtakes it. */
   #deciding: Exchange | null = null
   #isUpBlocked = false
   #isDownBlocked = false
@@ -57,7 +57,7 @@ export class MessageSocket {
       serve: (incoming, release) => this.#serve(incoming, release),
       control: (opcode, payload) => this.#control(opcode, payload),
       problem: (detail) => this.#close(PROTOCOL_ERROR, detail),
-      changed: () => this.#steer(),
+      changed: () => this.#updateReading(),
     })
     this.#down = new ServerFrames({
       pass: (bytes) => this.#toClient(bytes),
@@ -70,7 +70,7 @@ export class MessageSocket {
     })
   }
 
-  /** True while a message waits for an approver: then nothing has to move. */
+  /** True while a message waits for an approver; the connection may then be idle. */
   get isHeld(): boolean {
     return this.#deciding?.isWaiting === true
   }
@@ -85,10 +85,10 @@ export class MessageSocket {
     this.#down.push(chunk)
   }
 
-  /** Ends what is in flight and resolves when every message has its record. */
+  /** Ends messages in flight. Resolves when every message has its record. */
   async end(cause: 'client' | 'upstream'): Promise<void> {
     this.#isClosing = true
-    // The end of a stream that is not read is never seen.
+    // Node emits the end of a stream only if it is read.
     this.#parts.client.resume()
     this.#parts.upstream.resume()
     this.#up.end()
@@ -116,7 +116,7 @@ export class MessageSocket {
       return
     }
     if (this.#acknowledged === this.#flights.ended) {
-      this.#run(bytes, refusal('unsupported_body', 'the message acknowledges no answer'), release)
+      this.#run(bytes, refusal('unsupported_body', 'the message acknowledges no response'), release)
       return
     }
     this.#acknowledged++
@@ -171,7 +171,7 @@ export class MessageSocket {
   #control(opcode: number, payload: Buffer): void {
     this.#toUpstream(opcode, payload)
     if (opcode !== OPCODE.close) return
-    // The client sends nothing more, so nothing that waits is wanted any more.
+    // The client has closed, so queued messages are no longer wanted.
     this.#isClosing = true
     this.#deciding?.abort.abort(new Error('the client closed the WebSocket'))
   }
@@ -181,15 +181,15 @@ export class MessageSocket {
     if (upstream.destroyed || upstream.writableEnded) return
     if (upstream.write(encodeFrame(opcode, payload, randomBytes(4))) || this.#isUpBlocked) return
     this.#isUpBlocked = true
-    this.#steer()
+    this.#updateReading()
     upstream.once('drain', () => {
       this.#isUpBlocked = false
-      this.#steer()
+      this.#updateReading()
     })
   }
 
-  /** Reads from the client while there is room for what it sends. */
-  #steer(): void {
+  /** Reads from the client while the intake has capacity. */
+  #updateReading(): void {
     const { client } = this.#parts
     const isFull = this.#isUpBlocked || this.#up.isFull
     if (isFull && !this.#isClosing) client.pause()
@@ -220,7 +220,7 @@ export class MessageSocket {
     }
   }
 
-  /** Tells both ends why and closes. */
+  /** Sends the close frame to both peers and closes. */
   #close(code: number, reason: string): void {
     const { opening, client, upstream, cut } = this.#parts
     this.#isClosing = true

@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
-/** The connection was made for this upstream and carries this credential. */
+/** Returns true when the open connection leads to the upstream of the exchange and carries its credential. */
 export function isSameUpstream(opening: Exchange, exchange: Exchange): boolean {
   const then = opening.connector?.entry
   const now = exchange.connector?.entry
@@ -22,6 +22,6 @@ export function connectorChanged(): ChaperoneError {
 
 export function connectionLost(): ChaperoneError {
   const detail =
-    'The upstream closed the WebSocket before it answered. The message may have arrived: it is not sent again.'
+    'The upstream closed the WebSocket before it answered. The message may have arrived, so it is not sent again.'
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }

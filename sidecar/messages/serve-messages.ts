@@ -11,13 +11,16 @@ export type Served = {
   readonly protocol: MessageProtocol
   readonly client: Duplex
   readonly upstream: Duplex
-  /** Filled while bytes pass. */
+  /** Updated as bytes are transferred. */
   readonly counts: SpliceCounts
 }
 
 export type ServeMessages = (served: Served) => Promise<SpliceEnd>
 
-/** Joins a client and an upstream message by message until both are closed and every message has its record. Never rejects. */
+/**
+ * Relays messages between a client and an upstream until both are closed and every message has its record. Never
+ * rejects.
+ */
 export function createServeMessages(idle: IdleWatch): ServeMessages {
   return async ({ opening, inner, protocol, client, upstream, counts }) => {
     let how: SpliceEnd = 'closed'
@@ -63,7 +66,7 @@ async function serveClient(client: Duplex, upstream: Duplex, socket: MessageSock
 
 async function serveUpstream(upstream: Duplex, client: Duplex, socket: MessageSocket): Promise<void> {
   await once(upstream, (chunk) => socket.fromUpstream(chunk))
-  // Refusals of what was in flight still reach the client.
+  // Refusals of messages in flight still reach the client.
   await socket.end('upstream')
   if (!client.destroyed) client.end()
   await closed(upstream)

@@ -1,21 +1,21 @@
 import { type FrameHead, isControl, OPCODE, readFrameHead } from '../../core/websocket/frame.ts'
 
 export type ServerFrameHandler = {
-  /** Bytes to pass on as they are. */
+  /** Passes bytes on unchanged. */
   pass(bytes: Buffer): void
-  /** A message has ended, with its beginning and its size in bytes. */
+  /** A message has ended. `head` is its beginning, `size` its bytes. */
   message(head: string, size: number): void
-  /** Between two frames of which none continues a message: another one may be written here. */
+  /** Called between two messages, where a message of the gateway may be written. */
   boundary(): void
   close(): void
   problem(detail: string): void
 }
 
-/** What is kept of a message for its name. */
+/** Bytes of a message that are kept to identify it. */
 const HEAD_BYTES = 1_024
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
-/** Follows the frames of a server while their bytes pass. */
+/** Tracks the frames of a server while their bytes are passed on. */
 export class ServerFrames {
   readonly #handler: ServerFrameHandler
   #pending = NO_BYTES
@@ -31,7 +31,7 @@ export class ServerFrames {
     this.#handler = handler
   }
 
-  /** True where a message of our own may be written. */
+  /** True where a message of the gateway may be written. */
   get isAtBoundary(): boolean {
     return this.#frame === null && this.#pending.length === 0 && !this.#isInMessage
   }

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { QuotaLimits } from '../listener/connection-quotas.ts'
 
-/** What the environment says; null for the default. */
+/** Settings of the environment; null for the default. */
 export type ConnectionSettings = {
   readonly maxConnections: number | null
   readonly maxConnectionsPerAgent: number | null
   readonly maxTunnelsPerAgent: number | null
 }
 
-/** For everything but connections of clients and upstreams: the journal, the stream, epoll, libraries. */
+/** Descriptors reserved for the journal, the control stream, epoll and libraries. */
 const RESERVED_DESCRIPTORS = 64
 
 /**
- * The limits of connections. Never more than the descriptors of the process carry, of which each connection needs two:
- * its own and one to the upstream. `isSingleAgent`: all connections belong to one agent, as in a pod.
+ * Returns the connection limits. Never more than the descriptors of the process allow; each connection needs two, one
+ * to the client and one to the upstream. `isSingleAgent`: all connections belong to one agent, as in a pod.
  */
 export function connectionLimits(
   settings: ConnectionSettings,
@@ -43,13 +43,13 @@ export function connectionLimits(
   }
 }
 
-/** The soft limit of descriptors, which Node raises to the hard one when it starts. */
+/** Returns the soft limit of descriptors, which Node raises to the hard limit at its start. */
 export function descriptorLimit(): number {
   const found = /^Max open files +(\d+)/m.exec(readLimits())?.[1]
   return found === undefined ? DEFAULT_DESCRIPTORS : Number(found)
 }
 
-/** Where there is no /proc, as on macOS: what launchd and Node agree on at least. */
+/** Without /proc, as on macOS: the minimum that launchd and Node guarantee. */
 const DEFAULT_DESCRIPTORS = 10_240
 
 function readLimits(): string {

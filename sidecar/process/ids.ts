@@ -4,10 +4,13 @@ import { base62, ID_PREFIXES, type IdKind } from '../../core/ids.ts'
 const ID_CHARACTERS = 16
 const POOL_BYTES = 4_096
 
-/** The character code that each byte is spelt as. */
-const SPELT = Uint8Array.from({ length: 256 }, (_, byte) => base62(Uint8Array.of(byte)).charCodeAt(0))
+/** Character code of each byte in base 62. */
+const ENCODED = Uint8Array.from({ length: 256 }, (_, byte) => base62(Uint8Array.of(byte)).charCodeAt(0))
 
-/** Random ids. Randomness is drawn and spelt for 256 of them at a time: two are made for every request. */
+/**
+ * Returns a generator of random ids. Random bytes are drawn and encoded for 256 ids at once, because every request
+ * needs two.
+ */
 export function createIds(): (kind: IdKind) => string {
   const bytes = Buffer.alloc(POOL_BYTES)
   let pool = ''
@@ -15,7 +18,7 @@ export function createIds(): (kind: IdKind) => string {
   return (kind) => {
     if (used === POOL_BYTES) {
       randomFillSync(bytes)
-      for (let at = 0; at < POOL_BYTES; at++) bytes[at] = SPELT[bytes[at] ?? 0] ?? 0
+      for (let at = 0; at < POOL_BYTES; at++) bytes[at] = ENCODED[bytes[at] ?? 0] ?? 0
       pool = bytes.toString('latin1')
       used = 0
     }

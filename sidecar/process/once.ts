@@ -1,4 +1,4 @@
-/** Closes with the first call; every other waits for the same. */
+/** Calls `close` at most once. Later calls return the same promise. */
 export function once(close: () => Promise<void>): () => Promise<void> {
   let closing: Promise<void> | null = null
   return () => {

@@ -4,7 +4,7 @@ import { createStageClock, type StageClock } from '../pipeline/stage-clock.ts'
 import type { Log } from './log.ts'
 
 export type WatchdogDeps = {
-  /** A turn of the event loop that takes longer than this is reported. */
+  /** Threshold in milliseconds of a blocked event loop. */
   readonly config: Pick<GatewayConfig, 'eventLoopBlockedMs'>
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** Counts one report. `stage` is the name of a pipeline stage, or `other`. */
@@ -13,17 +13,17 @@ export type WatchdogDeps = {
 }
 
 export type Watchdog = {
-  /** Where the pipeline enters and leaves its stages. */
+  /** Receives the stage changes of the pipeline. */
   readonly stages: StageClock
-  /** Looks once; a timer calls it. */
-  look(): void
+  /** Checks once; called by a timer. */
+  check(): void
   close(): void
 }
 
 /**
- * Reports when the event loop was blocked: nothing else, the kill switch included, was served meanwhile. A blocked loop
- * runs no timer, so that the report comes behind it. Where no stage of the pipeline ran for at least half of that time the
- * stage is `other`: other code of the process, garbage collection, or a machine that gave it no time.
+ * Reports a blocked event loop, during which nothing is served, the kill switch included. A blocked loop runs no
+ * timers, so the report follows the block. The reported stage ran for at least half of that time; otherwise it is
+ * `other`: other code, garbage collection, or a machine without spare CPU.
  */
 export function createWatchdog({ config, clock, onBlocked, log }: WatchdogDeps): Watchdog {
   const stages = createStageClock(clock.monotonicMs)
@@ -31,7 +31,7 @@ export function createWatchdog({ config, clock, onBlocked, log }: WatchdogDeps):
   const everyMs = Math.max(10, thresholdMs / 2)
   let due = clock.monotonicMs() + everyMs
 
-  function look(): void {
+  function check(): void {
     const now = clock.monotonicMs()
     const lateMs = now - due
     due = now + everyMs
@@ -42,7 +42,7 @@ export function createWatchdog({ config, clock, onBlocked, log }: WatchdogDeps):
     log.warn({ stage, blocked_ms: Math.round(lateMs) }, 'event loop blocked')
   }
 
-  const timer = setInterval(look, everyMs)
+  const timer = setInterval(check, everyMs)
   timer.unref()
-  return { stages, look, close: () => clearInterval(timer) }
+  return { stages, check, close: () => clearInterval(timer) }
 }

@@ -17,24 +17,23 @@ const DAY_MS = 86_400_000
 const LEAF_LIFETIME_MS = 7 * DAY_MS
 
 export type Leaf = {
-  /** PEM of the private key, the same for every leaf of this process. */
+  /** PEM of the private key, which all leaves of this process share. */
   readonly key: string
-  /** PEM of the leaf, followed by the issuer when that is not a root itself. */
+  /** PEM of the leaf, followed by the issuer unless that is a root. */
   readonly cert: string
-  /** Epoch ms. */
+  /** Epoch milliseconds. */
   readonly notAfterMs: number
-  /** Epoch ms: from then on another one is made. Clients' clocks differ, and connections live on. */
+  /** Epoch milliseconds after which a new leaf is minted: clocks of clients differ, and connections last. */
   readonly freshUntilMs: number
 }
 
-export type Authority = {
-  /** The certificate that signs leaves. */
+export type CertificateAuthority = {
   readonly certPem: string
-  /** The trust anchor that clients install: the last certificate of the file. */
+  /** The trust anchor that clients install: the last certificate of the chain. */
   readonly caPem: string
-  /** Clients accept its leaves for some names only (X.509 Name Constraints). */
+  /** True when Name Constraints (X.509) restrict the names of its leaves. */
   readonly isConstrained: boolean
-  /** A leaf for a host name or an IP address (without brackets): one signature, 50-100 us. */
+  /** Mints a leaf for a host name or an IP address (without brackets): one signature, 50-100 us. */
   mint(host: string): Leaf
 }
 
@@ -45,14 +44,14 @@ export type CertificateAuthorityFiles = {
 }
 
 /**
- * Reads the certificate authority, or makes a P-256 root when there is none (key 0600), and writes the bundle of
- * the public roots and ours. Throws an Error that says which file is wrong and what to do.
+ * Loads the CA, or creates a P-256 root when none exists (key 0600), and writes the bundle of the public roots and
+ * this CA. Throws an Error that names the wrong file and a remedy.
  */
 export async function loadCertificateAuthority(
   files: CertificateAuthorityFiles,
   nowMs: () => number = Date.now,
   name = 'Chaperone CA',
-): Promise<Authority> {
+): Promise<CertificateAuthority> {
   const key = await loadKey(files)
   const chain = await loadChain(files, key, { name, nowMs: nowMs() })
   const anchor = chain.at(-1) ?? chain[0]
@@ -60,10 +59,10 @@ export async function loadCertificateAuthority(
   return createCertificateAuthority(key, chain, nowMs)
 }
 
-/** The certificate that signs, and those above it, the root last. */
+/** The signing certificate and its issuers, the root last. */
 export type Chain = readonly [X509Certificate, ...X509Certificate[]]
 
-export function createCertificateAuthority(key: KeyObject, chain: Chain, nowMs: () => number): Authority {
+export function createCertificateAuthority(key: KeyObject, chain: Chain, nowMs: () => number): CertificateAuthority {
   const [issuer, ...above] = chain
   const isRoot = above.length === 0
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -76,7 +75,7 @@ export function createCertificateAuthority(key: KeyObject, chain: Chain, nowMs: 
     isConstrained: chain.some(({ raw }) => namesPermittedBy(raw) !== null),
     mint(host) {
       const now = nowMs()
-      // A leaf that outlives its issuer is refused by some clients and accepted by none for longer.
+      // A leaf must not outlive its issuer: some clients refuse it.
       const notAfterMs = Math.min(now + LEAF_LIFETIME_MS, Date.parse(issuer.validTo))
       const cert = pem('CERTIFICATE', template(host, now, notAfterMs)) + suffix
       return { key: leafKey, cert, notAfterMs, freshUntilMs: freshUntil(now, notAfterMs) }
@@ -84,17 +83,17 @@ export function createCertificateAuthority(key: KeyObject, chain: Chain, nowMs: 
   }
 }
 
-/** A day before its end; a leaf that lives shorter than three days lasts for two thirds of its life. */
+/** Returns the time of renewal: a day before the end, or two thirds of a lifetime below three days. */
 function freshUntil(now: number, notAfterMs: number): number {
   return Math.max(notAfterMs - DAY_MS, now + ((notAfterMs - now) * 2) / 3)
 }
 
-/** What OpenSSL says of bytes that it does not know helps nobody; which file it is does. */
+/** Replaces parse errors of OpenSSL, which do not name the file. */
 function read<T>(parse: () => T, problem: string, files: readonly string[]): T {
   try {
     return parse()
   } catch (cause) {
-    const way = `restore it, or delete ${files.join(' and ')} to get a new authority`
+    const way = `restore it, or delete ${files.join(' and ')} to create a new CA`
     throw new Error(`${problem} that can be read: ${way}`, { cause })
   }
 }
@@ -102,11 +101,9 @@ function read<T>(parse: () => T, problem: string, files: readonly string[]): T {
 async function loadKey({ certFile, keyFile }: CertificateAuthorityFiles): Promise<KeyObject> {
   const stored = await readIfPresent(keyFile)
   if (stored !== null)
-    return read(() => createPrivateKey(stored), `${keyFile} holds no private key`, [certFile, keyFile])
+    return read(() => createPrivateKey(stored), `${keyFile} contains no private key`, [certFile, keyFile])
   if ((await readIfPresent(certFile)) !== null) {
-    throw new Error(
-      `${certFile} has no key: restore ${keyFile}, or delete ${certFile} to get a new authority`,
-    )
+    throw new Error(`${certFile} has no key: restore ${keyFile}, or delete ${certFile} to create a new CA`)
   }
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   await writeAtomically(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600)
@@ -124,15 +121,17 @@ async function loadChain(
   if (stored === null) return [await createRoot(certFile, key, root)]
   const [issuer, ...above] = (
     stored.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  ).map((text) => read(() => new X509Certificate(text), `${certFile} holds no certificate`, [certFile]))
+  ).map((text) => read(() => new X509Certificate(text), `${certFile} contains no certificate`, [certFile]))
   if (issuer === undefined)
-    throw new Error(`${certFile} holds no certificate: delete it to get a new authority`)
+    throw new Error(`${certFile} contains no certificate: delete it to create a new CA`)
   if (!issuer.checkPrivateKey(key)) {
     throw new Error(`${certFile} and ${keyFile} do not belong together: restore the pair, or delete both`)
   }
-  if (!issuer.ca) throw new Error(`${certFile} is no certificate authority (CA:TRUE is missing): replace it`)
+  if (!issuer.ca) throw new Error(`${certFile} is not a CA certificate (CA:TRUE is missing): replace it`)
   if (Date.parse(issuer.validTo) <= root.nowMs) {
-    throw new Error(`${certFile} expired on ${issuer.validTo}: delete it, restart, and hand out the new one`)
+    throw new Error(
+      `${certFile} expired on ${issuer.validTo}: delete it, restart, and distribute the new one`,
+    )
   }
   return [issuer, ...above]
 }
@@ -143,7 +142,7 @@ async function createRoot(
   { name, nowMs }: NewRoot,
 ): Promise<X509Certificate> {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
-  // Two installations must not share a name, or a client that trusts both picks the wrong key.
+  // Root names must differ between installations, or a client that trusts both selects the wrong key.
   const root = makeRoot(key, spki, `${name} ${randomBytes(4).toString('hex')}`, nowMs)
   await writeAtomically(certFile, pem('CERTIFICATE', root), 0o644)
   return new X509Certificate(root)

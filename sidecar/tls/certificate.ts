@@ -8,16 +8,18 @@ import {
 
 const DAY_MS = 86_400_000
 
-/** Who signs: the private key, its DER name and its key identifier. */
+/** The issuer: private key, DER name and key identifier. */
 export type Issuer = { readonly key: KeyObject; readonly name: Uint8Array; readonly keyId: Uint8Array }
 
-/** A self-signed P-256 root, valid from a day ago for ten years. Returns DER. */
+/** Returns the DER of a self-signed P-256 root, valid from a day ago for ten years. */
 export function makeRoot(key: KeyObject, spki: Uint8Array, commonName: string, nowMs: number): Uint8Array {
   const notAfterMs = nowMs + 3650 * DAY_MS
   return rootCertificate(signerOf(key), publicKey(spki), { commonName, nowMs, notAfterMs })
 }
 
-/** Returns DER, valid from a day before `nowMs` until `notAfterMs`; a leaf costs one signature. */
+/**
+ * Returns a template for DER leaves, valid from a day before `nowMs` until `notAfterMs`. A leaf costs one signature.
+ */
 export function leafTemplate(
   { key, name, keyId }: Issuer,
   spki: Uint8Array,
@@ -26,7 +28,7 @@ export function leafTemplate(
   return (host, nowMs, notAfterMs) => leaf([host], { nowMs, notAfterMs })
 }
 
-/** RFC 5280 method 1: SHA-1 of the public key bits. It names the key and protects nothing. */
+/** RFC 5280, section 4.2.1.2, method 1: SHA-1 of the public key bits. An identifier without security relevance. */
 export function keyIdentifier(spki: Uint8Array): Uint8Array {
   // A P-256 SubjectPublicKeyInfo ends with the 65 bytes of the uncompressed point.
   return createHash('sha1').update(spki.subarray(-65)).digest()

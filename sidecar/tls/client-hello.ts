@@ -1,6 +1,6 @@
 export type ClientHello =
   | { readonly kind: 'incomplete' }
-  /** Not a ClientHello; the TLS library is left to say so in its own words. */
+  /** Not a ClientHello; the TLS library produces the error. */
   | { readonly kind: 'invalid' }
   | { readonly kind: 'hello'; readonly serverName: string | null }
 
@@ -9,14 +9,14 @@ const INVALID: ClientHello = { kind: 'invalid' }
 const HANDSHAKE_RECORD = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
-/** Post-quantum key shares make hellos of 2 KiB; nothing honest comes near this. */
+/** Limit of a ClientHello. Post-quantum key shares take about 2 KiB. */
 const MAX_HELLO_BYTES = 32 * 1024
-/** With the heads of its records, of which a client may make one for every byte. */
+/** Limit with record headers; a client may send a record for every byte. */
 const MAX_BYTES = 6 * MAX_HELLO_BYTES
 
 /**
- * The server name of the ClientHello at the start of `bytes`, also when it is spread over several records. Knowing
- * it before the handshake starts saves the library's own callback and a certificate that would not be used.
+ * Reads the server name of the ClientHello at the start of `bytes`, also when it spans several records. Reading it
+ * before the handshake avoids the SNI callback and an unused default certificate.
  */
 export function readClientHello(bytes: Buffer): ClientHello {
   const { message, isEnded } = handshakeMessage(bytes)
@@ -29,7 +29,7 @@ export function readClientHello(bytes: Buffer): ClientHello {
   try {
     return { kind: 'hello', serverName: serverNameOf(message.subarray(4, 4 + length)) }
   } catch (error) {
-    // A length that points behind the end; anything else is our own mistake.
+    // A length that exceeds the buffer. Other errors are bugs.
     if (error instanceof RangeError) return INVALID
     throw error
   }
@@ -37,11 +37,11 @@ export function readClientHello(bytes: Buffer): ClientHello {
 
 type Handshake = {
   readonly message: Buffer
-  /** Another record follows, so that the message does not go on. */
+  /** A record of another type follows, so the message is incomplete. */
   readonly isEnded: boolean
 }
 
-/** The content of the handshake records so far, joined. */
+/** Returns the joined content of the handshake records so far. */
 function handshakeMessage(bytes: Buffer): Handshake {
   const parts: Buffer[] = []
   let at = 0
@@ -56,8 +56,9 @@ function handshakeMessage(bytes: Buffer): Handshake {
 }
 
 /**
- * Client version (2), random (32), session id, cipher suites, compression methods, extensions. Throws RangeError where a
- * length points behind the end, and for two server names: servers differ in which they take.
+ * Layout: client version (2), random (32), session id, cipher suites, compression methods, extensions. Throws
+ * RangeError for a length that exceeds the buffer, and for two server names, because servers differ in which they
+ * use.
  */
 function serverNameOf(hello: Buffer): string | null {
   let at = 34
@@ -80,7 +81,7 @@ function serverNameOf(hello: Buffer): string | null {
   return found
 }
 
-/** A list with one entry: total length (2), type 0 (1), length (2), name. */
+/** Layout of a list with one entry: total length (2), type 0 (1), length (2), name. */
 function onlyHostName(list: Buffer): string {
   const length = list.readUInt16BE(3)
   if (list.readUInt8(2) !== 0 || list.length !== 5 + length || list.readUInt16BE(0) !== 3 + length)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** The text of a file, or null when it does not exist. */
+/** Returns the text of a file, or null when it does not exist. */
 export async function readIfPresent(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
@@ -12,7 +12,7 @@ export async function readIfPresent(path: string): Promise<string | null> {
   }
 }
 
-/** Whole file or none, also across a crash: written beside the target, flushed, renamed. */
+/** Writes atomically, also across a crash: to a temporary file beside the target, flushed, then renamed. */
 export async function writeAtomically(path: string, text: string | Uint8Array, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const draft = `${path}.${randomBytes(4).toString('hex')}.tmp`

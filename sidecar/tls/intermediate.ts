@@ -2,12 +2,17 @@ import { type PermittedNames, permittedNames } from '../../core/x509/name-constr
 import type { Log } from '../process/log.ts'
 import { type Issued, issueCa, type Sign } from './issued-ca.ts'
 
-/** The intermediate of a pod: renewed at two thirds of its life, reissued when the terminated hosts change. */
+/**
+ * The intermediate CA certificate of a pod: renewed at two thirds of its lifetime, reissued when the terminated hosts
+ * change.
+ */
 export type Intermediate = {
   readonly current: Issued | null
-  /** False when the control plane signs nothing within `patienceMs`; there is no intermediate then. */
+  /** Resolves with false when the control plane signs nothing within `patienceMs`; there is no intermediate then. */
   first(patienceMs: number): Promise<boolean>
-  /** The hosts whose TLS is terminated now; requests another certificate when the present one permits others. */
+  /**
+   * Sets the hosts whose TLS is terminated. Requests another certificate when the current one permits other names.
+   */
   cover(hosts: readonly string[]): void
   close(): void
 }
@@ -15,7 +20,7 @@ export type Intermediate = {
 export type IntermediateDeps = {
   readonly name: string
   readonly sign: Sign
-  /** Another certificate signs leaves from now on. */
+  /** Called when another certificate signs leaves. */
   readonly onIssued: () => void
   readonly random: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -23,9 +28,14 @@ export type IntermediateDeps = {
 
 const RETRY_MS = 1_000
 const RENEW_RETRY_MS = 60_000
-/** Spreads the requests of a fleet whose Connectors changed; well below the 5 s within which it is reissued. */
+/**
+ * Spreads the requests of a fleet after a change of Connectors; well below the 5 s within which certificates are
+ * reissued.
+ */
 const SPREAD_MS = 1_500
-/** A replica may be behind by seconds. Names that differ for longer differ by version of the program, for example. */
+/**
+ * A replica may lag by seconds. A longer difference has another cause, for example different versions of the program.
+ */
 const MAX_BACKOFF_MS = 600_000
 
 export function createIntermediate(deps: IntermediateDeps): Intermediate {
@@ -40,8 +50,8 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
     if (isClosed) return
     current = issued
     const until = new Date(issued.notAfterMs).toISOString()
-    log.info({ until, names: issued.permitted?.length ?? null }, 'certificate of this sidecar signed')
-    // The clock of this machine may be ahead of the control plane's by more than the certificate lives.
+    log.info({ until, names: issued.permitted?.length ?? null }, 'sidecar certificate issued')
+    // The local clock may be ahead of the control plane's by more than the lifetime of the certificate.
     renewAfter(Math.max(((issued.notAfterMs - Date.now()) * 2) / 3, RENEW_RETRY_MS))
     onIssued()
     reissue.compare()
@@ -52,7 +62,7 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
     if (isClosed) return
     renewal = setTimeout(() => {
       issue().catch((error: unknown) => {
-        log.warn({ err: error }, 'certificate of this sidecar not renewed; trying again')
+        log.warn({ err: error }, 'sidecar certificate not renewed; retrying')
         renewAfter(RENEW_RETRY_MS)
       })
     }, ms).unref()
@@ -69,7 +79,7 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
           await issue()
           return true
         } catch (error) {
-          log.warn({ err: error }, 'certificate of this sidecar not signed yet')
+          log.warn({ err: error }, 'sidecar certificate not issued yet')
         }
         if (isClosed || performance.now() + RETRY_MS > untilMs) return false
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
@@ -84,23 +94,23 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
   }
 }
 
-/** Requests another certificate while the present one permits other names than those of the terminated hosts. */
+/** Requests another certificate while the current one permits other names than those of the terminated hosts. */
 function createReissue(
   { random, log }: IntermediateDeps,
   permitted: () => PermittedNames | null,
   issue: () => Promise<void>,
 ) {
-  // Null before the first snapshot: whatever the control plane permits is right.
+  // Null before the first snapshot: any permitted names are accepted.
   let wanted: PermittedNames | null = null
   let attempts = 0
   let timer: NodeJS.Timeout | undefined
   let isIssuing = false
   let isClosed = false
 
-  /** Live connections go on under the certificate that is replaced: it stays valid. */
+  /** Open connections keep the replaced certificate, which stays valid. */
   function compare(): void {
     const present = permitted()
-    // Also null below an older control plane, whose certificates permit every name.
+    // Also null with an earlier version of the control plane, whose certificates permit every name.
     if (present === null || wanted === null || isSame(present, wanted)) return
     if (isIssuing || isClosed) return
     const backoffMs = attempts === 0 ? 0 : Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS)
@@ -114,7 +124,7 @@ function createReissue(
     try {
       await issue()
     } catch (error) {
-      log.warn({ err: error }, 'certificate of this sidecar not reissued for its present hosts')
+      log.warn({ err: error }, 'sidecar certificate not reissued for its current hosts')
     }
     isIssuing = false
     compare()

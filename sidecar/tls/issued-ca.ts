@@ -2,21 +2,21 @@ import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from 'node
 import { certificateRequest } from '../../core/x509/certificate-request.ts'
 import { pem } from '../../core/x509/der.ts'
 import { namesPermittedBy, type PermittedNames } from '../../core/x509/name-constraints.ts'
-import { type Authority, type Chain, createCertificateAuthority } from './certificate-authority.ts'
+import { type CertificateAuthority, type Chain, createCertificateAuthority } from './certificate-authority.ts'
 
-/** Has a PKCS#10 request (PEM) signed: the certificate, then what is above it, PEM. */
+/** Signs a PKCS#10 request (PEM). Resolves with the certificate followed by its issuers, PEM. */
 export type Sign = (request: string) => Promise<string>
 
 export type Issued = {
-  readonly authority: Authority
+  readonly ca: CertificateAuthority
   readonly notAfterMs: number
-  /** The names for which clients accept its leaves; null for every name. */
+  /** Names that its leaves may have; null for every name. */
   readonly permitted: PermittedNames | null
 }
 
 /**
- * An authority whose key is made here and never leaves this process; somebody else says that it may sign. Rejects
- * when they do not, or when what they say is about another key.
+ * Creates a CA whose key is generated here and never leaves this process, with a certificate from `sign`. Rejects
+ * when the request is refused, or when the certificate is for another key.
  */
 export async function issueCa(
   name: string,
@@ -28,7 +28,7 @@ export async function issueCa(
   const request = certificateRequest(spki, name, (body) => sign('sha256', body, privateKey))
   const chain = chainOf(await signRequest(pem('CERTIFICATE REQUEST', request)), privateKey)
   return {
-    authority: createCertificateAuthority(privateKey, chain, nowMs),
+    ca: createCertificateAuthority(privateKey, chain, nowMs),
     notAfterMs: Date.parse(chain[0].validTo),
     permitted: namesPermittedBy(chain[0].raw),
   }
@@ -39,9 +39,10 @@ function chainOf(text: string, key: KeyObject): Chain {
   const [own, ...above] = found.map((one) => new X509Certificate(one))
   const [root] = above
   if (own === undefined || root === undefined)
-    throw new Error('the certificate came without the root above it')
-  if (!own.checkPrivateKey(key) || !own.ca) throw new Error('the certificate is not an authority of our key')
+    throw new Error('the issued certificate has no root certificate')
+  if (!own.checkPrivateKey(key) || !own.ca)
+    throw new Error('the issued certificate is not a CA certificate for the requested key')
   if (!own.verify(root.publicKey))
-    throw new Error('the certificate is not signed by the root that came with it')
+    throw new Error('the issued certificate is not signed by its root certificate')
   return [own, ...above]
 }

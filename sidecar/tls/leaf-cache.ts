@@ -2,32 +2,32 @@ import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { createLru } from '../collections/lru.ts'
-import type { Authority, Leaf } from './certificate-authority.ts'
+import type { CertificateAuthority, Leaf } from './certificate-authority.ts'
 
-/** Names of a gateway: of hosts that a connector owns, and of hosts that are refused, which agents choose. */
+/** Limits of names: hosts that a connector owns, and refused hosts, which agents choose. */
 export const MAX_LEAVES = { owned: 5_000, refused: 1_000 } as const
-/** A context is tens of KiB of OpenSSL state, a leaf under one: only the busiest names keep a context. */
+/** A context takes tens of KiB of OpenSSL state, a leaf below 1 KiB, so only the most recent names keep a context. */
 const MAX_CONTEXTS = 200
 const HOST_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62}))*$/
 
 export type LeafCache = {
-  /** The TLS identity for a host name or address. Throws RangeError for what can be neither. */
+  /** Returns the TLS context of a host name or address. Throws RangeError for other text. */
   contextFor(host: string): SecureContext
-  /** Makes the identities of these hosts now, so that their first request does not wait for it. */
+  /** Mints the leaves of these hosts now, so that their first request does not wait. */
   preMint(hosts: readonly string[]): void
-  /** Discards all identities, because another certificate signs from now on. Open connections keep theirs. */
+  /** Discards all leaves because another certificate signs. Open connections keep theirs. */
   clear(): void
 }
 
 export type LeafCacheOptions = {
-  /** How many names are remembered. */
+  /** Limit of cached names. */
   readonly max: number
   readonly nowMs?: () => number
 }
 
 export function createLeafCache(
-  authority: Authority,
+  ca: CertificateAuthority,
   { max, nowMs = Date.now }: LeafCacheOptions,
 ): LeafCache {
   const leaves = createLru<Leaf>(max)
@@ -35,20 +35,20 @@ export function createLeafCache(
     Math.min(max, MAX_CONTEXTS),
     (entry) => release(entry.context),
   )
-  // One key for all contexts: a client resumes its session although the context was made anew.
+  // All contexts share ticket keys, so that clients resume sessions after a context was evicted.
   const ticketKeys = randomBytes(48)
 
   function contextFor(host: string): SecureContext {
     const name = host.toLowerCase()
     const known = contexts.get(name)
-    // Also a use of the certificate: it must not be forgotten before its context.
+    // Marks the leaf as used, so that it is not evicted before its context.
     leaves.get(name)
     if (known !== undefined && isFresh(known.leaf)) return known.context
     const leaf = leafFor(name)
     const context = createSecureContext({
       key: leaf.key,
       cert: leaf.cert,
-      // An empty list: no client certificate is asked for, so the public roots need not be loaded.
+      // Empty: no client certificates are requested, so the public roots need not be loaded.
       ca: [],
       minVersion: 'TLSv1.2',
       ticketKeys,
@@ -65,7 +65,7 @@ export function createLeafCache(
         `no certificate for ${JSON.stringify(name)}: it is neither a host name nor an address`,
       )
     }
-    const leaf = authority.mint(name)
+    const leaf = ca.mint(name)
     leaves.set(name, leaf)
     return leaf
   }
@@ -87,8 +87,8 @@ export function createLeafCache(
 }
 
 /**
- * The collector sees a small object and lets dead contexts pile up (60 MiB for 2,500 names), so their OpenSSL state
- * is freed by hand. Connections that use it hold a reference of their own.
+ * Frees the OpenSSL state explicitly: the garbage collector sees small objects and lets unused contexts accumulate
+ * (60 MiB for 2,500 names). Open connections hold a reference of their own.
  */
 function release({ context }: SecureContext): void {
   if (typeof context?.close === 'function') context.close()

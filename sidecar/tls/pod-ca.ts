@@ -1,54 +1,55 @@
 import { isPermitted } from '../../core/x509/name-constraints.ts'
 import {
-  type Authority,
+  type CertificateAuthority,
   type CertificateAuthorityFiles,
   loadCertificateAuthority,
 } from './certificate-authority.ts'
 import { createIntermediate, type IntermediateDeps } from './intermediate.ts'
 
 export type PodCa = {
-  /** Stays the same object while the certificate behind it is renewed. */
-  readonly authority: Authority
+  /** The same object while its certificate is renewed. */
+  readonly ca: CertificateAuthority
   readonly isReady: boolean
   /**
-   * Resolves with the roots that the agent is to trust: the control plane's, unless it signs nothing within
-   * `patienceMs`, and the pod's own. Rejects when the pod's own cannot be loaded.
+   * Resolves with the roots for the agent: that of the control plane, unless it signs nothing within `patienceMs`,
+   * and that of the pod. Rejects when the root of the pod cannot be loaded.
    */
   ready(patienceMs: number): Promise<readonly string[]>
-  /** The hosts whose TLS is terminated now. */
+  /** Sets the hosts whose TLS is terminated. */
   cover(hosts: readonly string[]): void
   close(): void
 }
 
 export type PodCaDeps = IntermediateDeps & {
-  /** The pod's own root. In files, so that the agent still trusts it after a restart of this process. */
+  /** Files of the pod's own root, so that the agent still trusts it after a restart of this process. */
   readonly own: CertificateAuthorityFiles
   readonly nowMs?: () => number
 }
 
 /**
- * The certificate authority (CA) of a governed pod: for the terminated hosts an intermediate of the control plane,
- * whose Name Constraints permit these alone; for all other names a root of the pod's own. Other names are refused, and
- * the refusal has to arrive inside TLS; a host that was added a moment ago is the only other use. This pod's agent
- * alone trusts that root: its key is worth nothing elsewhere, and a refusal needs no control plane.
+ * The CA of a governed pod: an intermediate of the control plane for the terminated hosts, restricted to them by Name
+ * Constraints, and a root of the pod for all other names. Other names are refused, and the refusal must be sent
+ * inside TLS, also without a control plane. Hosts that were just added are the only other use. Only the agent of this
+ * pod trusts that root, so its key is worthless elsewhere.
  */
 export function createPodCa(deps: PodCaDeps): PodCa {
   const { nowMs = Date.now } = deps
   const intermediate = createIntermediate(deps)
-  let root: Authority | null = null
+  let root: CertificateAuthority | null = null
 
-  function authorityFor(host: string): Authority {
+  function authorityFor(host: string): CertificateAuthority {
     const { current } = intermediate
-    // Clients refuse leaves of an expired intermediate: the control plane has not renewed it for a long time.
+    // Clients refuse leaves of an expired intermediate. Expired means that the control plane has not renewed it for a
+    // long time.
     if (current === null || current.notAfterMs <= nowMs()) return present(root)
     const isCovered = current.permitted === null || isPermitted(current.permitted, host)
-    return isCovered ? current.authority : present(root)
+    return isCovered ? current.ca : present(root)
   }
 
-  const shown = (): Authority => present(intermediate.current?.authority ?? root)
+  const shown = (): CertificateAuthority => present(intermediate.current?.ca ?? root)
 
   return {
-    authority: {
+    ca: {
       get certPem() {
         return shown().certPem
       },
@@ -67,7 +68,10 @@ export function createPodCa(deps: PodCaDeps): PodCa {
       const own = await loadCertificateAuthority(deps.own, Date.now, 'Chaperone pod CA')
       root = own
       if (await intermediate.first(patienceMs)) return [shown().caPem, own.caPem]
-      deps.log.warn({}, 'no control plane to sign for this sidecar: the agent trusts a root of its own')
+      deps.log.warn(
+        {},
+        'control plane did not sign the sidecar certificate; the agent trusts a root of this pod only',
+      )
       return [own.caPem]
     },
     cover: intermediate.cover,
@@ -75,7 +79,7 @@ export function createPodCa(deps: PodCaDeps): PodCa {
   }
 }
 
-function present(authority: Authority | null): Authority {
-  if (authority === null) throw new RangeError('this sidecar has no certificate yet')
-  return authority
+function present(ca: CertificateAuthority | null): CertificateAuthority {
+  if (ca === null) throw new RangeError('this sidecar has no certificate yet')
+  return ca
 }

@@ -7,15 +7,16 @@ import { writeAtomically } from './files.ts'
 
 export type TrustFolder = {
   readonly dir: string
-  /** PEM of the roots below which the agent is shown certificates. */
+  /** PEM of the root certificates for the agent. */
   readonly caPems: readonly string[]
-  /** PEM file with authorities that the agent is to trust as well; null for none. */
+  /** PEM file with further CA certificates for the agent; null for none. */
   readonly extraFile: string | null
 }
 
 /**
- * Writes what the clients of a pod trust, in the forms that they read: the public roots, ours, and the platform's
- * own. Each file is whole at any moment. Throws with the name of the file when the platform's cannot be used.
+ * Writes the trust stores of the clients in a pod, in their formats: the public roots, the roots of the gateway, and
+ * those of the platform. Each file is replaced atomically. Throws with the name of the platform's file when it is
+ * invalid.
  */
 export async function writeTrustFolder({ dir, caPems, extraFile }: TrustFolder): Promise<void> {
   const extra = extraFile === null ? [] : await readExtra(extraFile)
@@ -35,10 +36,10 @@ async function readExtra(file: string): Promise<readonly string[]> {
   })
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   if (found.length > 0) return found
-  throw new Error(`EXTRA_CA_FILE: ${file} holds no certificate; check trust.extraSecretRef of the Gateway`)
+  throw new Error(`EXTRA_CA_FILE: ${file} contains no certificate; check trust.extraSecretRef of the Gateway`)
 }
 
-/** For everybody in the pod to read. */
+/** Readable by every user in the pod. */
 function write(path: string, content: string | Uint8Array): Promise<void> {
   return writeAtomically(path, content, 0o644)
 }

@@ -20,18 +20,18 @@ export type ExecutorDeps = {
 }
 
 /** Order ids kept to detect duplicates. */
-const MAX_REMEMBERED = 10_000
+const MAX_ORDER_IDS = 10_000
 
 /**
  * Executes the action that a decision token was spent for, through the pipeline of every request: kill switch, agent,
  * permissions and policies are evaluated again, and a record is written. Never rejects, and never executes an order
  * twice.
  */
-export function createExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
+export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = new Set<string>()
   return async (order) => {
     if (seen.has(order.order_id)) return failed(order, 'this order was already executed')
-    if (seen.size >= MAX_REMEMBERED) seen.clear()
+    if (seen.size >= MAX_ORDER_IDS) seen.clear()
     seen.add(order.order_id)
     await agentIsKnown(order.agent, ports)
     const request = requestOf(order, ports.snapshot())

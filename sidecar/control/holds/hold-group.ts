@@ -11,7 +11,7 @@ import type { HoldClient } from './hold-client.ts'
 /** A waiting request. Exactly one of the two methods is called, once. */
 export type Waiter = { settle(outcome: HoldOutcome): void; fail(error: unknown): void }
 
-/** Events that wake a waiting group. `look`: a verdict may have been missed, so the state is read. */
+/** Events that wake a waiting group. `refresh`: a verdict may have been missed, so the state is read. */
 type Signal =
   | {
       readonly kind: 'verdict'
@@ -19,7 +19,7 @@ type Signal =
       readonly by: string | null
       readonly note: string | null
     }
-  | { readonly kind: 'look' | 'deadline' | 'empty' }
+  | { readonly kind: 'refresh' | 'deadline' | 'empty' }
 
 export type HoldGroupDeps = {
   readonly calls: HoldClient
@@ -82,8 +82,8 @@ export class HoldGroup {
   }
 
   /** Reads the state after a reconnect: a verdict may have been missed. */
-  look(): void {
-    this.#signal({ kind: 'look' })
+  refresh(): void {
+    this.#signal({ kind: 'refresh' })
   }
 
   /** Runs until no waiter is left. Never rejects. */
@@ -139,7 +139,7 @@ export class HoldGroup {
     if (isEnd(step)) this.#end(step, null)
     else if (step === 'pass') this.#pass(signal.kind === 'verdict' ? signal.by : null)
     else if (signal.kind === 'deadline') this.#end('expired', null)
-    else if (step === 'later') this.#lookLater()
+    else if (step === 'later') this.#refreshLater()
     if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#askAgain()
   }
 
@@ -214,8 +214,8 @@ export class HoldGroup {
     }
   }
 
-  #lookLater(): void {
-    setTimeout(() => this.look(), 1_000 + this.#deps.random() * 1_000).unref()
+  #refreshLater(): void {
+    setTimeout(() => this.refresh(), 1_000 + this.#deps.random() * 1_000).unref()
   }
 
   #startTimer(lifeMs: number): void {

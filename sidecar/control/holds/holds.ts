@@ -82,7 +82,7 @@ export function createHolds(deps: HoldsDeps): Holds {
       for (const group of groups.values()) if (group.approvalId === verdict.id) group.verdict(verdict)
     },
     reconnected() {
-      for (const group of groups.values()) group.look()
+      for (const group of groups.values()) group.refresh()
     },
     failAll(error) {
       for (const group of groups.values()) group.fail(error)

@@ -7,21 +7,20 @@ import { type ParsedLine, type Phase, parseLine } from '../line.ts'
 import type { LostRange } from '../lost-ranges.ts'
 import { SequenceRecovery } from './sequence-recovery.ts'
 
-/** A segment that an earlier process left, or that this one closed: `results` of it may be unacknowledged. */
+/** A closed segment. `results` counts results that may be unacknowledged. */
 export type LeftSegment = { readonly path: string; readonly bytes: number; readonly results: number }
 
 export type Recovery = {
-  /** Oldest first. */
   readonly segments: readonly LeftSegment[]
-  /** Intents without a result: the process died between the two. */
+  /** Intents without a result: the process crashed in between. */
   readonly unknown: readonly TrafficRecord[]
-  /** Sequence numbers that were taken, or reserved, and of which no record is left. */
+  /** Sequence numbers that were taken or reserved, and have no record. */
   readonly lost: readonly LostRange[]
-  /** Lines that were cut off or hold no valid record. */
+  /** Number of lines that are truncated or hold no valid record. */
   readonly tornLines: number
 }
 
-/** Reads what earlier processes left in `dir`. Changes nothing. */
+/** Reads the segments of earlier processes in `dir`. Changes nothing. */
 export function recoverSegments(dir: string): Recovery {
   const found: Found = {
     ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map(), tornLines: 0 },
@@ -32,7 +31,7 @@ export function recoverSegments(dir: string): Recovery {
   for (const [id, json] of found.open) {
     if (found.resolved.has(id) || found.dropped.has(id)) continue
     const record = RecordSchema.safeParse(JSON.parse(json))
-    if (record.success) unknown.push(asLeft(record.data, found.tallies.get(id)))
+    if (record.success) unknown.push(recoveredRecord(record.data, found.tallies.get(id)))
     else {
       found.tornLines++
       found.numbers.dropped(id)
@@ -43,8 +42,11 @@ export function recoverSegments(dir: string): Recovery {
 
 const Tally = z.object({ refusals: RefusalsSchema.omit({ targets: true }) })
 
-/** A row counts what it counted last; what became of a single request is not known. */
-function asLeft(record: TrafficRecord, tallyJson: string | undefined): TrafficRecord {
+/**
+ * Returns the record of an open intent: the last counters of an aggregate record; for a single request the outcome is
+ * unknown.
+ */
+function recoveredRecord(record: TrafficRecord, tallyJson: string | undefined): TrafficRecord {
   const { refusals } = record
   if (refusals === null || refusals === undefined) return { ...record, note: 'unknown', status: null }
   const tally = tallyJson === undefined ? null : Tally.safeParse(JSON.parse(tallyJson)).data
@@ -52,7 +54,7 @@ function asLeft(record: TrafficRecord, tallyJson: string | undefined): TrafficRe
   return { ...record, refusals: last, note: refusalsText(last) }
 }
 
-/** Over all segments, because a result may be in a later one than its intent. */
+/** Collected over all segments, because a result may be in a later segment than its intent. */
 type Found = {
   readonly open: Map<string, string>
   readonly resolved: Set<string>
@@ -73,7 +75,7 @@ function note(parsed: ParsedLine | null, found: Found): void {
   if (parsed === null || !NOTE[parsed.phase](parsed, found)) found.tornLines++
 }
 
-/** False for a line that is not what its phase says. */
+/** Handlers by phase. Each returns false for an invalid line. */
 const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean>> = {
   result({ record }, found) {
     found.resolved.add(record.id)
@@ -81,7 +83,7 @@ const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean
     return true
   },
   intent({ record, json }, found) {
-    // A whole record is newer than the tallies before it.
+    // A full record supersedes the tallies before it.
     found.open.set(record.id, json)
     found.tallies.delete(record.id)
     found.numbers.intent(record)
@@ -100,7 +102,7 @@ const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean
   lost: ({ json }, { numbers }) => numbers.lost(json),
 }
 
-/** Results of one segment as `id -> record JSON`, in order. */
+/** Returns the results of one segment as `id -> record JSON`, in order. */
 export function resultsOf(segment: Buffer): Map<string, Buffer> {
   const results = new Map<string, Buffer>()
   for (const raw of linesOf(segment)) {
@@ -110,7 +112,7 @@ export function resultsOf(segment: Buffer): Map<string, Buffer> {
   return results
 }
 
-/** One by one: a segment as text, cut into lines, would be three times its size. Blank ones are left out. */
+/** Yields non-blank lines one by one: a segment as text, split into lines, would take three times its size. */
 function* linesOf(segment: Buffer): Generator<string> {
   for (let from = 0; from < segment.length; ) {
     const found = segment.indexOf(LINE_FEED, from)

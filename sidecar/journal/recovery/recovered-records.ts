@@ -8,7 +8,7 @@ export type RecoveredRecords = Pick<Recovery, 'unknown' | 'lost'>
 
 type Entry = { readonly id: string; readonly json: string }
 
-/** Returns the lines by which this process takes over records and lost ranges of earlier processes. */
+/** Returns the lines that transfer recovered records and lost ranges to this process. */
 export function recoveredLines({ unknown, lost }: RecoveredRecords): {
   entries: readonly Entry[]
   lines: Buffer
@@ -19,6 +19,7 @@ export function recoveredLines({ unknown, lost }: RecoveredRecords): {
 }
 
 export function logRecovered(log: Pick<Log, 'warn'>, { unknown, lost }: RecoveredRecords): void {
-  if (unknown.length > 0) log.warn({ unknown: unknown.length }, 'requests without a known outcome')
-  if (lost.length > 0) log.warn({ lost }, 'sequence numbers without a record: lost, or reserved and not used')
+  if (unknown.length > 0) log.warn({ unknown: unknown.length }, 'recovered requests with unknown outcome')
+  if (lost.length > 0)
+    log.warn({ lost }, 'recovered sequence numbers without a record: lost, or reserved but unused')
 }

@@ -3,32 +3,35 @@ import { line } from '../line.ts'
 import { type LostRange, mergeRanges } from '../lost-ranges.ts'
 
 const SequenceLine = z.object({
-  /** The process. */
+  /** Process id. */
   id: z.string(),
-  /** The numbers below are in earlier segments, or carried. */
+  /** Numbers below are in earlier segments, or carried over. */
   base: z.int().min(0),
-  /** Numbers below `base` that no line had when the segment began. */
+  /** Numbers below `base` without a line when the segment began. */
   unwritten: z.array(z.int().min(0)).default([]),
-  /** The first number that no record can have. */
+  /** The first number that is not reserved. */
   reserved: z.int().min(0),
 })
 const LostLine = z.object({ id: z.string(), from: z.int().min(0), to: z.int().min(0) })
 
-/** Keeps a range that is known to be lost until the control plane has stored it. */
+/** Returns the line that keeps a lost range until the control plane has stored it. */
 export function lostLine({ process_id, from, to }: LostRange): string {
   return line('lost', JSON.stringify({ id: process_id, from, to }))
 }
 
 type Process = {
   readonly seen: Set<number>
-  /** Of the oldest segment that is left, and of the newest: the order of files may be lost with their times. */
+  /**
+   * `base` is of the oldest remaining segment, `lastBase` of the newest: the order of files may be lost with their
+   * times.
+   */
   base: number | null
   unwritten: readonly number[]
   lastBase: number
   reserved: number
 }
 
-/** Collects the numbers of earlier processes while their segments are read, in order. */
+/** Collects the sequence numbers of earlier processes while their segments are read in order. */
 export class SequenceRecovery {
   readonly #processes = new Map<string, Process>()
   readonly #intents = new Map<string, { readonly process: string; readonly seq: number }>()
@@ -43,12 +46,12 @@ export class SequenceRecovery {
       this.#intents.set(id, { process: process_id, seq })
   }
 
-  /** Its number was free again. */
+  /** The sequence number of the intent was released. */
   dropped(id: string): void {
     this.#intents.delete(id)
   }
 
-  /** False when the line is not one. */
+  /** Returns false for an invalid line. */
   sequence(json: string): boolean {
     const read = SequenceLine.safeParse(JSON.parse(json))
     if (!read.success) return false
@@ -59,7 +62,7 @@ export class SequenceRecovery {
     return true
   }
 
-  /** False when the line is not one. */
+  /** Returns false for an invalid line. */
   lost(json: string): boolean {
     const read = LostLine.safeParse(JSON.parse(json))
     if (!read.success) return false
@@ -68,7 +71,7 @@ export class SequenceRecovery {
     return true
   }
 
-  /** Numbers that were taken, or reserved, and of which no record is left. Merged, in order. */
+  /** Returns numbers that were taken or reserved and have no record, merged and in order. */
   gaps(): readonly LostRange[] {
     for (const { process, seq } of this.#intents.values()) this.#process(process).seen.add(seq)
     const found = [...this.#processes].flatMap(([id, process]) => gapsOf(id, process))

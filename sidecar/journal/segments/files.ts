@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The system calls of the journal. Tests record their order, make them fail, and simulate a power loss. */
+/** The system calls of the journal. Tests record their order, inject failures and simulate a power loss. */
 export type JournalFiles = {
   openSync(path: string, flags: string, mode?: number): number
   closeSync(fd: number): void
@@ -29,7 +29,10 @@ export const SYSTEM_FILES: JournalFiles = {
   rmSync: (path) => fs.rmSync(path, { force: true }),
 }
 
-/** A new file survives a power loss only once its folder is on the disk, and a new folder once its parent is. */
+/**
+ * Flushes the folder and its parent: a new file survives a power loss only once its folder is flushed, and a new
+ * folder once its parent is.
+ */
 export async function syncFolders(files: JournalFiles, dir: string): Promise<void> {
   for (const path of [dir, dirname(dir)]) {
     const fd = files.openSync(path, 'r')

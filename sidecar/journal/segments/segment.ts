@@ -1,26 +1,29 @@
 import { dirname } from 'node:path'
 import { type JournalFiles, SYSTEM_FILES, syncFolders, syncFoldersNow } from './files.ts'
 
-/** The file that is being appended to. Every method throws the system's own error. */
+/** An append-only file. Every method throws the error of the system. */
 export type SegmentFile = {
   readonly path: string
   readonly bytes: number
-  /** Into the page cache: survives the death of the process, not of the machine. A half-written line is taken back. */
+  /**
+   * Appends to the page cache, which survives a crash of the process but not of the machine. Truncates a partial
+   * write.
+   */
   append(lines: Buffer): void
-  /** Opens the path anew and proves that a block can be written. */
+  /** Reopens the path and verifies that a block can be written. */
   reopen(): void
-  /** To the disk, with the entry of its folder. Blocks. */
+  /** Flushes the file and its folder entry. Blocks. */
   sync(): void
-  /** The same for all that was appended before, without blocking the event loop. */
+  /** Flushes everything appended before, without blocking the event loop. */
   datasync(): Promise<void>
-  /** To the disk and closed, without blocking the event loop. */
+  /** Flushes and closes the file, without blocking the event loop. */
   retire(): Promise<void>
   close(): void
 }
 
 const PROBE = Buffer.alloc(4096, '\n')
 
-/** The kernel may reuse the number of a descriptor that is closed during its flush: the last user closes it. */
+/** The last user closes the descriptor: the kernel may reuse the number of one that is closed during its flush. */
 type Descriptor = { readonly fd: number; users: number }
 
 export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): SegmentFile {
@@ -32,13 +35,13 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
   }
   let file = open()
   let bytes = files.sizeOf(file.fd)
-  /** The folder has the entry on the disk. */
+  /** True once the folder entry is on disk. */
   let isLinked = false
 
   const write = (lines: Buffer): number => {
     const written = files.writeSync(file.fd, lines)
     if (written === lines.length) return written
-    // A short write, as happens when the disk fills up: the second attempt names the reason.
+    // A short write happens when the disk fills up; the second attempt returns the cause.
     const rest = lines.subarray(written)
     if (files.writeSync(file.fd, rest) !== rest.length) throw new Error(`short write to ${path}`)
     return lines.length
@@ -68,7 +71,7 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
       try {
         bytes += write(lines)
       } catch (error) {
-        takeBack(files, file.fd, bytes)
+        truncateTo(files, file.fd, bytes)
         throw error
       }
     },
@@ -78,9 +81,9 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
       leave(old)
       isLinked = false
       write(PROBE)
-      // One line break stays, so that what follows is not glued to a line that was cut off.
+      // Keeps one line break, so that the next line is not appended to a truncated one.
       bytes = files.sizeOf(file.fd) - PROBE.length + 1
-      takeBack(files, file.fd, bytes)
+      truncateTo(files, file.fd, bytes)
     },
     sync() {
       files.fsyncSync(file.fd)
@@ -97,7 +100,7 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
   }
 }
 
-/** Best effort by nature: readers skip torn lines and blank ones, so a failure here costs nothing. */
-function takeBack(files: JournalFiles, fd: number, bytes: number): void {
+/** Best effort: readers skip truncated and blank lines, so a failure is harmless. */
+function truncateTo(files: JournalFiles, fd: number, bytes: number): void {
   if (files.sizeOf(fd) > bytes) files.ftruncateSync(fd, bytes)
 }

@@ -10,22 +10,22 @@ export type SegmentsDeps = {
   readonly processId: string
   readonly files: JournalFiles
   readonly backlog: Backlog
-  /** The first lines of a new segment; with them older segments are not needed. */
+  /** Returns the first lines of a new segment. With these lines, older segments are no longer needed. */
   readonly carried: () => string
-  /** A new segment is in use. */
+  /** Called when a new segment is active. */
   readonly onBegun: () => void
   readonly onUnsynced: (error: unknown) => void
   readonly log: Pick<Log, 'warn'>
 }
 
-/** The segment in use, and how the next one takes its place. Methods throw the system's own error. */
+/** The active segment and its rotation. Methods throw the error of the system. */
 export class Segments {
   readonly #deps: SegmentsDeps
   #number = 1
   #current: SegmentFile
-  /** The segment in use, until the lines that were carried into it are on the disk. */
+  /** The active segment, until the lines carried into it are on disk. */
   #carrying: SegmentFile | null = null
-  /** Earlier segments that are being flushed; failures are logged. */
+  /** Earlier segments whose flush is in progress. Failures are logged. */
   readonly #retiring = new Set<Promise<void>>()
   #isClosed = false
 
@@ -42,7 +42,7 @@ export class Segments {
     this.#current.append(lines)
   }
 
-  /** To the disk. Blocks. */
+  /** Flushes the active segment. Blocks. */
   sync(): void {
     this.#current.sync()
   }
@@ -56,8 +56,8 @@ export class Segments {
   }
 
   /**
-   * Starts a segment with the lines that are still open; the old one then matters for its results only. `isDurable`: these
-   * lines reach the disk before the segments that they came from may be deleted.
+   * Starts a segment with the lines that are still open; the old segment is then needed for its results only.
+   * `isDurable`: these lines must be on disk before the segments they came from may be deleted.
    */
   rotate({ isDurable }: { readonly isDurable: boolean }): void {
     if (this.#carrying !== null) return
@@ -66,7 +66,7 @@ export class Segments {
     if (isDurable) this.#carry()
   }
 
-  /** Replaces a segment of which a flush failed: its lines may never reach the disk. */
+  /** Replaces a segment after a failed flush, because its lines may never reach the disk. */
   async renew(): Promise<void> {
     const { backlog } = this.#deps
     const next = this.#begin(backlog.list())
@@ -83,7 +83,7 @@ export class Segments {
     this.#carrying = null
   }
 
-  /** `isEmpty`: nothing in the segment is needed any more. */
+  /** `isEmpty`: nothing in the segment is needed. */
   close({ isEmpty }: { readonly isEmpty: boolean }): void {
     this.#isClosed = true
     this.#current.close()
@@ -112,7 +112,7 @@ export class Segments {
     this.#deps.files.rmSync(segment.path)
   }
 
-  /** Returns the segment that was in use. */
+  /** Makes `next` the active segment. Returns the previous one. */
   #use(next: SegmentFile): SegmentFile {
     const { log, onBegun } = this.#deps
     const old = this.#current
@@ -121,7 +121,9 @@ export class Segments {
     onBegun()
     const retired = old
       .retire()
-      .catch((error: unknown) => log.warn({ err: error, path: old.path }, 'journal segment not synced'))
+      .catch((error: unknown) =>
+        log.warn({ err: error, path: old.path }, 'journal segment could not be flushed'),
+      )
       .finally(() => this.#retiring.delete(retired))
     this.#retiring.add(retired)
     return old
@@ -131,15 +133,15 @@ export class Segments {
     const { backlog, onUnsynced } = this.#deps
     const segment = this.#current
     this.#carrying = segment
-    // `renew` may have replaced the segment before its flush ends: the later one has a flush of its own.
-    const whileInUse = (done: () => void) => (this.#carrying === segment ? done() : undefined)
+    // Ignored if `renew` has replaced the segment during its flush: the replacement has a flush of its own.
+    const ifActive = (done: () => void) => (this.#carrying === segment ? done() : undefined)
     segment.datasync().then(
       () =>
-        whileInUse(() => {
+        ifActive(() => {
           this.#carrying = null
           backlog.release()
         }),
-      (error: unknown) => whileInUse(() => onUnsynced(error)),
+      (error: unknown) => ifActive(() => onUnsynced(error)),
     )
   }
 }

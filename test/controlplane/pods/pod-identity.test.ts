@@ -274,7 +274,7 @@ describe("a sidecar's certificate", () => {
     const second = await issueCa('anything', sign)
     const [one, two] = [first, second].map(({ authority }) => new X509Certificate(authority.caPem))
     expect(one?.subject).toBe(two?.subject)
-    const intermediate = new X509Certificate(first.authority.certPem)
+    const intermediate = new X509Certificate(first.ca.certPem)
     expect(intermediate.subject).toContain('CN=Chaperone team/bot')
     expect(intermediate.verify(two?.publicKey as NonNullable<typeof two>['publicKey'])).toBe(true)
     expect(first.notAfterMs - Date.now()).toBeLessThanOrEqual(86_400_000)
@@ -290,7 +290,7 @@ describe("a sidecar's certificate", () => {
         return (JSON.parse(reply.bytes.toString()) as { chain: string }).chain
       })
       const text = execFileSync('openssl', ['x509', '-noout', '-ext', 'nameConstraints'], {
-        input: issued.authority.certPem,
+        input: issued.ca.certPem,
       }).toString()
       return text.replaceAll(/\s+/g, ' ')
     }

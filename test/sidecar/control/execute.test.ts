@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
-import { createExecutor, type Order } from '../../../sidecar/control/execute/execute.ts'
+import { createOrderExecutor, type Order } from '../../../sidecar/control/execute/execute.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import { snapshotOf } from '../pipeline/test-world.ts'
 
@@ -20,7 +20,7 @@ test('an order that is faster than the news of its agent waits for it, and is ha
     reply.send(200, [], '{}')
   }
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
-  const execute = createExecutor({ ports: { snapshot: () => current, clock, newId: () => 'req_1' }, handle })
+  const execute = createOrderExecutor({ ports: { snapshot: () => current, clock, newId: () => 'req_1' }, handle })
   const result = execute(ORDER)
   setImmediate(() => {
     expect(known).toEqual([])

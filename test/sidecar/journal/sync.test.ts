@@ -219,7 +219,7 @@ describe('the disk that fails', () => {
     const journal = journalOf({ syncTimeoutMs: 20 })
     await journal.intent(recordOf(journal)).written
     disk.held = []
-    await expect(journal.intent(recordOf(journal)).written).rejects.toThrow('did not confirm a flush')
+    await expect(journal.intent(recordOf(journal)).written).rejects.toThrow('did not complete a flush')
     expect(journal.state).toBe('unwritable')
     await eventually('the hung flush', () => (disk.held?.length === 1 ? true : null))
     expect(disk.calls.filter((call) => call === 'close proc_1-1.jsonl')).toEqual([])

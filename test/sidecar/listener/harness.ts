@@ -8,7 +8,7 @@ import { failureReply } from '../../../sidecar/admin/api-http.ts'
 import type { ApiReply, ApiRequest, FrontDeps, FrontLimits } from '../../../sidecar/listener/deps.ts'
 import { createFront, type Front } from '../../../sidecar/listener/front.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
-import { type Authority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
+import { type CertificateAuthority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
 
 export type Handle = (exchange: Exchange) => Promise<void>
@@ -16,7 +16,7 @@ export type Handle = (exchange: Exchange) => Promise<void>
 export type TestFront = AsyncDisposable & {
   readonly front: Front
   readonly port: number
-  readonly authority: Authority
+  readonly authority: CertificateAuthority
   /** The authority's certificate as a file, for clients that want one. */
   readonly caFile: string
   /** Everything that reached the pipeline's door, in order. */
@@ -56,7 +56,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
   const minted: string[] = []
   const mintedForRefusals: string[] = []
   const leafOf = (names: string[]) => {
-    const mint: Authority['mint'] = (host) => {
+    const mint: CertificateAuthority['mint'] = (host) => {
       names.push(host)
       return authority.mint(host)
     }

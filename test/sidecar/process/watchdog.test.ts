@@ -23,7 +23,7 @@ function setUp(thresholdMs = 200) {
     clock.ms += ms
     stages.leave()
   }
-  return { clock, run, lines, blocked, look: () => watchdog?.look() }
+  return { clock, run, lines, blocked, look: () => watchdog?.check() }
 }
 
 describe('the watchdog', () => {

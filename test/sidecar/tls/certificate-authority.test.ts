@@ -88,12 +88,12 @@ describe('the certificate authority', () => {
     const key = await readFile(files.keyFile)
     await writeFile(files.keyFile, 'garbage')
     await expect(loadCertificateAuthority(files)).rejects.toThrow(
-      /ca\.key holds no private key.*: restore it, or delete/,
+      /ca\.key contains no private key.*: restore it, or delete/,
     )
     await writeFile(files.keyFile, key)
     await writeFile(files.certFile, '-----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n')
     await expect(loadCertificateAuthority(files)).rejects.toThrow(
-      /ca\.crt holds no certificate.*: restore it, or delete/,
+      /ca\.crt contains no certificate.*: restore it, or delete/,
     )
   })
 })
@@ -128,8 +128,8 @@ describe('a leaf', () => {
 
   it('has a serial number of its own and the key of the process', async () => {
     await using files = await folder()
-    const authority = await loadCertificateAuthority(files)
-    const leaves = Array.from({ length: 50 }, () => authority.mint('a.example'))
+    const ca = await loadCertificateAuthority(files)
+    const leaves = Array.from({ length: 50 }, () => ca.mint('a.example'))
     expect(new Set(leaves.map((leaf) => new X509Certificate(leaf.cert).serialNumber)).size).toBe(50)
     expect(new Set(leaves.map((leaf) => leaf.key)).size).toBe(1)
   })
@@ -189,12 +189,12 @@ describe('a leaf', () => {
       at('chain.crt'),
       (await readFile(at('mid.crt'), 'utf8')) + (await readFile(at('root.crt'), 'utf8')),
     )
-    const authority = await loadCertificateAuthority({
+    const ca = await loadCertificateAuthority({
       certFile: at('chain.crt'),
       keyFile: at('mid.key'),
       bundleFile: files.bundleFile,
     })
-    const leaf = authority.mint('a.example')
+    const leaf = ca.mint('a.example')
     await writeFile(at('leaf.crt'), leaf.cert)
     const { stdout } = await run('openssl', [
       'verify',
@@ -206,8 +206,8 @@ describe('a leaf', () => {
       at('leaf.crt'),
     ])
     expect(stdout).toContain('OK')
-    expect(authority.caPem).toBe(await readFile(at('root.crt'), 'utf8'))
+    expect(ca.caPem).toBe(await readFile(at('root.crt'), 'utf8'))
     // It must not outlive the intermediate.
-    expect(leaf.notAfterMs).toBe(Date.parse(new X509Certificate(authority.certPem).validTo))
+    expect(leaf.notAfterMs).toBe(Date.parse(new X509Certificate(ca.certPem).validTo))
   })
 })

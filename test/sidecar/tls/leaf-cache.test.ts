@@ -8,24 +8,24 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createLru } from '../../../sidecar/collections/lru.ts'
-import { type Authority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
+import { type CertificateAuthority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
 
 const DAY_MS = 86_400_000
 
 async function counted(
   nowMs: () => number = Date.now,
-): Promise<Authority & AsyncDisposable & { readonly minted: string[] }> {
+): Promise<CertificateAuthority & AsyncDisposable & { readonly minted: string[] }> {
   const path = await mkdtemp(join(tmpdir(), 'leaf-'))
   const files = { certFile: join(path, 'c'), keyFile: join(path, 'k'), bundleFile: join(path, 'b') }
-  const authority = await loadCertificateAuthority(files, nowMs)
+  const ca = await loadCertificateAuthority(files, nowMs)
   const minted: string[] = []
   return {
-    ...authority,
+    ...ca,
     minted,
     mint(host) {
       minted.push(host)
-      return authority.mint(host)
+      return ca.mint(host)
     },
     [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
   }
@@ -33,54 +33,54 @@ async function counted(
 
 describe('the cache of TLS identities', () => {
   it('mints a name once, whatever its case, and ahead of time when asked', async () => {
-    await using authority = await counted()
-    const cache = createLeafCache(authority, { max: 10 })
+    await using ca = await counted()
+    const cache = createLeafCache(ca, { max: 10 })
     cache.preMint(['a.example', 'b.example'])
     expect(cache.contextFor('A.Example')).toBe(cache.contextFor('a.example'))
     cache.contextFor('b.example')
-    expect(authority.minted).toEqual(['a.example', 'b.example'])
+    expect(ca.minted).toEqual(['a.example', 'b.example'])
   })
 
   it('forgets the name that was unused for longest', async () => {
-    await using authority = await counted()
-    const cache = createLeafCache(authority, { max: 2 })
+    await using ca = await counted()
+    const cache = createLeafCache(ca, { max: 2 })
     for (const host of ['a.example', 'b.example', 'a.example', 'c.example', 'a.example', 'b.example']) {
       cache.contextFor(host)
     }
-    expect(authority.minted).toEqual(['a.example', 'b.example', 'c.example', 'b.example'])
+    expect(ca.minted).toEqual(['a.example', 'b.example', 'c.example', 'b.example'])
   })
 
   it('keeps the certificate of a name whose context it had to give up', async () => {
-    await using authority = await counted()
-    const cache = createLeafCache(authority, { max: 1_000 })
+    await using ca = await counted()
+    const cache = createLeafCache(ca, { max: 1_000 })
     const hosts = Array.from({ length: 300 }, (_, i) => `h${i}.example`)
     cache.preMint(hosts)
     cache.preMint(hosts)
-    expect(authority.minted).toHaveLength(300)
+    expect(ca.minted).toHaveLength(300)
   })
 
   it('replaces a certificate while it still has a day', async () => {
     let now = Date.now()
-    await using authority = await counted(() => now)
-    const cache = createLeafCache(authority, { max: 10, nowMs: () => now })
+    await using ca = await counted(() => now)
+    const cache = createLeafCache(ca, { max: 10, nowMs: () => now })
     const first = cache.contextFor('a.example')
     now += 6 * DAY_MS - 60_000
     expect(cache.contextFor('a.example')).toBe(first)
     now += 120_000
     expect(cache.contextFor('a.example')).not.toBe(first)
-    expect(authority.minted).toHaveLength(2)
+    expect(ca.minted).toHaveLength(2)
   })
 
   it('shows new identities after it was cleared, and cuts no connection that has an old one', async () => {
-    await using authority = await counted()
-    const cache = createLeafCache(authority, { max: 10 })
+    await using ca = await counted()
+    const cache = createLeafCache(ca, { max: 10 })
     const server = createServer(
       { SNICallback: (name, done) => done(null, cache.contextFor(name)) },
       (socket) => socket.pipe(socket),
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
-    const options = { host: '127.0.0.1', port, servername: 'a.example', ca: authority.caPem }
+    const options = { host: '127.0.0.1', port, servername: 'a.example', ca: ca.caPem }
     const live = connect(options)
     const echo = async (text: string): Promise<string> => {
       live.write(text)
@@ -90,7 +90,7 @@ describe('the cache of TLS identities', () => {
     cache.clear()
     const next = connect(options)
     await once(next, 'secureConnect')
-    expect(authority.minted).toEqual(['a.example', 'a.example'])
+    expect(ca.minted).toEqual(['a.example', 'a.example'])
     expect(await echo('after')).toBe('after')
     expect(next.getPeerCertificate().serialNumber).not.toBe(live.getPeerCertificate().serialNumber)
     for (const socket of [live, next]) socket.destroy()
@@ -98,8 +98,8 @@ describe('the cache of TLS identities', () => {
   })
 
   it('refuses what is neither a host name nor an address', async () => {
-    await using authority = await counted()
-    const cache = createLeafCache(authority, { max: 10 })
+    await using ca = await counted()
+    const cache = createLeafCache(ca, { max: 10 })
     for (const host of [
       '',
       'a b',
@@ -113,14 +113,14 @@ describe('the cache of TLS identities', () => {
     ]) {
       expect(() => cache.contextFor(host), host).toThrow(RangeError)
     }
-    expect(authority.minted).toEqual([])
+    expect(ca.minted).toEqual([])
   })
 
   it('costs at most 10 KiB a name at 5,000 names, and no more for further ones', {
     timeout: 60_000,
   }, async () => {
-    await using authority = await counted()
-    const cache = createLeafCache(authority, { max: 5_000 })
+    await using ca = await counted()
+    const cache = createLeafCache(ca, { max: 5_000 })
     const mint = async (prefix: string, count: number): Promise<void> => {
       for (let i = 0; i < count; i++) {
         cache.contextFor(`${prefix}${i}.example`)

@@ -9,7 +9,7 @@ import { isPermitted, namesPermittedBy } from '../../../core/x509/name-constrain
 import { createPodCa, type PodCa } from '../../../sidecar/tls/pod-ca.ts'
 import { eventually } from '../../support/eventually.ts'
 
-const authority = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
+const ca = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
 const log = { info() {}, warn() {} }
 let dir = ''
 let pod: PodCa
@@ -43,7 +43,7 @@ function create(): PodCa {
       if (hosts === null) return Promise.reject(new Error('no control plane'))
       signed++
       const terms = { subject: 'team/bot', hosts, nowMs: Date.now() - 86_400_000 + lifeMs }
-      return Promise.resolve(authority.issue(request, terms).chain)
+      return Promise.resolve(ca.issue(request, terms).chain)
     },
     own: {
       certFile: join(dir, 'ca.crt'),
@@ -59,7 +59,7 @@ function create(): PodCa {
 
 function issuerOf(host: string): 'control plane' | 'pod' {
   const [leaf = '', intermediate] =
-    pod.authority.mint(host).cert.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? []
+    pod.ca.mint(host).cert.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? []
   if (intermediate === undefined) return 'pod'
   const above = new X509Certificate(intermediate)
   expect(new X509Certificate(leaf).verify(above.publicKey)).toBe(true)
@@ -71,7 +71,7 @@ function issuerOf(host: string): 'control plane' | 'pod' {
 test('terminated hosts are below the control plane, all other names below a root that only this pod trusts', async () => {
   const [shared, own, ...more] = await pod.ready(1_000)
   expect(more).toEqual([])
-  expect(shared).toBe(authority.caPem)
+  expect(shared).toBe(ca.caPem)
   expect(own).not.toBe(shared)
   expect(issuerOf('api.example')).toBe('control plane')
   for (const host of ['unknown.example', 'xapi.example', '192.0.2.1', '::1', 'a_b.example'])
