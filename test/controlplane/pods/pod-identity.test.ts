@@ -272,7 +272,7 @@ describe("a sidecar's certificate", () => {
     }
     const first = await issueCa('anything', sign)
     const second = await issueCa('anything', sign)
-    const [one, two] = [first, second].map(({ authority }) => new X509Certificate(authority.caPem))
+    const [one, two] = [first, second].map(({ ca }) => new X509Certificate(ca.caPem))
     expect(one?.subject).toBe(two?.subject)
     const intermediate = new X509Certificate(first.ca.certPem)
     expect(intermediate.subject).toContain('CN=Chaperone team/bot')
