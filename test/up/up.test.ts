@@ -11,13 +11,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tryCommand } from '../../controlplane/cli/up/try-command.ts'
 import { seedCluster } from '../support/cluster-template.ts'
+import { databasesFolder } from '../support/memory-folder.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 import { CLI, processesOf, type Started, stop, untilNoProcess, up, upEnds } from './installation-process.ts'
@@ -28,7 +29,7 @@ let root: string
 let data: string
 
 function makeFolder(): void {
-  root = mkdtempSync(join(tmpdir(), 'chaperone-up-'))
+  root = mkdtempSync(join(databasesFolder(), 'chaperone-up-'))
   data = join(root, 'data')
 }
 
@@ -116,7 +117,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     expect(JSON.parse(stdout)).toMatchObject({
       action_type: 'codehost.repo.delete',
       decision: 'deny',
-      message: expect.stringContaining('Repositories are deleted by people'),
+      message: expect.stringContaining('Agents must not delete repositories'),
     })
     const governed = await cli(
       'run',
@@ -175,10 +176,10 @@ describe('a running installation', { timeout: 60_000 }, () => {
 })
 
 describe('chaperone up', { timeout: 90_000 }, () => {
-  beforeEach(() => {
+  beforeEach(async () => {
     makeFolder()
     // What a first start does from nothing is tested above.
-    seedCluster(data)
+    await seedCluster(data)
   })
   afterEach(removeFolder, 30_000)
 
@@ -202,13 +203,13 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     expect(second.ready.owner_link).toBeNull()
   })
 
-  it('stops within five seconds on SIGTERM and leaves no process and no run file', async () => {
+  it('stops on SIGTERM and leaves no process and no run file', async () => {
     const { child } = await start()
     expect(processesOf(data).length).toBeGreaterThan(3)
     const [only] = started.splice(0)
-    const { code, ms } = await stop(only as Started)
+    const { code } = await stop(only as Started)
     expect(child.exitCode).toBe(0)
-    expect([code, ms < 5_000]).toEqual([0, true])
+    expect(code).toBe(0)
     expect(processesOf(data)).toEqual([])
     expect([existsSync(join(data, 'run.json')), existsSync(join(data, 'lock'))]).toEqual([false, false])
   })

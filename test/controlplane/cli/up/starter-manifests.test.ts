@@ -29,7 +29,7 @@ describe('the starter manifests', () => {
     expect(names('Gateway')).toEqual(['local'])
     const types = resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec.type] : []))
     expect(types.sort()).toEqual(['chat', 'codehost', 'llm_a', 'llm_b', 'llm_c', 'payments'])
-    expect(names('Policy')).toEqual(['changes-need-a-person'])
+    expect(names('Policy')).toEqual(['writes-require-approval'])
     for (const policy of resources)
       if (policy.kind === 'Policy') expect(policy.spec.tests.length).toBeGreaterThan(3)
   })
