@@ -1,11 +1,11 @@
+import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
 import type { EditingMode } from '../core/wire/sessions.ts'
-import { type PodApi, SERVICE_ACCOUNT, podApiOf } from '../kube/pod-access.ts'
+import { type PodApi, podApiOf, SERVICE_ACCOUNT } from '../kube/pod-access.ts'
 import type { ConfigVariable } from './config-variables.ts'
 import type { ApprovalsMode } from './features/approvals/mode.ts'
 import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
 import { isLoopbackOnly } from './http/auth/loopback-only.ts'
-import { isIP } from 'node:net'
 
 export type ControlPlaneConfig = {
   readonly host: string

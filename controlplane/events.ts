@@ -1,6 +1,7 @@
+import type { AuditEventType } from '../core/wire/audit.ts'
 import type { RowOrigin } from '../core/wire/operator/origin.ts'
 import type { Query } from './db/query.ts'
-import { type Actor, type AuditEventType, appendAudit, systemActor } from './features/audit/store.ts'
+import { type Actor, appendAudit, systemActor } from './features/audit/store.ts'
 import type { Principal } from './http/route.ts'
 
 /** The id of the person behind a signed-in principal; null for the token of the command line, which is no person's. */

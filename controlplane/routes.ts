@@ -1,7 +1,7 @@
 import type { InstallationProof } from './crypto/installation-proof.ts'
 import { createActionRoutes } from './features/actions/routes.ts'
 import { createOrgRoutes } from './features/agents/organisation-routes.ts'
-import { createPeopleRoutes } from './features/agents/routes.ts'
+import { createAgentRoutes } from './features/agents/routes.ts'
 import { createApprovalRoutes } from './features/approvals/routes.ts'
 import { createEvidenceRoutes } from './features/audit/evidence-routes.ts'
 import { createAuditRoutes } from './features/audit/routes.ts'
@@ -63,7 +63,7 @@ export function createRoutes(
     ...createAuthOptionRoutes(parts),
     ...createOidcRoutes({ ...parts, ...web }),
     ...createAuthKeyRoutes(parts),
-    ...createPeopleRoutes(parts),
+    ...createAgentRoutes(parts),
     ...createUserRoutes({ ...parts, baseUrl: web.baseUrl }),
     ...createConfigRoutes({ ...parts, liveOf: hub.liveOf }),
     ...createConnectorRoutes(parts),

@@ -1,10 +1,10 @@
 import type { ActionSpec } from '../../../core/action/spec.ts'
 import type { ActionRequestState } from '../../../core/state/action-request.ts'
 import { TOKEN_LIFE_S } from '../../../core/token.ts'
+import type { AuditEventType } from '../../../core/wire/audit.ts'
 import type { DecisionView } from '../../../core/wire/v1.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
-import type { AuditEventType } from '../audit/store.ts'
 import type { StoredWebhook } from '../notifications/webhook-store.ts'
 
 export type NewAction = {

@@ -3,6 +3,7 @@ import { fold } from '../../../core/action/pattern.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { namespaceOfScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { AgentName, Environment, Runtime } from '../../../core/wire/fields.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import {
   AuditReply,
@@ -16,7 +17,6 @@ import {
 import { actorOf } from '../../events.ts'
 import type { AgentPrincipal } from '../../http/auth/authenticate.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
-import { AgentName, Environment, Runtime } from '../../http/fields.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
 import { agentOf, requireCapability } from '../actions/principals.ts'
 import type { Actions } from '../actions/service.ts'

@@ -1,66 +1,42 @@
-import * as z from 'zod'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import {
+  AgentList,
+  type AgentView,
+  CreateAgentBody,
+  CreateAgentReply,
+  PatchAgentBody,
+  PatchAgentReply,
+} from '../../../core/wire/agents.ts'
 import { actorOf } from '../../events.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
-import { AgentName, Capabilities, Environment, Id, Metadata, Ok, Runtime } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Origins } from '../manifests/object-origins.ts'
 import type { Config } from '../settings/configuration.ts'
 import type { AgentFields, Agents } from './service.ts'
 import type { AgentRow } from './store.ts'
 
-export type PeopleRoutesDeps = {
+export type AgentRoutesDeps = {
   readonly agents: Agents
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
   readonly config: Pick<Config, 'gatewayNames' | 'gatewayNamed'>
 }
 
-const AgentView = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
-
-const CreateBody = z.strictObject({
-  name: AgentName,
-  runtime: Runtime,
-  environment: Environment,
-  capabilities: Capabilities.optional(),
-  metadata: Metadata.optional(),
-  gateway: z.string().min(1).max(253).optional(),
-})
-
-const PatchFields = z.strictObject({
-  agent_id: Id,
-  action: z.enum(['suspend', 'activate', 'revoke', 'rotate_key']).optional(),
-  name: AgentName.optional(),
-  runtime: Runtime.optional(),
-  environment: Environment.optional(),
-  capabilities: Capabilities.optional(),
-  metadata: Metadata.optional(),
-  gateway: z.string().min(1).max(253).optional(),
-})
-
-const PatchBody = PatchFields.refine((body) => Object.keys(body).length > 1, {
-  path: ['action'],
-  message: 'name an action or a field to change',
-}).refine((body) => body.action === undefined || Object.keys(body).length === 2, {
-  path: ['action'],
-  message: 'goes alone: change fields in a request of their own',
-})
-
 /** Give no agent more than it has. */
 const TIGHTENS: ReadonlySet<string | undefined> = new Set(['suspend', 'revoke', 'rotate_key'])
 const STATUS_OF = { suspend: 'suspended', activate: 'active', revoke: 'revoked' } as const
 
-export function createPeopleRoutes(deps: PeopleRoutesDeps): readonly Route[] {
+export function createAgentRoutes(deps: AgentRoutesDeps): readonly Route[] {
   return [list(deps), create(deps), patch(deps)]
 }
 
-function list({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Route {
+function list({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/dashboard/agents',
     auth: 'agents/get',
     isNamespaced: true,
     summary: 'All agents, revoked ones too',
-    response: z.object({ agents: z.array(AgentView) }),
+    response: AgentList,
     handler: async ({ namespaces }) => {
       const [rows, gateways, origins] = await Promise.all([
         agents.list(namespaces),
@@ -72,15 +48,15 @@ function list({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Route
   })
 }
 
-function create({ agents, config }: PeopleRoutesDeps): Route {
+function create({ agents, config }: AgentRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/agents',
     auth: 'agents/update',
     admits: ['machine_token'],
     summary: 'Creates an agent; its key is shown this once',
-    body: CreateBody,
-    response: Ok.extend({ agent_id: z.string(), api_key: z.string(), api_key_prefix: z.string() }),
+    body: CreateAgentBody,
+    response: CreateAgentReply,
     handler: async ({ body, principal }) => {
       if (isMoreThanAnAgent(body)) refuseRestricted(principal)
       const { gateway, ...input } = body
@@ -91,19 +67,15 @@ function create({ agents, config }: PeopleRoutesDeps): Route {
   })
 }
 
-function patch({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Route {
+function patch({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route {
   return route({
     method: 'PATCH',
     path: '/api/dashboard/agents',
     auth: 'agents/update',
     admits: ['machine_token'],
     summary: 'Suspends, activates, revokes an agent, gives it a new key, or changes its fields',
-    body: PatchBody,
-    response: Ok.extend({
-      agent: AgentView,
-      api_key: z.string().optional(),
-      api_key_prefix: z.string().optional(),
-    }),
+    body: PatchAgentBody,
+    response: PatchAgentReply,
     handler: async ({ body, principal, namespaces }) => {
       const { agent_id: id, action, gateway, ...rest } = body
       if (!TIGHTENS.has(action)) refuseRestricted(principal)
@@ -125,32 +97,35 @@ function patch({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Rout
 }
 
 /** Capabilities and a gateway with other rules give an agent more than the rules in force. */
-function isMoreThanAnAgent({ capabilities = [], gateway }: z.infer<typeof CreateBody>): boolean {
+function isMoreThanAnAgent({
+  capabilities = [],
+  gateway,
+}: Pick<CreateAgentBody, 'capabilities' | 'gateway'>): boolean {
   return capabilities.length > 0 || gateway !== undefined
 }
 
 function agentView(
   row: AgentRow,
   { gateways, origins }: { readonly gateways: ReadonlyMap<string, string>; readonly origins: Origins },
-): z.infer<typeof AgentView> {
+): AgentView {
   return {
     agent_id: row.id,
     name: row.name,
     runtime: row.runtime,
     environment: row.environment,
     status: row.status,
-    capabilities: row.capabilities,
+    capabilities: [...row.capabilities],
     metadata: row.metadata,
     api_key_prefix: row.apiKeyPrefix,
     gateway: gateways.get(row.gatewayId ?? '') ?? null,
-    last_seen_at: row.lastSeenAt,
+    last_seen_at: row.lastSeenAt?.toISOString() ?? null,
     source: row.source,
     managed_by: row.managedBy,
     origin: origins.ofAgent(row),
-    created_at: row.createdAt,
+    created_at: row.createdAt.toISOString(),
   }
 }
 
-function given(fields: z.infer<typeof PatchBody> extends infer B ? Partial<B> : never): AgentFields {
+function given(fields: Partial<PatchAgentBody>): AgentFields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

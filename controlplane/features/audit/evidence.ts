@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { eventId } from '../../../core/ids.ts'
-import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/governance.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import type { AuditEntry, AuditReply, EvidenceReply } from '../../../core/wire/audit.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { validationError } from '../../http/input.ts'
 import { approvalCard } from '../approvals/card.ts'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import * as z from 'zod'
-import { AuditFilterFields } from '../../http/fields.ts'
+import { AuditFilterFields } from '../../../core/wire/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { AuditExport } from './export.ts'
 

@@ -1,12 +1,23 @@
-import * as z from 'zod'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
-import { PermissionPatternSchema } from '../../../core/crd/action-patterns.ts'
-import { ConnectorType, RuleDecisionSchema } from '../../../core/crd/schemas.ts'
 import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
-import { ObjectOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import {
+  AddConnectorBody,
+  AddConnectorReply,
+  ConnectorList,
+  type ConnectorView,
+  RemoveConnectorQuery,
+} from '../../../core/wire/connectors.ts'
+import { Ok } from '../../../core/wire/fields.ts'
+import {
+  PermissionList,
+  PermissionsQuery,
+  type PermissionView,
+  RemovePermissionQuery,
+  SetPermissionBody,
+  SetPermissionReply,
+} from '../../../core/wire/permissions.ts'
 import { actorOf } from '../../events.ts'
-import { AgentName, ConnectorFields, Id, Ok } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'
 import type { Origins } from '../manifests/object-origins.ts'
@@ -22,10 +33,6 @@ export type ConnectorRoutesDeps = {
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
 
-const GatewayRef = z.string().min(1).max(253)
-const Listed = z.looseObject({ id: z.string(), origin: ObjectOrigin })
-const Agent = z.union([z.literal('*'), AgentName])
-
 /** Extensions: rows can be listed and removed one by one; those of manifests answer 409. */
 export function createConnectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
   return [...connectors(deps), ...permissions(deps)]
@@ -39,7 +46,7 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       auth: 'connectors/get',
       isNamespaced: true,
       summary: 'All connectors; credentials are never shown',
-      response: z.object({ connectors: z.array(Listed) }),
+      response: ConnectorList,
       handler: async ({ namespaces }) => {
         const [rows, gateways, origins] = await Promise.all([
           config.connectors(namespaces),
@@ -56,8 +63,8 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       path: '/api/dashboard/connectors',
       auth: 'credentials/set',
       summary: 'Adds a connector to a gateway, or gives the same one a new token',
-      body: z.strictObject({ ...ConnectorFields, gateway: GatewayRef.optional() }),
-      response: Ok.extend({ id: z.string(), type: z.string(), domains: z.array(z.string()) }),
+      body: AddConnectorBody,
+      response: AddConnectorReply,
       handler: async ({ body, principal }) => {
         const { gateway, ...input } = body
         const { row, domains } = await config.addConnector(actorOf(principal), gateway, input)
@@ -69,7 +76,7 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       path: '/api/dashboard/connectors',
       auth: 'connectors/update',
       summary: 'Removes a connector and its credential',
-      query: z.strictObject({ connector_id: Id }),
+      query: RemoveConnectorQuery,
       response: Ok,
       handler: async ({ query, principal }) => {
         await config.removeConnector(actorOf(principal), query.connector_id)
@@ -87,9 +94,9 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
       auth: 'permissions/get',
       isNamespaced: true,
       summary: 'Permissions of one gateway, or of all',
-      query: z.strictObject({ gateway: GatewayRef.optional() }),
+      query: PermissionsQuery,
       statuses: [404],
-      response: z.object({ permissions: z.array(Listed) }),
+      response: PermissionList,
       handler: async ({ namespaces, query }) => {
         const [rows, gateways, connectors, origins] = await Promise.all([
           config.permissions(namespaces, query.gateway),
@@ -101,7 +108,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
         return {
           permissions: rows.map((row) => ({
             ...permissionView(row, { gateways, origins }),
-            warnings: permissionWarnings(row, declared, rulesBeside(row, rows)),
+            warnings: [...permissionWarnings(row, declared, rulesBeside(row, rows))],
           })),
         }
       },
@@ -111,14 +118,8 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
       path: '/api/dashboard/permissions',
       auth: 'permissions/update',
       summary: 'Sets a permission: one per gateway, agent, connector type and pattern',
-      body: z.strictObject({
-        gateway_name: GatewayRef,
-        connector_type: ConnectorType,
-        action_pattern: PermissionPatternSchema,
-        decision: RuleDecisionSchema,
-        agent: Agent.default('*'),
-      }),
-      response: Ok.extend({ id: z.string(), warnings: z.array(z.string()).optional() }),
+      body: SetPermissionBody,
+      response: SetPermissionReply,
       handler: async ({ body, principal, namespaces }) => {
         const row = await config.setPermission(actorOf(principal), {
           gateway: body.gateway_name,
@@ -138,7 +139,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
       path: '/api/dashboard/permissions',
       auth: 'permissions/update',
       summary: 'Removes a permission',
-      query: z.strictObject({ permission_id: Id }),
+      query: RemovePermissionQuery,
       response: Ok,
       handler: async ({ query, principal }) => {
         await config.removePermission(actorOf(principal), query.permission_id)
@@ -153,26 +154,26 @@ type Found = { readonly gateways: ReadonlyMap<string, string>; readonly origins:
 function connectorView(
   row: ConnectorRow,
   { gateways, origins, withheld }: Found & { readonly withheld: ReadonlySet<string> },
-): z.infer<typeof Listed> {
+): ConnectorView {
   return {
     id: row.id,
     name: row.name,
-    type: row.type,
-    domains: ownedDomains(row),
+    type: row.spec.type,
+    domains: [...ownedDomains(row)],
     auth_type: authOf(row.spec).type,
     header: authOf(row.spec).header ?? null,
     base_url: row.spec.baseUrl ?? null,
     allow_private_addresses: row.spec.upstream.allowPrivateAddresses,
     allow_plaintext_credential: row.spec.upstream.allowPlaintextCredential ?? false,
-    endpoint: row.spec.endpoint ?? null,
+    endpoint: row.spec.endpoint === undefined ? null : [...row.spec.endpoint],
     bodies: row.spec.bodies ?? null,
-    warnings: warningsOf(row, withheld),
+    warnings: [...warningsOf(row, withheld)],
     has_token: row.credential !== null,
     gateways: row.gatewayIds.flatMap((id) => gateways.get(id) ?? []),
     source: row.source,
     managed_by: row.managedBy,
     origin: origins.of('Connector', row),
-    created_at: row.createdAt,
+    created_at: row.createdAt.toISOString(),
   }
 }
 
@@ -185,7 +186,7 @@ function warningsOf(row: ConnectorRow, withheld: ReadonlySet<string>): readonly 
   ]
 }
 
-function permissionView(row: PermissionRow, { gateways, origins }: Found): z.infer<typeof Listed> {
+function permissionView(row: PermissionRow, { gateways, origins }: Found): Omit<PermissionView, 'warnings'> {
   return {
     id: row.id,
     gateway_name: gateways.get(row.gatewayId) ?? row.gatewayId,
@@ -197,6 +198,6 @@ function permissionView(row: PermissionRow, { gateways, origins }: Found): z.inf
     source: row.source,
     managed_by: row.managedBy,
     origin: origins.ofPermission(row),
-    created_at: row.createdAt,
+    created_at: row.createdAt.toISOString(),
   }
 }

@@ -1,6 +1,4 @@
-import * as z from 'zod'
-import { UnownedHostsReply } from '../../../core/wire/unowned-hosts.ts'
-import { Limit } from '../../http/fields.ts'
+import { UnownedHostsQuery, UnownedHostsReply } from '../../../core/wire/connectors.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { UnownedHosts } from './unowned-hosts.ts'
 
@@ -13,7 +11,7 @@ export function createUnownedHostRoutes(deps: { readonly unownedHosts: UnownedHo
       isNamespaced: true,
       summary:
         'Hosts that agents asked for and that no connector owns, newest first, with the manifest to add',
-      query: z.strictObject({ limit: Limit }),
+      query: UnownedHostsQuery,
       response: UnownedHostsReply,
       handler: async ({ namespaces, query }) => ({
         hosts: await deps.unownedHosts.list(namespaces, query.limit),

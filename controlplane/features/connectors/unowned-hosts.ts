@@ -2,7 +2,7 @@ import { unownedHostManifests } from '../../../core/crd/manifests/unowned-host-m
 import { decideUnowned, portOfUnowned } from '../../../core/decision/egress.ts'
 import { knownHostText } from '../../../core/decision/known-hosts.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import type { UnownedHost } from '../../../core/wire/unowned-hosts.ts'
+import type { UnownedHost } from '../../../core/wire/connectors.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { type GatewayRow, listGatewaysIn } from '../gateways/store.ts'
 import { ownedDomains, portsOf } from './domains.ts'

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { ExplainQuery, ExplainReply } from '../../../core/wire/explain.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import { ExplainQuery, ExplainReply } from '../../../core/wire/explain.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Explain } from './service.ts'
 

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { PolicySpec } from '../../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { actorOf } from '../../events.ts'
-import { visibleRecords } from '../../http/auth/rights.ts'
+import { ExportReply, ImportBody, ImportReply } from '../../../core/wire/export.ts'
 import {
   AgentName,
   Capabilities,
@@ -12,7 +11,9 @@ import {
   PolicyName,
   PolicyText,
   Runtime,
-} from '../../http/fields.ts'
+} from '../../../core/wire/fields.ts'
+import { actorOf } from '../../events.ts'
+import { visibleRecords } from '../../http/auth/rights.ts'
 import { parseInput } from '../../http/input.ts'
 import { type Route, route } from '../../http/route.ts'
 import { orReplayed } from '../policies/edit-replay.ts'
@@ -43,34 +44,6 @@ const PolicyItem = z.strictObject({
   gateways: z.array(GatewayName).max(256).optional(),
 })
 
-/** Items are looked at one by one, so that a bad one does not keep the others out. */
-const ImportBody = z.strictObject({
-  version: z.string().regex(/^1(\.\d+)*$/, 'is not one that this program reads: export again, it writes 1.0'),
-  exportedAt: z.string().max(100).optional(),
-  organization: z.looseObject({}).optional(),
-  agents: z.array(z.unknown()).max(10_000).default([]),
-  policies: z.array(z.unknown()).max(1_000).default([]),
-})
-
-const ImportView = z.object({
-  policies_imported: z.number(),
-  agents_imported: z.number(),
-  errors: z.array(z.object({ kind: z.enum(['agent', 'policy']), name: z.string(), error: z.string() })),
-  agent_keys: z.array(
-    z.object({ name: z.string(), agent_id: z.string(), api_key: z.string(), api_key_prefix: z.string() }),
-  ),
-  policies_disabled: z.array(z.string()),
-  defaults_disabled: z.array(z.string()).optional(),
-})
-
-const ExportView = z.object({
-  version: z.string(),
-  exportedAt: z.string(),
-  organization: z.object({ name: z.string(), plan: z.string() }),
-  agents: z.array(z.looseObject({ name: z.string() })),
-  policies: z.array(z.looseObject({ name: z.string(), policyYaml: z.string() })),
-})
-
 export type BundleRoutesDeps = { readonly bundle: Bundle; readonly policyReplay: PolicyReplay }
 
 export function createBundleRoutes(deps: BundleRoutesDeps): readonly Route[] {
@@ -85,7 +58,7 @@ function exportRoute(bundle: Bundle): Route {
     isNamespaced: true,
     summary: 'Agents and policies as a bundle, or the configuration as manifests; no secrets',
     query: z.strictObject({ format: z.enum(['json', 'manifests']).default('json') }),
-    response: ExportView,
+    response: ExportReply,
     handler: async ({ query, principal, namespaces }) => {
       const by = actorOf(principal)
       if (query.format === 'json')
@@ -108,7 +81,7 @@ function importRoute(deps: BundleRoutesDeps): Route {
     summary: 'Takes in a bundle: agents get new keys, shown this once; policies become new entries',
     body: ImportBody,
     bodyLimit: MAX_BUNDLE,
-    response: ImportView,
+    response: ImportReply,
     handler: async ({ body, ...caller }) => {
       const agents = body.agents.map((item) => checked(AgentItem, item))
       const policies = body.policies.map((item) => withoutVersion(checked(PolicyItem, item)))

@@ -1,30 +1,14 @@
-import * as z from 'zod'
 import { namespaceOfScope, normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import { KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { covers, type Namespaces, type Right } from '../../../core/wire/access/rights.ts'
+import { KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
+import { KillSwitchReply, KillSwitchState } from '../../../core/wire/kill-switch.ts'
 import { actorOf } from '../../events.ts'
 import { refuseRestricted, restrictionOf } from '../../http/auth/restriction.ts'
 import { requireRight } from '../../http/auth/rights.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
 import { killsIn } from './kills-in.ts'
 import type { KillSwitch } from './service.ts'
-
-/** `stored: false`: not stored yet. */
-const State = z.object({ effective: z.array(KillEntry.extend({ stored: z.literal(false).optional() })) })
-const Reply = State.extend({
-  ok: z.literal(true),
-  active: z.boolean(),
-  scope: z.string(),
-  acknowledged: z.object({ acked: z.number(), total: z.number(), ms: z.number() }),
-  /** `false`: in force on connected gateways and not stored yet. */
-  stored: z.literal(false).optional(),
-  warning: z.string().optional(),
-  /** Of a lift: the sources that had latched the scope. */
-  released: z.array(z.string()).optional(),
-  nearest: z.array(z.string()).optional(),
-})
 
 export function createKillSwitchRoutes({
   killSwitch,
@@ -38,7 +22,7 @@ export function createKillSwitchRoutes({
       auth: 'killswitches/get',
       isNamespaced: true,
       summary: 'What is stopped, by whom and why',
-      response: State,
+      response: KillSwitchState,
       handler: async ({ namespaces }) => ({ effective: shownState(namespaces, killSwitch) }),
     }),
     route({
@@ -49,7 +33,7 @@ export function createKillSwitchRoutes({
       admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
       summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
       body: KillSwitchSet,
-      response: Reply,
+      response: KillSwitchReply,
       handler: async ({ principal, body }) => {
         if (!body.active) refuseRestricted(principal)
         const right = body.active ? 'killswitches/activate' : 'killswitches/lift'

@@ -1,33 +1,16 @@
 import * as z from 'zod'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { Ok } from '../../../core/wire/fields.ts'
+import {
+  NotificationList,
+  NotificationsQuery,
+  type NotificationView,
+  RetryNotificationBody,
+} from '../../../core/wire/notifications.ts'
+import { WebhookSecretReply } from '../../../core/wire/settings.ts'
 import { actorOf } from '../../events.ts'
-import { Ok } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Notifications } from './service.ts'
 import type { WebhookSecret } from './webhook-secret.ts'
-
-const State = z.enum(['pending', 'delivered', 'dead', 'obsolete'])
-const Query = z.strictObject({
-  state: State.optional(),
-  action_request_id: z.string().min(1).max(100).optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.listMax).default(LIMITS.listDefault),
-  offset: z.coerce.number().int().min(0).default(0),
-})
-const Entry = z.object({
-  event_id: z.string(),
-  kind: z.string(),
-  event: z.string(),
-  subject_id: z.string(),
-  receiver: z.string(),
-  state: State,
-  attempts: z.number(),
-  next_attempt_at: z.string().nullable(),
-  last_error: z.string().nullable(),
-  last_status: z.number().nullable(),
-  created_at: z.string(),
-  ended_at: z.string().nullable(),
-})
-const Secret = z.object({ webhook_secret: z.string() })
 
 export type NotificationRouteDeps = {
   readonly notify: { readonly notifications: Notifications; readonly webhookSecret: WebhookSecret }
@@ -45,8 +28,8 @@ function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): rea
       path: '/api/dashboard/notifications',
       auth: 'settings/get',
       summary: 'Notifications and chat messages with their state, newest first',
-      query: Query,
-      response: z.object({ notifications: z.array(Entry), total: z.number() }),
+      query: NotificationsQuery,
+      response: NotificationList,
       handler: async ({ query: { action_request_id: subjectId, ...page } }) => {
         const { rows, total } = await notifications.list({ ...page, subjectId })
         return { notifications: rows.map(entry), total }
@@ -57,7 +40,7 @@ function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): rea
       path: '/api/dashboard/notifications',
       auth: 'settings/update',
       summary: 'Sends a dead notification again',
-      body: z.strictObject({ event_id: z.string().min(1).max(100), action: z.literal('retry') }),
+      body: RetryNotificationBody,
       response: Ok,
       handler: async ({ body }) => {
         await notifications.retry(body.event_id)
@@ -75,7 +58,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
       auth: 'settings/get',
       showsSecret: true,
       summary: 'The secret that notifications are signed with',
-      response: Secret,
+      response: WebhookSecretReply,
       handler: async () => ({ webhook_secret: await notify.webhookSecret.current() }),
     }),
     route({
@@ -84,7 +67,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
       auth: 'settings/update',
       summary: 'Makes a new secret; the one before keeps signing beside it until the next rotation',
       body: z.strictObject({}),
-      response: Secret,
+      response: WebhookSecretReply,
       handler: async ({ principal }) => ({
         webhook_secret: await notify.webhookSecret.rotate(actorOf(principal)),
       }),
@@ -92,7 +75,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
   ]
 }
 
-function entry(row: Awaited<ReturnType<Notifications['list']>>['rows'][number]): z.infer<typeof Entry> {
+function entry(row: Awaited<ReturnType<Notifications['list']>>['rows'][number]): NotificationView {
   return {
     event_id: row.eventId,
     kind: row.kind,

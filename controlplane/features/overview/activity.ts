@@ -1,5 +1,5 @@
-import type { ActivityReply } from '../../../core/wire/dashboard.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import type { ActivityReply } from '../../../core/wire/overview.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { busiestAgents, countByTime, loudestDenials } from './activity-store.ts'
 

@@ -1,7 +1,5 @@
-import * as z from 'zod'
-import { DecisionView } from '../../../core/wire/v1.ts'
+import { DemoBody, DemoReply } from '../../../core/wire/overview.ts'
 import { actorOf } from '../../events.ts'
-import { Ok } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Demo } from './demo.ts'
 
@@ -12,9 +10,9 @@ export function createDemoRoutes({ demo }: { readonly demo: Demo }): readonly Ro
       path: '/api/dashboard/demo-action',
       auth: 'session',
       summary: 'Submits an example: 0 safe, 1 risky, 2 destructive; without scenario any of them',
-      body: z.strictObject({ scenario: z.literal([0, 1, 2], { error: 'must be 0, 1 or 2' }).optional() }),
+      body: DemoBody,
       statuses: [429],
-      response: Ok.extend({ scenario: z.string(), action_request_id: z.string(), decision: DecisionView }),
+      response: DemoReply,
       handler: async ({ body, principal }) => ({
         ok: true,
         ...(await demo(actorOf(principal), body.scenario ?? null)),

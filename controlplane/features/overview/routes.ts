@@ -1,23 +1,7 @@
-import * as z from 'zod'
-import { ActivityReply, OverviewReply } from '../../../core/wire/dashboard.ts'
-import { Moment } from '../../http/fields.ts'
+import { ActivityQuery, ActivityReply, OverviewReply } from '../../../core/wire/overview.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Activity } from './activity.ts'
 import type { Overview } from './service.ts'
-
-const ActivityQuery = z.strictObject({
-  /** Length of the stretch; the traffic log keeps seven days. */
-  seconds: z.coerce
-    .number()
-    .pipe(
-      z
-        .int()
-        .min(60)
-        .max(7 * 86_400),
-    )
-    .default(3_600),
-  to: Moment.optional(),
-})
 
 export function createOverviewRoutes(deps: {
   readonly overview: Overview

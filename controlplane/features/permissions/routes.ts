@@ -1,7 +1,4 @@
-import * as z from 'zod'
-import { ConnectorType } from '../../../core/crd/schemas.ts'
-import { EffectiveReply } from '../../../core/wire/governance.ts'
-import { AgentName } from '../../http/fields.ts'
+import { EffectiveQuery, EffectiveReply } from '../../../core/wire/permissions.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { EffectivePermissions } from './effective.ts'
 
@@ -15,7 +12,7 @@ export function createEffectiveRoutes({ effectivePermissions }: EffectiveRoutesD
       auth: 'explanations/get',
       isNamespaced: true,
       summary: 'What an agent may do with every action of a connector type, and what settles it',
-      query: z.strictObject({ agent: AgentName.optional(), type: ConnectorType.default('codehost') }),
+      query: EffectiveQuery,
       statuses: [404],
       response: EffectiveReply,
       handler: async ({ namespaces, query }) => effectivePermissions(namespaces, query),

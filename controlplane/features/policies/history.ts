@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { PolicyVersionsReply } from '../../../core/wire/governance.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import type { PolicyVersionsReply } from '../../../core/wire/policies.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { getPolicyIn } from './store.ts'
 import { listPolicyVersionsIn } from './version-store.ts'

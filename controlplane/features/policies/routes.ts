@@ -1,10 +1,15 @@
-import * as z from 'zod'
 import type { FloorRules } from '../../../core/crd/floors.ts'
-import { PolicySpec } from '../../../core/crd/schemas.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
+import { Ok } from '../../../core/wire/fields.ts'
+import {
+  CreatePolicyBody,
+  PatchPolicyBody,
+  PolicyList,
+  RemovePolicyQuery,
+  SavedPolicy as SavedPolicyReply,
+} from '../../../core/wire/policies.ts'
 import { actorOf } from '../../events.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
-import { Id, Ok, PolicyName, PolicyText } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import { notReplaced } from '../../sync/sections/built-in-policies.ts'
 import type { Origins } from '../manifests/object-origins.ts'
@@ -12,7 +17,7 @@ import { orReplayed } from './edit-replay.ts'
 import type { PolicyReplay } from './replay.ts'
 import type { Policies, SavedPolicy } from './service.ts'
 import type { PolicyRow } from './store.ts'
-import { createTextProblems, PolicyDetails, policyDetails } from './view.ts'
+import { createTextProblems, policyDetails } from './view.ts'
 
 export type PolicyRoutesDeps = {
   readonly policies: Policies
@@ -20,37 +25,6 @@ export type PolicyRoutesDeps = {
   readonly floorRules: FloorRules
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
-
-const Fields = {
-  name: PolicyName,
-  description: z.string().max(2_000),
-  policyYaml: PolicyText,
-  enabled: z.boolean(),
-  priority: PolicySpec.shape.priority.unwrap(),
-  tags: PolicySpec.shape.tags.unwrap(),
-  mode: PolicySpec.shape.mode.unwrap(),
-}
-const { name, policyYaml, ...Others } = Fields
-const CreateBody = z.strictObject({ name, policyYaml, ...z.strictObject(Others).partial().shape })
-const PatchBody = z
-  .strictObject({
-    policy_id: Id,
-    expected_version: z.int().min(1).optional(),
-    ...z.strictObject(Fields).partial().shape,
-  })
-  .refine(({ policy_id: _id, expected_version: _version, ...fields }) => Object.keys(fields).length > 0, {
-    path: ['policyYaml'],
-    message: 'name a field to change',
-  })
-
-const Saved = Ok.extend({
-  policy_id: z.string(),
-  version: z.number(),
-  /** False: the text is stored, its tests fail, and what was in force before still is. */
-  active: z.boolean(),
-  tests: PolicyDetails.shape.tests,
-  warnings: z.array(z.string()),
-})
 
 export function createPolicyRoutes(deps: PolicyRoutesDeps): readonly Route[] {
   return [list(deps), create(deps), patch(deps), remove(deps)]
@@ -66,7 +40,7 @@ function list({ policies, floorRules, origins: readOrigins }: PolicyRoutesDeps):
     auth: 'policies/get',
     isNamespaced: true,
     summary: 'All policies with their texts and how their tests went',
-    response: z.object({ policies: z.array(PolicyDetails) }),
+    response: PolicyList,
     handler: async ({ namespaces }) => {
       const [rows, origins] = await Promise.all([policies.list(namespaces), readOrigins(namespaces)])
       const standing = new Set(notReplaced(rows, floorRules.platformNamespaces))
@@ -84,8 +58,8 @@ function create(deps: PolicyRoutesDeps): Route {
     path: '/api/dashboard/policies',
     auth: 'policies/update',
     summary: 'Creates a policy and runs its tests',
-    body: CreateBody,
-    response: Saved,
+    body: CreatePolicyBody,
+    response: SavedPolicyReply,
     handler: async ({ body, ...caller }) => {
       const create = () => policies.create(actorOf(caller.principal), body)
       return savedView(await orReplayed(deps, visibleRecords(caller), create))
@@ -100,8 +74,8 @@ function patch(deps: PolicyRoutesDeps): Route {
     path: '/api/dashboard/policies',
     auth: 'policies/update',
     summary: 'Changes a policy; 409 when expected_version is not its version any more',
-    body: PatchBody,
-    response: Saved,
+    body: PatchPolicyBody,
+    response: SavedPolicyReply,
     handler: async ({ body, ...caller }) => {
       const { policy_id: id, expected_version: expected, ...fields } = body
       const update = () => policies.update(actorOf(caller.principal), id, fields, expected)
@@ -117,7 +91,7 @@ function remove(deps: PolicyRoutesDeps): Route {
     path: '/api/dashboard/policies',
     auth: 'policies/update',
     summary: 'Removes a policy',
-    query: z.strictObject({ policy_id: Id }),
+    query: RemovePolicyQuery,
     response: Ok,
     handler: async ({ query, ...caller }) => {
       const remove = () => policies.remove(actorOf(caller.principal), query.policy_id)
@@ -127,7 +101,7 @@ function remove(deps: PolicyRoutesDeps): Route {
   })
 }
 
-function savedView({ row, warnings }: SavedPolicy): z.infer<typeof Saved> {
+function savedView({ row, warnings }: SavedPolicy): SavedPolicyReply {
   const active = row.activeVersion === row.version
   return {
     ok: true,

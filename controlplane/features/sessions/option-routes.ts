@@ -1,5 +1,5 @@
-import * as z from 'zod'
-import { Ok } from '../../http/fields.ts'
+import { Ok } from '../../../core/wire/fields.ts'
+import { AuthOptionsReply, RedeemOwnerLinkBody } from '../../../core/wire/sessions.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Oidc } from '../oidc/service.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'
@@ -23,10 +23,7 @@ export function createAuthOptionRoutes({
       path: '/api/auth/options',
       auth: 'none',
       summary: 'How users sign in here: by password, through an identity provider, or both',
-      response: z.object({
-        password: z.boolean(),
-        identity_provider: z.object({ name: z.string() }).nullable(),
-      }),
+      response: AuthOptionsReply,
       handler: async () => ({
         password: isPasswordOn,
         identity_provider: oidc === null ? null : { name: oidc.name },
@@ -38,7 +35,7 @@ export function createAuthOptionRoutes({
       auth: 'session',
       givesAccess: true,
       summary: 'Makes the signed-in user the first owner, with the token of an owner link',
-      body: z.strictObject({ setup_token: z.string().min(1).max(200) }),
+      body: RedeemOwnerLinkBody,
       response: Ok,
       handler: async ({ principal, body }) => {
         await ownerLinks.redeem(userOf(principal), body.setup_token)

@@ -1,8 +1,19 @@
-import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { ownerLinkOf } from '../../../core/wire/access/owner-link.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import type { Editing } from '../../config.ts'
+import { Ok } from '../../../core/wire/fields.ts'
+import {
+  type EditingMode,
+  LoginBody,
+  MeReply,
+  OwnerLinkBody,
+  OwnerLinkReply,
+  PasswordBody,
+  PasswordReply,
+  RegisterBody,
+  RegisterReply,
+  SessionReply,
+} from '../../../core/wire/sessions.ts'
 import { actorOf } from '../../events.ts'
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { deviceCookies, setDeviceCookie } from '../../http/auth/device-cookie.ts'
@@ -10,7 +21,6 @@ import { isForwarded } from '../../http/auth/loopback-only.ts'
 import { isPage } from '../../http/auth/page-secret.ts'
 import { type RightIn, rightsOf } from '../../http/auth/rights.ts'
 import { setSessionCookie } from '../../http/auth/session-cookie.ts'
-import { Email, Ok, RoleSchema } from '../../http/fields.ts'
 import { type Principal, type Route, type RouteResult, route } from '../../http/route.ts'
 import type { OwnerLinks } from '../users/owner-links.ts'
 import type { PasswordChange } from '../users/password-change.ts'
@@ -25,31 +35,11 @@ export type AuthRoutesDeps = {
   readonly passwordChange: PasswordChange
   readonly devices: SignInDevices
   readonly isPasswordOn: boolean
-  readonly editing: Editing
+  readonly editing: EditingMode
   /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
   readonly isSecure: boolean
   readonly baseUrl: () => string
 }
-
-export const UserView = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
-/** Present for a session that belongs to a page: sent with every write as `X-Service-Page-Secret`. */
-export const PageSecret = z.string().optional()
-const Password = z.string().min(12, 'has at least 12 characters').max(1_024)
-const RegisterBody = z.strictObject({
-  email: Email,
-  password: Password,
-  name: z.string().min(1).max(200),
-  setup_token: z.string().max(200).optional(),
-  invite_token: z.string().max(200).optional(),
-})
-const LoginBody = z.strictObject({
-  email: z.string().min(1).max(320),
-  password: z.string().min(1).max(1_024),
-})
-const PasswordBody = z.strictObject({
-  current_password: z.string().min(1).max(1_024),
-  new_password: Password,
-})
 
 export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
   return [register(deps), ownerLink(deps), login(deps), logout(deps), password(deps), me(deps)]
@@ -78,7 +68,7 @@ function register(deps: AuthRoutesDeps): Route {
       'Creates a user: the first becomes the owner, later ones need an invitation or open registration',
     body: RegisterBody,
     statuses: [429],
-    response: Ok.extend({ user: UserView }),
+    response: RegisterReply,
     handler: async ({ body, raw }) => {
       refusePasswords(deps)
       const { ip: address } = raw.request
@@ -97,9 +87,9 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
     admits: ['machine_token'],
     summary:
       'Makes a link with which the first owner registers, valid for an hour and once; null once there is an owner. `required`, before an agent is started on this machine: from then on the first owner registers through a link only',
-    body: z.strictObject({ required: z.boolean().default(false) }),
+    body: OwnerLinkBody,
     statuses: [409],
-    response: Ok.extend({ owner_link: z.string().nullable() }),
+    response: OwnerLinkReply,
     handler: async ({ principal, body }) => {
       const token = await ownerLinks.make(actorOf(principal), { isRequired: body.required })
       return { ok: true, owner_link: token === null ? null : ownerLinkOf(baseUrl(), token) }
@@ -128,7 +118,7 @@ function login(deps: AuthRoutesDeps): Route {
       'Signs in: sets the cookie svc_session. A browser also gets `page_secret`, without which its session only reads',
     body: LoginBody,
     statuses: [401, 403, 429],
-    response: Ok.extend({ user: UserView, page_secret: PageSecret }),
+    response: SessionReply,
     handler: async ({ body, raw }) => {
       refusePasswords(deps)
       const { ip: address } = raw.request
@@ -167,7 +157,7 @@ function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
     summary: 'Changes the password of whoever is signed in; ends every session and begins a new one',
     body: PasswordBody,
     statuses: [429],
-    response: Ok.extend({ page_secret: PageSecret }),
+    response: PasswordReply,
     handler: async ({ principal, body, raw }) => {
       const user = userOf(principal)
       const session = await passwordChange.change(user, {
@@ -204,18 +194,7 @@ function me({ editing }: AuthRoutesDeps): Route {
     path: '/api/auth/me',
     auth: 'session',
     summary: 'Who is signed in',
-    response: z.object({
-      user: UserView.extend({
-        groups: z.array(z.string()),
-        via: z.string(),
-        restriction: z.string().nullable(),
-        /** Where the role counts; null = everywhere. Absent for callers of a cluster, who have rights by RBAC. */
-        namespaces: z.array(z.string()).nullable().optional(),
-        /** What the routes let the caller do, and where; null = everywhere. Absent for callers of a cluster. */
-        rights: z.record(z.string(), z.array(z.string()).nullable()).optional(),
-      }),
-      editing: z.enum(['rows', 'yaml']),
-    }),
+    response: MeReply,
     handler: async ({ principal }) => {
       const user = userOf(principal)
       const { userId, email, role, groups, via, restriction = null, namespaces } = user

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { FloorRules } from '../../../core/crd/floors.ts'
 import { EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import {
   AgentName,
   Environment,
@@ -12,7 +13,6 @@ import {
 } from '../../../core/wire/fields.ts'
 import { Host, Port, SetUpGatewayBody, SetUpGatewayReply } from '../../../core/wire/gateways.ts'
 import { ObjectOrigin } from '../../../core/wire/operator/origin.ts'
-import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { actorOf } from '../../events.ts'
 import { refuseRestricted } from '../../http/auth/restriction.ts'
 import { requireAdditionalRight } from '../../http/auth/rights.ts'

@@ -1,23 +1,8 @@
-import * as z from 'zod'
+import { Ok } from '../../../core/wire/fields.ts'
+import { SettingsBody, SettingsReply } from '../../../core/wire/settings.ts'
 import { actorOf } from '../../events.ts'
-import { Ok, PlainUrl } from '../../http/fields.ts'
 import { type Route, route } from '../../http/route.ts'
-import { MASK, type Settings } from './service.ts'
-
-const Value = z.string().max(8_192)
-const SettingsBody = z.strictObject({
-  settings: z.strictObject({
-    chat_bot_token: Value.optional(),
-    chat_signing_secret: Value.optional(),
-    chat_channel_id: Value.optional(),
-    codehost_pat: Value.optional(),
-    /** Shown masked with the others; it is made here and never given. */
-    webhook_secret: z
-      .literal(MASK, 'cannot be chosen: POST /api/dashboard/settings/webhook-secret makes a new one')
-      .optional(),
-    gateway_url: z.union([z.literal(''), PlainUrl]).optional(),
-  }),
-})
+import type { Settings } from './service.ts'
 
 export function createSettingsRoutes({ settings }: { readonly settings: Settings }): readonly Route[] {
   return [
@@ -26,7 +11,7 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
       path: '/api/dashboard/settings',
       auth: 'settings/get',
       summary: 'Settings that are set; secrets are masked',
-      response: z.object({ settings: z.record(z.string(), z.string()) }),
+      response: SettingsReply,
       handler: async () => ({ settings: await settings.masked() }),
     }),
     route({

@@ -1,4 +1,5 @@
 import { CHANNEL_ID } from '../../../core/decision/policies/approvals-channel.ts'
+import { MASK } from '../../../core/wire/settings.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { recordEvent } from '../../events.ts'
@@ -19,7 +20,6 @@ export const SETTING_KEYS = [
 export type SettingKey = (typeof SETTING_KEYS)[number]
 
 /** Stands for a secret that is set; written back it changes nothing. */
-export const MASK = '********'
 const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
 
 export type Settings = {

@@ -1,6 +1,4 @@
-import * as z from 'zod'
-import { RecordReply } from '../../../core/wire/dashboard.ts'
-import { Id } from '../../http/fields.ts'
+import { RecordParams, RecordReply } from '../../../core/wire/traffic.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { TrafficRecordReading } from './record.ts'
 
@@ -16,7 +14,7 @@ export function createRecordRoute({
       auth: 'records/get',
       isNamespaced: true,
       summary: 'One governed request',
-      params: z.object({ record_id: Id }),
+      params: RecordParams,
       response: RecordReply,
       handler: async ({ namespaces, params }) => ({
         record: await trafficRecord(namespaces, params.record_id),

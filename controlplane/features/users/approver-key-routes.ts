@@ -1,25 +1,19 @@
-import * as z from 'zod'
-import { Id, Ok } from '../../http/fields.ts'
+import { Ok } from '../../../core/wire/fields.ts'
+import {
+  ApproverKeyList,
+  type ApproverKeyView,
+  CreateKeyBody,
+  CreateKeyReply,
+  RevokeKeyQuery,
+} from '../../../core/wire/users.ts'
 import { type Principal, type Route, route } from '../../http/route.ts'
 import { userOf } from '../sessions/routes.ts'
 import type { UserKeyRow } from './approver-key-store.ts'
-import { type ApproverKeys, KEY_DAYS, type KeyOwner } from './approver-keys.ts'
+import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
 
 export type AuthKeyRoutesDeps = { readonly approverKeys: ApproverKeys }
 
 const PATH = '/api/auth/keys'
-const KeyBody = z.strictObject({
-  name: z.string().min(1).max(100).optional(),
-  expires_in_days: z.int().min(1).max(KEY_DAYS.max).default(KEY_DAYS.default),
-})
-const KeyView = z.object({
-  id: z.string(),
-  name: z.string().nullable(),
-  prefix: z.string(),
-  created_at: z.string(),
-  expires_at: z.string(),
-  last_used_at: z.string().nullable(),
-})
 
 /** Extension: approver keys, made and revoked by the person whose answers they give and by nobody else. */
 export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readonly Route[] {
@@ -29,7 +23,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
       path: PATH,
       auth: 'approverkeys/get',
       summary: 'Your own approver keys, without their secrets',
-      response: z.object({ keys: z.array(KeyView) }),
+      response: ApproverKeyList,
       handler: async (input) => ({ keys: (await approverKeys.list(ownerOf(input))).map(keyView) }),
     }),
     route({
@@ -38,9 +32,9 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
       auth: 'approverkeys/update',
       summary:
         'Makes an approver key for yourself, shown this once; it can answer approvals and nothing else',
-      body: KeyBody,
+      body: CreateKeyBody,
       statuses: [409],
-      response: Ok.extend({ id: z.string(), api_key: z.string(), expires_at: z.string() }),
+      response: CreateKeyReply,
       handler: async ({ body, ...input }) => {
         const wanted = { name: body.name ?? null, days: body.expires_in_days }
         const { id, key, expiresAt } = await approverKeys.create(ownerOf(input), wanted)
@@ -52,7 +46,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
       path: PATH,
       auth: 'approverkeys/update',
       summary: 'Revokes one of your own approver keys',
-      query: z.strictObject({ id: Id }),
+      query: RevokeKeyQuery,
       statuses: [404],
       response: Ok,
       handler: async ({ query, ...input }) => {
@@ -69,7 +63,7 @@ export function ownerOf({ principal }: { readonly principal: Principal }): KeyOw
   return { user, sessionId: user.session?.id }
 }
 
-function keyView(row: UserKeyRow): z.infer<typeof KeyView> {
+function keyView(row: UserKeyRow): ApproverKeyView {
   return {
     id: row.id,
     name: row.name,

@@ -17,7 +17,6 @@ import {
 import { lockUser } from './store.ts'
 
 /** Days that an approver key lasts. */
-export const KEY_DAYS = { default: 90, max: 365 } as const
 const MAX_KEYS = 20
 
 export type NewApproverKey = { readonly name: string | null; readonly days: number }

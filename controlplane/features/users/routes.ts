@@ -1,9 +1,15 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { Email, Id, RoleSchema } from '../../http/fields.ts'
+import {
+  KEY_DAYS,
+  UserActionBody,
+  UserActionReply,
+  UserList,
+  type UserView,
+} from '../../../core/wire/users.ts'
 import { type Route, route } from '../../http/route.ts'
 import { ownerOf } from './approver-key-routes.ts'
-import { type ApproverKeys, KEY_DAYS, type KeyOwner } from './approver-keys.ts'
+import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
 import type { Users } from './service.ts'
 import type { UserRow } from './store.ts'
 
@@ -14,20 +20,6 @@ export type UserRoutesDeps = {
   readonly baseUrl: () => string
 }
 
-/** Spec 4.4 and its extensions: one action at a time. */
-const UsersBody = z.discriminatedUnion('action', [
-  z.strictObject({ action: z.literal('change_role'), user_id: Id, role: RoleSchema }),
-  z.strictObject({ action: z.literal('suspend'), user_id: Id }),
-  z.strictObject({ action: z.literal('activate'), user_id: Id }),
-  z.strictObject({
-    action: z.literal('set_groups'),
-    user_id: Id,
-    groups: z.array(z.string().min(1).max(128)).max(64),
-  }),
-  z.strictObject({ action: z.literal('create_key'), user_id: Id }),
-  z.strictObject({ action: z.literal('invite'), email: Email, role: RoleSchema.default('viewer') }),
-])
-
 export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
   return [
     route({
@@ -35,9 +27,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       path: '/api/dashboard/users',
       auth: 'users/get',
       summary: 'All users',
-      response: z.object({
-        users: z.array(z.looseObject({ id: z.string(), email: z.string(), role: RoleSchema })),
-      }),
+      response: UserList,
       handler: async () => ({ users: (await deps.users.list()).map(userView) }),
     }),
     route({
@@ -47,8 +37,8 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       givesAccess: true,
       summary:
         'Changes a role, suspends, activates, sets groups, makes an approver key of your own, or invites',
-      body: UsersBody,
-      response: z.looseObject({ ok: z.literal(true) }),
+      body: UserActionBody,
+      response: UserActionReply,
       handler: async ({ body, ...input }) => act(deps, ownerOf(input), body),
     }),
   ]
@@ -57,8 +47,8 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
 async function act(
   { users, approverKeys, baseUrl }: UserRoutesDeps,
   owner: KeyOwner,
-  body: z.infer<typeof UsersBody>,
-): Promise<Record<string, unknown>> {
+  body: z.infer<typeof UserActionBody>,
+): Promise<UserActionReply> {
   const { user: by } = owner
   switch (body.action) {
     case 'change_role':
@@ -69,7 +59,7 @@ async function act(
       return { ok: true, role: (await users.activate(by, body.user_id)).role }
     case 'set_groups': {
       const { role, groups } = await users.setGroups(by, body.user_id, body.groups)
-      return { ok: true, role, groups }
+      return { ok: true, role, groups: [...groups] }
     }
     case 'create_key':
       return createOwnKey(approverKeys, owner, body.user_id)
@@ -89,7 +79,7 @@ async function createOwnKey(
   approverKeys: UserRoutesDeps['approverKeys'],
   owner: KeyOwner,
   userId: string,
-): Promise<Record<string, unknown>> {
+): Promise<UserActionReply> {
   if (owner.user.userId !== userId) {
     throw new ChaperoneError('forbidden', {
       detail:
@@ -97,10 +87,10 @@ async function createOwnKey(
     })
   }
   const made = await approverKeys.create(owner, { name: null, days: KEY_DAYS.default })
-  return { ok: true, id: made.id, api_key: made.key, expires_at: made.expiresAt }
+  return { ok: true, id: made.id, api_key: made.key, expires_at: made.expiresAt.toISOString() }
 }
 
-function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: string; role: UserRow['role'] } {
+function userView(row: UserRow): UserView {
   const { id, email, name, role, status, groups, namespaces, lowerRoles } = row
   return {
     id,
@@ -108,9 +98,13 @@ function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: str
     name,
     role,
     status,
-    groups,
-    namespaces,
-    lower_roles: lowerRoles,
-    created_at: row.createdAt,
+    groups: [...groups],
+    namespaces: namesOf(namespaces),
+    lower_roles: lowerRoles.map((lower) => ({ role: lower.role, namespaces: namesOf(lower.namespaces) })),
+    created_at: row.createdAt.toISOString(),
   }
+}
+
+function namesOf(namespaces: readonly string[] | null): string[] | null {
+  return namespaces === null ? null : [...namespaces]
 }
