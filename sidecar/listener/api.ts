@@ -39,7 +39,10 @@ async function readWithin(body: Incoming['body'], ms: number): Promise<Buffer> {
   throw new ChaperoneError('body_too_large', { detail })
 }
 
-/** Origin-form on an agent's port: somebody opened the address in a browser, or forgot to configure the proxy. */
+/**
+ * Origin-form request on an agent's port: the address was opened in a browser, or the client has no proxy
+ * configuration.
+ */
 export function explainPort({ reply, connection }: Incoming): Promise<void> {
   const address = `http://NAME:KEY@127.0.0.1:${connection.deadline.socket.localPort ?? 0}`
   const message =

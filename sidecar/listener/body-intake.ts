@@ -2,15 +2,15 @@ import { Readable } from 'node:stream'
 import { addChunk } from '../collections/chunk-list.ts'
 import type { RequestBody } from '../pipeline/exchange.ts'
 
-/** What a body can ask of the connection it comes from. */
+/** Flow control that a body has over its connection. */
 export type BodySource = {
   /** Bytes are wanted: send 100-continue if the client waits for it, and read on. */
   want(): void
-  /** Nobody takes the bytes at the moment: stop reading. */
+  /** Pauses reading: no reader consumes the bytes. */
   hold(): void
 }
 
-/** What is read ahead of a reader. */
+/** Bytes buffered ahead of a reader. */
 const READ_AHEAD_BYTES = 64 * 1024
 /** Large, because every pause and resume of an upload costs a round through the event loop. */
 const STREAM_BUFFER_BYTES = 256 * 1024
@@ -156,7 +156,7 @@ export class BodyIntake implements RequestBody {
     this.#queued = 0
   }
 
-  /** Nobody wants what is left; it is read and thrown away so that the connection can go on. */
+  /** Reads and discards the rest of the body, so that the connection can be reused. */
   discard(): void {
     this.#isDiscarding = true
     this.#chunks = []
@@ -201,7 +201,7 @@ class BodyStream extends Readable {
     super({ highWaterMark: STREAM_BUFFER_BYTES })
     this.#intake = intake
     this.#source = source
-    // Whoever forwards learns of the failure by its own listener; without this one it would end the process.
+    // The forwarding code has a listener of its own; without this one an early error would end the process.
     this.on('error', ignore)
   }
 

@@ -10,7 +10,7 @@ export const LINGER_MS = 5_000
  */
 export class ConnectionDeadline {
   readonly socket: Socket
-  /** What the connection counts for. */
+  /** Quota slot of the connection. */
   readonly slot: Slot
   /** Ends the connection in good order: at once when idle, else after the reply at hand. */
   drain: () => void

@@ -23,7 +23,7 @@ export type OnQuota = (agent: string | null, name: QuotaName) => void
 
 export type QuotaConnection = { readonly socket: Socket; drain: () => void }
 
-/** What one connection counts for. */
+/** Quota slot of one connection. */
 export type Slot = {
   /**
    * Counts the connection for the agent; the reason when the agent, or the gateway, has no room for it. A full gateway ends

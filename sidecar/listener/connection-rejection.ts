@@ -10,7 +10,7 @@ import { newExchange } from './new-exchange.ts'
 export type RejectedConnection = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
-  /** What the port says of who asks: nothing was read. */
+  /** Credentials that follow from the port alone, because nothing was read. */
   readonly credentials: Credentials
   /** The limit that is reached. */
   readonly detail: string

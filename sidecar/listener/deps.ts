@@ -42,7 +42,7 @@ export type FrontDeps = {
   readonly canRefuseInside: boolean
   /** Takes one exchange through the pipeline; resolves when it is answered. */
   handle(exchange: Exchange): Promise<void>
-  /** What becomes of a CONNECT: see `Admit`. */
+  /** Decides how a CONNECT is handled; see `Admit`. */
   admit(
     target: { readonly host: string; readonly port: number },
     credentials: Credentials,

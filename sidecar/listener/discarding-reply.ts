@@ -1,6 +1,6 @@
 import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
 
-/** The reply of an exchange whose client can no longer be reached: what is said is counted as said and goes nowhere. */
+/** Reply of an exchange whose client is unreachable: counts as sent and discards everything. */
 export function createDiscardingReply(): Reply {
   const state = { isStarted: false }
   const sink: ReplyStream = {

@@ -32,7 +32,7 @@ export type Front = {
 export type ListenAddress = { readonly port: number; readonly host: string } | { readonly path: string }
 export type AcceptedConnection = { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 
-/** What happens to a connection that was taken, and who is known to ask on this port when it is not. */
+/** How a listener handles an accepted connection, and the credentials used for a rejected one. */
 type Reception = { readonly credentials: Credentials; readonly arrive: (arrival: AcceptedConnection) => void }
 
 const NOBODY: Credentials = { kind: 'none' }

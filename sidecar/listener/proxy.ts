@@ -157,7 +157,7 @@ function credentialsOf({ head: { rawHeaders } }: Incoming, owner: PortOwner): Cr
   return unread
 }
 
-/** What a port says of its client before anything is read. */
+/** Returns the credentials that follow from the port alone, before anything is read. */
 export function unreadCredentials(owner: PortOwner): Exclude<Credentials, { kind: 'basic' }> {
   if (owner === null) return { kind: 'none' }
   const { agent, accepts } = owner

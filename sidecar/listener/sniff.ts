@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { readClientHello } from '../tls/client-hello.ts'
 import type { ConnectionDeadline } from './connection-deadline.ts'
 
-/** What speaks on a fresh byte stream, and the bytes that were read to find out. */
+/** Protocol of a new byte stream, with the bytes read to detect it. */
 export type Sniffed =
   | { readonly protocol: 'tls'; readonly bytes: Buffer; readonly serverName: string | null }
   | { readonly protocol: 'h2' | 'http1'; readonly bytes: Buffer }
@@ -16,8 +16,8 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const TLS_HANDSHAKE = 22
 
 /**
- * Reads from the stream until the protocol is known, then pauses it and calls `found` once. The bytes are not put
- * back: who goes on with them unshifts them or parses them itself.
+ * Reads from the stream until the protocol is detected, then pauses it and calls `found` once. The caller must
+ * unshift or parse the bytes.
  */
 export function sniff(
   socket: Socket,

@@ -25,7 +25,7 @@ export function terminateTls(
   options: TlsOptions,
   done: (r: TlsResult) => void,
 ): void {
-  // The wrapper takes over what the stream has buffered, but only what is there when it is made.
+  // TLSSocket takes over bytes that the stream has buffered at its construction only.
   stream.unshift(first)
   const socket = new TLSSocket(stream, {
     isServer: true,

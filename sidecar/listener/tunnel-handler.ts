@@ -5,7 +5,7 @@ import type { Problem } from './http1/framing.ts'
 import type { Incoming, RequestHandler } from './http1/incoming.ts'
 import { newExchange } from './new-exchange.ts'
 
-/** What is the same for every request on one decrypted (or plain) tunnel. */
+/** Context shared by all requests of one tunnel, decrypted or plain. */
 export type TunnelContext = {
   readonly scheme: 'http' | 'https'
   readonly credentials: Credentials

@@ -122,7 +122,7 @@ function tunnelContextOf(
   return { scheme, credentials, isPort, sources: sni === null ? sources : { ...sources, sni } }
 }
 
-/** Nobody can be answered any more, but the attempt leaves its one record. */
+/** Records a failed TLS handshake. No response is possible. */
 function reportTlsFailure(deps: FrontDeps, tunnel: Tunnel, why: string, sni: string | null): void {
   const { sources, credentials } = tunnelContextOf(tunnel, 'https', sni)
   const exchange = newConnectExchange({

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
  * removed its listeners.
  */
 export function detachSocket(socket: Socket, unread: Buffer | null): Socket {
-  // pause() would have to be undone by everyone who listens; this stops the flow only until somebody does.
+  // Stops the flow until the next consumer attaches. `pause()` would require an explicit `resume()`.
   socket.on('readable', nothing)
   socket.removeListener('readable', nothing)
   if (unread !== null) socket.unshift(unread)

@@ -10,9 +10,9 @@ import type { PipelinePorts } from './ports.ts'
 export type ConnectTarget = { readonly host: string; readonly port: number }
 
 /**
- * What becomes of a CONNECT. `intercept`: answer 200, end TLS, and make an exchange of every request inside.
- * `pipeline`: make a tunnel exchange of the CONNECT itself, which answers it, and has a record. `refuse`: the same, but a
- * refusal is sent inside the tunnel, because clients show neither status nor body of a refused CONNECT.
+ * How a CONNECT is handled. `intercept`: answer 200, terminate TLS, and create an exchange for every request inside.
+ * `pipeline`: create a tunnel exchange, which answers the CONNECT and is recorded. `refuse`: the same, but a refusal
+ * is sent inside the tunnel, because clients show neither status nor body of a refused CONNECT.
  */
 export type Admit = (target: ConnectTarget, credentials: Credentials) => 'intercept' | 'refuse' | 'pipeline'
 

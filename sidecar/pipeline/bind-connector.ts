@@ -5,8 +5,8 @@ import type { Exchange } from './exchange.ts'
 import { passesAgentCredential } from './outgoing.ts'
 
 /**
- * Finds who owns the host in the exchange's snapshot; nobody leaves it without a connector. Credentials in the query are
- * removed here, before anything is named or decided by them.
+ * Sets the connector that owns the host; unowned hosts have none. Removes credentials in the query before anything is
+ * classified or decided.
  */
 export function bindConnector(exchange: Exchange, request: CanonicalRequest): void {
   const { snapshot } = exchange

@@ -1,4 +1,4 @@
-/** What an exchange needs of an AbortSignal; a real one fits as well. */
+/** The part of AbortSignal that an exchange uses. */
 export type ExchangeSignal = {
   readonly aborted: boolean
   readonly reason: unknown

@@ -70,15 +70,15 @@ export type RequestBody = {
    */
   peek(limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /**
-   * True once the body is here whole, or longer than `limit`; false when it still comes after `ms`. Either way the bytes
-   * are still there for whoever reads on. Rejects when the client goes away.
+   * Resolves with true once the whole body, or more than `limit`, has arrived, and with false after `ms`. The bytes
+   * remain readable. Rejects when the client disconnects.
    */
   endsWithin(ms: number, limit: number): Promise<boolean>
   /** The whole body when it is already here (buffered, or arrived with the head), else a stream; null when empty. */
   forward(): Buffer | Readable | null
   /** Bytes received so far. */
   readonly bytesIn: number
-  /** Discards what was read: nobody reads the body any more. */
+  /** Discards buffered bytes: the body is not read any further. */
   release(): void
 }
 
@@ -117,7 +117,7 @@ export type ReplyStream = {
   destroy(): void
 }
 
-/** What became of it, filled as it goes; the pipeline's `finally` turns it into the one record. */
+/** Outcome, filled by the stages; the pipeline's `finally` turns it into the record. */
 export type Outcome = {
   status: number | null
   /** Closed reason of spec 4.5 for refusals. */
@@ -186,7 +186,7 @@ export type Exchange = {
   snapshot?: Snapshot | undefined
   agent?: AgentEntry | undefined
   connector?: BoundConnector | undefined
-  /** What the request line alone says; undefined once the body was asked. */
+  /** Classification by the request line; undefined once the body was needed. */
   provisional?: ProvisionalClassification | undefined
   /** Every action that the request does or may do; those of `named`. */
   actions?: readonly Action[] | undefined
@@ -194,11 +194,11 @@ export type Exchange = {
   named?: Named | undefined
   /** Whole body, when a stage had to read it. */
   bodyBytes?: Buffer | undefined
-  /** What a scan of the whole body found. */
+  /** Result of the scan of the whole body. */
   scan?: BodyScan | undefined
-  /** What of the budget of kept bodies it has taken; kept by `body-budget.ts`. */
+  /** Bytes reserved in the budget of buffered bodies; maintained by `body-budget.ts`. */
   reservedBytes?: number | undefined
-  /** True when it is held while its client goes on sending: what the body will be nobody knows yet. */
+  /** True when it is held while its client is still sending, so that the body is unknown. */
   isOpenEnded?: boolean | undefined
   decision?: Decision | undefined
   /** A person's yes that was spent for exactly this request. */
@@ -208,7 +208,7 @@ export type Exchange = {
   /** The approval that was asked for, however it was answered. */
   holdId?: string | undefined
   actId?: string | undefined
-  /** True while a person is being waited for; what the record of an abandoned hold says. */
+  /** True while it waits for an approver; used by the record of an abandoned hold. */
   isWaiting?: boolean | undefined
   outbound?: OutboundEdit | undefined
   /** Masks the injected credential in the answer; set with it. */
@@ -222,7 +222,7 @@ export type Exchange = {
   inner?: InnerExchanges | undefined
   /** The row that counts this refusal. */
   refusalRow?: RefusalRow<RefusalRecord> | undefined
-  /** What was written down before anything went upstream. */
+  /** The intent written before anything was sent upstream. */
   intent?: OpenIntent | undefined
   /** `timeMs` in ISO 8601, as both of them say it. */
   time?: string | undefined
@@ -231,7 +231,7 @@ export type Exchange = {
   /** Hashes of the things at the provider that the request names, and whose they are. */
   namedHandles?: readonly string[] | undefined
   handle?: HandleOwner | undefined
-  /** What the provider gave to the agent with its answer. */
+  /** Handles that the provider gave to the agent in its response. */
   given?: GivenHandle[] | undefined
   /** Gets the beginning of every message of the answer over a WebSocket. */
   onAnswerMessage?: ((head: string) => void) | undefined

@@ -5,7 +5,7 @@ import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from './exchange.ts'
 
-/** What a request carries upstream of its own, and the credential that is added to it; null when none is. */
+/** The outbound request, and the credential to inject; null when none is. */
 export type Outgoing = {
   readonly edit: OutboundEdit
   readonly injected: { readonly secret: string; readonly scheme: AuthScheme } | null

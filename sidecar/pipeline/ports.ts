@@ -13,7 +13,7 @@ import type { LookUpPort } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
 
-/** What the stages need from the rest of the process. Composition in `gateway.ts` gives the real ones. */
+/** Dependencies of the stages on the rest of the process; composed in `gateway.ts`. */
 export type PipelinePorts = {
   /** Null until the first snapshot was applied. */
   snapshot(): Snapshot | null
@@ -55,7 +55,7 @@ export type JournalPort = {
   readonly isWritable: boolean
   /** Why it is not writable, and what to change. */
   readonly problem: string
-  /** Notes what is about to happen; nothing goes upstream before it is written. */
+  /** Writes the intent; nothing is sent upstream before it is written. */
   intent(record: TrafficRecord): OpenIntent
   /**
    * Appends the finished record, given as an object and as JSON, and closes its intent if there was one. Never throws:
@@ -112,7 +112,7 @@ export type HandlePort = {
   /** Stands for the id: a hash. */
   keyOf(bound: BoundConnector, handle: Handle): string
   give(key: string, agent: AgentEntry): void
-  /** In the order of the keys. Never rejects: what nobody knows is `unknown`. */
+  /** Returns owners in the order of the keys; `unknown` without information. Never rejects. */
   ownersOf(
     keys: readonly string[],
     agent: AgentEntry,

@@ -1,4 +1,4 @@
-/** What ran longest without giving way since the last look, and for how many ms. */
+/** The longest synchronous run since the last call, in milliseconds. */
 export type LongestRun = { readonly stage: string; readonly ms: number }
 
 /**

@@ -62,7 +62,11 @@ export async function loadCertificateAuthority(
 /** The signing certificate and its issuers, the root last. */
 export type Chain = readonly [X509Certificate, ...X509Certificate[]]
 
-export function createCertificateAuthority(key: KeyObject, chain: Chain, nowMs: () => number): CertificateAuthority {
+export function createCertificateAuthority(
+  key: KeyObject,
+  chain: Chain,
+  nowMs: () => number,
+): CertificateAuthority {
   const [issuer, ...above] = chain
   const isRoot = above.length === 0
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -1,6 +1,9 @@
 import type { ExchangeSignal } from '../pipeline/exchange-abort.ts'
 
-/** The reason of an abort as an error; anything else than an error means that the agent went away or was stopped. */
+/**
+ * Returns the reason of an abort as an error. A reason that is not an error means that the client disconnected or the
+ * kill switch cut the exchange.
+ */
 export function abortReason(signal: ExchangeSignal): Error {
   return signal.reason instanceof Error
     ? signal.reason

@@ -1,7 +1,7 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
 
-/** Somebody who may change an answer's body on its way to the agent. */
+/** Edits the body of a response on its way to the agent. */
 export type AnswerEdit = {
   /** Asked once, with the end-to-end fields of the head. Null: the body passes as it is. */
   begin(status: number, headers: RawHeaders): BodyEdit | null
@@ -23,7 +23,7 @@ export type PacedEdit = {
   end(): Buffer
 }
 
-/** What `push` returns goes on at once, `end` says what is left. */
+/** `push` returns bytes to forward now, `end` the rest. */
 
 export type StreamEdit = { push(chunk: Buffer): Buffer; end(): Buffer }
 
@@ -167,7 +167,7 @@ class QueuedEdit implements ReplyStream {
       this.#pass(bytes)
       return undefined
     })
-    // The exchange was ended meanwhile; whoever ended it destroys the stream.
+    // The exchange has ended; the code that ended it destroys the stream.
     pending.catch(ignore)
     this.#pending = pending
   }
@@ -184,7 +184,7 @@ class QueuedEdit implements ReplyStream {
 
 function ignore(): void {}
 
-/** What a field says of the bytes of the body is no longer true. */
+/** Headers that describe the bytes of the body and become invalid after an edit. */
 const ABOUT_BYTES: ReadonlySet<string> = new Set([
   'etag',
   'content-md5',

@@ -14,13 +14,13 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What ends here on the way down: Alt-Svc as well, because an agent that follows it leaves for another host or for
- * QUIC, where nobody governs it.
+ * Response headers that are not forwarded. Alt-Svc would lead the agent to another host or to QUIC, which are not
+ * governed.
  */
 const ANSWER_ONLY: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'alt-svc'])
 const ANSWER_LENGTHS: ReadonlySet<number> = new Set([...ANSWER_ONLY].map((name) => name.length))
 
-/** Ours to write anew: Host from the target, Expect was answered by us, an h2c offer is not ours to pass on. */
+/** Request headers that the gateway sets itself: Host from the target; Expect was answered; h2c is not offered. */
 const REQUEST_ONLY: ReadonlySet<string> = new Set(['host', 'expect', 'http2-settings'])
 
 /**

@@ -2,8 +2,8 @@ import { normaliseHost } from '../../core/request/authority.ts'
 import { readClientHello } from '../tls/client-hello.ts'
 
 /**
- * What a tunnel must begin with. `required`: a TLS ClientHello that names the host (none for an address). `matching`: any
- * protocol, but a ClientHello names the host or nothing. `any`: bytes that are not looked at.
+ * Requirement on the first bytes of a tunnel. `required`: a TLS ClientHello that names the host (none for an
+ * address). `matching`: any protocol, but a ClientHello must name the host or nothing. `any`: no check.
  */
 export type HelloRule = 'required' | 'matching' | 'any'
 

@@ -72,7 +72,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   function dialAndSend(target: UpstreamTarget, request: WireRequest, relay: Relay): void {
     pool.dial(target).then(
       (connection) => {
-        // Whoever asked has gone meanwhile: nothing was sent, and nobody waits for this connection.
+        // The client disconnected while we were dialing. Nothing was sent; discard the connection.
         if (relay.isOver) connection.socket.destroy()
         else sendOn(connection, request, relay)
       },

@@ -71,7 +71,7 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
     return answer
   }
 
-  /** What a card shows is counted apart: an agent cannot use it up by other requests. */
+  /** Look-ups for approval cards have a limit of their own, so that other requests cannot exhaust it. */
   function mayAsk({ agent, bound }: LookUpContext, { keepMs }: LookUp): boolean {
     const key = JSON.stringify([agent, bound.entry.id, keepMs > 0])
     const known = counters.get(key)

@@ -21,13 +21,13 @@ export type Outbound = {
   readonly echoMask?: EchoMask | null
 }
 
-/** Somebody who looks at the answer on its way, and may change nothing. */
+/** Observes the response without changing it. */
 export type AnswerWatch = {
   head(status: number, headers: RawHeaders): void
   data(chunk: Buffer): void
 }
 
-/** Somebody who looks at the body on its way, and may change nothing. */
+/** Observes the request body without changing it. */
 export type BodyWatch = {
   /** Every chunk, or the whole body at once. */
   push(chunk: Buffer): void

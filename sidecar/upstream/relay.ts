@@ -20,11 +20,11 @@ export type RelayDeps = {
   readonly join: (exchange: Exchange, upstream: Duplex, head: string) => Promise<void>
 }
 
-/** What an exchange runs on: a connection of its own, or one stream of a shared one. */
+/** The transport of an exchange: a connection of its own, or a stream of a shared one. */
 export type Carrier = {
   /** Goes on reading the answer. */
   resume(): void
-  /** Ends what is under way; the handler hears of it as an error. */
+  /** Aborts the request in flight; the handler receives an error. */
   abort(cause: Error): void
   /** Asks the other end, where the protocol has a way to; false also when it takes nothing. Never rejects. */
   isThere?(): Promise<boolean>
@@ -62,7 +62,7 @@ export class Relay implements ResponseHandler, Watched {
     return this.#isOver
   }
 
-  /** What it runs on, once there is something. */
+  /** Sets the transport once it is open. */
   startsOn(carrier: Carrier): void {
     this.#carrier = carrier
   }
@@ -164,7 +164,7 @@ export class Relay implements ResponseHandler, Watched {
       return
     }
     const { outcome, abort } = this.#exchange
-    // Whoever left or was stopped says nothing of the upstream.
+    // A disconnected client or a killed exchange is not an upstream error.
     if (!abort.signal.aborted)
       outcome.errorType = failure instanceof ChaperoneError ? typeOf(failure) : 'connect'
     outcome.note ??= 'cut'
@@ -216,7 +216,7 @@ function asFailure(error: Error, host: string): Error {
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' }, cause: error })
 }
 
-/** What was decided upon was a WebSocket: the answer to the plain request is somebody's whom nobody asked for. */
+/** The decision was about a WebSocket, so the response to a plain request must not pass. */
 function notSwitched(host: string): ChaperoneError {
   const detail = `${host} answered as if no WebSocket had been asked for: there is none at this address. Send the request without Upgrade.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })

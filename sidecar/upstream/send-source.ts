@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 
 export type SourceSink = {
-  /** What tells by `drain` that it takes more. */
+  /** The stream that emits `drain` when it accepts more. */
   readonly wire: Writable
   /** False: it wants no more before it drains. Throws for a chunk that must not be sent. */
   readonly write: (chunk: Buffer) => boolean
@@ -15,8 +15,8 @@ export type SourceEvents = {
 }
 
 /**
- * Sends the agent's body on its way up, as fast as the upstream takes it, whatever comes down meanwhile. The source is
- * never destroyed: the agent's connection must live to carry the answer. Returns the function that stops sending.
+ * Sends the agent's body upstream with back-pressure, independent of the response. The source is never destroyed,
+ * because the agent's connection must carry the response. Returns the function that stops sending.
  */
 export function sendSource(
   source: Readable,

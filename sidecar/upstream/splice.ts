@@ -128,7 +128,7 @@ function relay(from: Duplex, to: Duplex, count: (bytes: number) => void): void {
     if (!to.destroyed) to.end()
   })
   from.on('error', () => to.destroy())
-  // A side that is gone can take nothing more: the other one may flush what it has, then it goes too.
+  // When one side has closed, the other may flush its data and is then closed.
   from.on('close', () => {
     if (to.writableFinished || to.destroyed) to.destroy()
     else to.end(() => to.destroy())

@@ -7,8 +7,8 @@ import { headerValues } from '../../core/request/headers.ts'
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
- * Why an answer 101 does not open the WebSocket that was asked for (RFC 6455 4.1); null when it does. Behind any other
- * 101 the bytes belong to a protocol that nobody decided upon.
+ * Returns why a 101 response does not open the requested WebSocket (RFC 6455, section 4.1); null when it does. After
+ * any other 101 the bytes belong to a protocol that was not decided.
  */
 export function switchingProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const [upgrade, ...otherUpgrades] = headerValues(answer, 'upgrade')

@@ -3,7 +3,7 @@ import { leavesInClear } from '../../core/connectors/credentials/clear-text.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
-/** Where a request really goes and how the other side proves who it is. Equal `key`: connections may be shared. */
+/** The upstream of a request and how it is authenticated. Connections with equal `key` may be shared. */
 export type UpstreamTarget = {
   readonly key: string
   readonly isTls: boolean
@@ -14,7 +14,7 @@ export type UpstreamTarget = {
   readonly servername: string
   /** The certificate must be good for one of them. */
   readonly identities: readonly string[]
-  /** What the Host header says: always the host the agent asked for. */
+  /** Value of the Host header: always the host that the agent requested. */
   readonly hostHeader: string
   /** Put before every path when the connector's own URL has one. */
   readonly pathPrefix: string
@@ -79,7 +79,10 @@ export function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest
   }
 }
 
-/** The URL's name is what is dialled; its certificate may also be the original host's (an IP address in the URL, say). */
+/**
+ * Dials the host of the URL. Its certificate may also be for the original host, for example when the URL has an IP
+ * address.
+ */
 function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
   const isTls = !leavesInClear({ url: base.href, allowPrivateAddresses: allowPrivate })
   const host = base.hostname.replace(/^\[|\]$/g, '')

@@ -85,7 +85,7 @@ export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnel
 type Messages = { readonly protocol: MessageProtocol; readonly inner: InnerExchanges }
 type JoiningMessages = Messages & { readonly head: string }
 
-/** What reads the messages of this WebSocket; null where its bytes pass unread. */
+/** Returns the reader of this WebSocket's messages; null where bytes pass unread. */
 function messagesOf({ connector: bound, request, inner }: Exchange): Messages | null {
   if (bound === undefined || request === undefined || inner === undefined) return null
   const { messages: protocol } = bound.connector

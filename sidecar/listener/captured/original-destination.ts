@@ -6,8 +6,8 @@ import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-ta
 type Accepted = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>
 
 /**
- * Where a redirected connection was meant to go. Node cannot ask the kernel for SO_ORIGINAL_DST, but the client's own
- * socket is in the same network namespace, and the kernel's table of sockets shows it. Null when it cannot be told.
+ * Returns the original destination of a redirected connection. Node cannot read SO_ORIGINAL_DST, but the client's
+ * socket is in the same network namespace and thus in the kernel's socket table. Null when it cannot be determined.
  */
 export function createOriginalDestination(
   tables: readonly string[] = SOCKET_TABLES,

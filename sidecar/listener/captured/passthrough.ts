@@ -14,9 +14,9 @@ export type Passthrough = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
   readonly credentials: Credentials
-  /** What a CONNECT would have asked for. */
+  /** Target of the equivalent CONNECT. */
   readonly authority: { readonly host: string; readonly port: number }
-  /** What the client has sent so far. */
+  /** Bytes received from the client so far. */
   readonly first: Buffer
   /** The client speaks TLS, so that a refusal can be sent inside it. */
   readonly isTls: boolean

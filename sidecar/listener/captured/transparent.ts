@@ -15,7 +15,10 @@ import { openPassthrough } from './passthrough.ts'
 /** The listeners that redirected packets land on: TCP 443, TCP 80, and all other TCP ports. */
 export type CapturedKind = 'tls' | 'http' | 'other'
 
-/** Where a connection was meant to go, as far as the machine tells; `host` when one of our own answers named it. */
+/**
+ * Original destination of a connection, if known. `host` is set when the gateway's DNS assigned the address to a
+ * name.
+ */
 export type CapturedDestination = {
   readonly host: string | null
   readonly address: string
@@ -38,7 +41,7 @@ export type CapturedConnection = { readonly socket: Socket; readonly deadline: C
 
 type Arrival = CapturedConnection & {
   readonly credentials: Credentials
-  /** The name that our own DNS gave this address to; null when it was not asked. */
+  /** Name to which the gateway's DNS assigned the address; null otherwise. */
   readonly host: string | null
   /** The address that the client dialled; null when it cannot be told. */
   readonly address: string | null
@@ -47,7 +50,10 @@ type Arrival = CapturedConnection & {
 }
 type Hello = Extract<Sniffed, { protocol: 'tls' }>
 
-/** Who speaks first waits for a greeting that never comes: said in the record rather than after five minutes. */
+/**
+ * Limit of silence on ports other than 80 and 443: the server of such a protocol may speak first, so the connection
+ * is recorded as unsupported after this time instead of the idle timeout.
+ */
 const SILENCE_MS = 10_000
 /** Fatal `unrecognized_name`: the client learns that it has to name its server. */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70])
@@ -139,7 +145,9 @@ function looksLikeHttp(bytes: Buffer): boolean {
   return /^[A-Z]{1,32}(?: |$)/.test(bytes.toString('latin1', 0, 33))
 }
 
-/** The port in Host must be the one that was dialled: what is governed is what was meant. */
+/**
+ * Requires that the port in Host equals the dialled port, so that the governed and the intended destination agree.
+ */
 function onPort(exchange: Exchange, port: number | null): Exchange {
   const { raw, malformed } = exchange
   const named = raw.sources.authority ?? headerValue(raw.rawHeaders, 'host')

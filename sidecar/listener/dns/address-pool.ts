@@ -1,7 +1,7 @@
 /**
- * Addresses that our DNS gives out. Connections to them are redirected, so that nothing is ever sent there; should the
- * redirect be missing, they lead nowhere: 198.18.0.0/15 is kept for measurements between two machines (RFC 2544),
- * 100::/64 for packets to be thrown away (RFC 6666). Each name has its own pair, so that an address tells the name.
+ * Addresses that the gateway's DNS returns. Connections to them are redirected, so no packet is sent to them. Without
+ * the redirect they lead nowhere: 198.18.0.0/15 is reserved for benchmarks (RFC 2544), 100::/64 for discard (RFC
+ * 6666). Each name has a pair of its own, so that an address identifies the name.
  */
 export type AddressPool = Pick<AddressRange, 'nameOf'> & {
   readonly owned: AddressRange

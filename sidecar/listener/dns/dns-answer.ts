@@ -11,7 +11,7 @@ import type { AddressPool, AddressRange } from './address-pool.ts'
 export type DnsAnswerDeps = {
   /** Null while there are no rules yet. */
   readonly ownerOf: (name: string) => NameOwner | null
-  /** Does a name that nobody lists exist outside? Asked only where such names are let through. */
+  /** Resolves with whether an unlisted name exists outside. Called only where such names are allowed. */
   readonly exists: (name: string) => Promise<boolean>
   readonly pool: Pick<AddressPool, 'owned' | 'unowned'>
   /** Whether names that no connector owns get addresses, too, so that connections to them are refused with the reason. */

@@ -152,7 +152,7 @@ function read(bytes: Buffer): Packet | null {
     const packet = decode(bytes)
     return packet.type === 'query' ? packet : null
   } catch (error) {
-    // The decoder runs off the end of what is cut short, with whatever error that gives.
+    // On truncated packets the decoder throws various errors of its own.
     if (error instanceof Error) return null
     throw error
   }

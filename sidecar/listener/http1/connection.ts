@@ -12,7 +12,7 @@ import { newIncoming, serve } from './serve.ts'
 
 /** Pipelined bytes that are kept while a request is being answered; beyond it the client has to wait. */
 const READ_AHEAD_BYTES = 64 * 1024
-/** What is read and thrown away of a body that nobody wanted, to save the connection. */
+/** Limit of an unread body that is drained to keep the connection. */
 const DRAIN_BYTES = 256 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const CLIENT_LEFT = 'the client closed the connection'
@@ -29,7 +29,7 @@ export class Http1Connection implements ReplyLine {
   #pending: Buffer | null = null
   #current: Incoming | null = null
   #isDeferred = false
-  /** No further request: asked by a header, broken framing, or the process is about to stop. */
+  /** True when no further request is read: `Connection: close`, broken framing, or shutdown. */
   #isLast = false
   #drainedFrom = 0
 
@@ -226,10 +226,7 @@ export class Http1Connection implements ReplyLine {
     this.deadline.arm(this.#options.headTimeoutMs, () => this.#linger())
   }
 
-  /**
-   * Ends our side and goes on reading for a while: closing with unread bytes would reset the connection, and the
-   * reset can overtake the answer.
-   */
+  /** Half-closes and keeps reading: closing with unread bytes sends a reset, which can overtake the response. */
   #linger(): void {
     if (this.#state === 'linger' || this.#state === 'detached') return
     this.#state = 'linger'

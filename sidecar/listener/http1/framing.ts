@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../core/errors.ts'
 import { isWebSocket } from '../../../core/request/canonicalise.ts'
 
-/** What is wrong with a request's framing; the connection ends after the answer. */
+/** A framing error of a request. The connection ends after the response. */
 export type Problem = {
   readonly code: ErrorCode
   readonly detail: string

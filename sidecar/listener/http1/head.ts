@@ -37,7 +37,7 @@ export function readHead(bytes: Buffer, searched = 0): HeadResult {
   return parseHead(bytes.toString('latin1', start, end), end + HEAD_END.length)
 }
 
-/** The answer for bytes that are no head at all: what can be told of the request line is kept for the record. */
+/** Result for bytes that are not a request head. Keeps what is readable of the request line for the record. */
 export function malformedHead(text: string, problem: Problem): HeadResult & { readonly kind: 'malformed' } {
   const line = text.split('\r\n', 1)[0] ?? ''
   const [, method = '', target = ''] = /^([A-Za-z]{1,32}) ([\x21-\x7e]{1,2048})(?: |$)/.exec(line) ?? []

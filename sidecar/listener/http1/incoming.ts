@@ -9,7 +9,7 @@ import type { Http1Reply } from './reply.ts'
 /** One request as it came off a connection, well formed or not. */
 export type Incoming = {
   readonly head: RequestHead
-  /** Set when the request must be refused; head then holds what could be told of it. */
+  /** Set when the request must be refused; `head` then holds the readable part. */
   readonly problem: Problem | null
   readonly body: RequestBody
   readonly reply: Http1Reply
@@ -21,7 +21,10 @@ export type Incoming = {
   readonly connection: { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 }
 
-/** What answers requests. It is called for the next one when the reply has ended; a rejection is answered with 500. */
+/**
+ * Handles requests, one at a time for each connection: called for the next request when the reply has ended. A
+ * rejection is answered with 500.
+ */
 export type RequestHandler = (incoming: Incoming) => Promise<void>
 
 export type Http1Options = {

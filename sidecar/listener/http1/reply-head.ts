@@ -16,7 +16,7 @@ export function statusLine(status: number): string {
 
 export type FieldLines = {
   readonly lines: string
-  /** What the headers say the body's length is. */
+  /** Declared length of the body. */
   readonly contentLength: number | null
 }
 
@@ -34,7 +34,7 @@ export function fieldLines(headers: RawHeaders): FieldLines {
   return { lines, contentLength }
 }
 
-/** True when an answer of ours asks for the end of the connection behind it. */
+/** Returns true when the response headers contain `Connection: close`. */
 export function asksToClose(headers: RawHeaders): boolean {
   return headers.some(
     (text, at) => at % 2 === 0 && /^connection$/i.test(text) && /^close$/i.test(headers[at + 1] ?? ''),

@@ -7,7 +7,7 @@ import type { Framing } from './framing.ts'
 /** A body of this size that is still on its way is awaited for one turn of the event loop: then it needs no stream. */
 const EXPECTED_SOON_BYTES = 64 * 1024
 
-/** The body of the request at hand: what of it came, what is still missing. One object per connection, used anew. */
+/** Reads the body of the current request. One object for each connection, reused. */
 export class RequestBodyReader {
   readonly #source: BodySource
   #intake: BodyIntake | null = null

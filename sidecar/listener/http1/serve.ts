@@ -31,7 +31,7 @@ export function newIncoming(
   }
 }
 
-/** Calls the handler. Whatever happens there, the client gets an answer; `beforeFailure` may still change how it goes out. */
+/** Calls the handler and answers 500 when it fails; `beforeFailure` may adjust the reply first. */
 export function serve(incoming: Incoming, options: Http1Options, beforeFailure: () => void): void {
   const settle = (): void => {
     if (incoming.reply.isStarted) return

@@ -33,8 +33,8 @@ const BY_HTTP: Readonly<Record<number, number>> = {
 const MAX_MESSAGE = 2_000
 
 /**
- * An answer of our own as its gRPC status, for the head of an answer without a body. Clients make a code of their own
- * of an HTTP status and throw the text away; with these fields they show both, whatever the HTTP status is.
+ * Returns the gRPC status of a refusal, for the head of a response without a body. gRPC clients map the HTTP status
+ * to a code and discard the text; with these headers they show both.
  */
 export function grpcRefusal(status: number, body: string): string[] {
   const code = BY_HTTP[status] ?? (status >= 500 ? CODES.internal : CODES.invalidArgument)

@@ -20,13 +20,13 @@ const HOP_FIELDS = new Set([
 /** A client that is asked in the middle of a silent call may take its time. */
 const THERE_MS = 5_000
 
-/** What says how the body of an answer is to be read. */
+/** Headers that describe the body. */
 const BODY_FIELDS = new Set(['content-type', 'content-length'])
 
 export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
-  /** For a gRPC call: what stopped it, asked when it is cut. Null for any other request. */
+  /** For gRPC calls: returns the kill switch entry that cut the call. Null for other requests. */
   readonly grpc: { readonly killedBy: () => KillEntry | null } | null
   /** Called once, when nothing more will be written. */
   readonly onEnded: () => void

@@ -13,7 +13,7 @@ export type Http2Head = {
   readonly problem: Problem | null
 }
 
-/** What RFC 9113 adds to every field when it counts the size of a header list. */
+/** Overhead of each field in the header list size (RFC 9113, section 6.5.2). */
 const FIELD_OVERHEAD = 32
 
 type Seen = {

@@ -23,7 +23,7 @@ import { type Http2Head, readHttp2Head } from './request.ts'
 import { TappedSocket } from './tapped-socket.ts'
 
 const WINDOW_BYTES = 256 * 1024
-/** What is read and thrown away of a body that nobody wanted, before the stream is reset. */
+/** Limit of an unread body that is drained before the stream is reset. */
 const DRAIN_BYTES = 256 * 1024
 const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM
 
@@ -31,7 +31,7 @@ const OPTIONS = {
   settings: {
     maxConcurrentStreams: 256,
     initialWindowSize: WINDOW_BYTES,
-    // The library resets a longer list without a word; ours is checked below and answered with 431.
+    // nghttp2 resets streams with a longer list without notice; the smaller limit below is answered with 431.
     maxHeaderListSize: 65_535,
     enablePush: false,
   },
@@ -64,10 +64,10 @@ export function serveHttp2(
     rejected.check()
     session.destroy()
   })
-  // Before everybody else who listens, the library first: afterwards the session knows nothing any more.
+  // Runs before Node's own listener, after which the session state is gone.
   socket.prependOnceListener('close', () => rejected.check())
   socket.once('close', () => session.destroy())
-  // The library destroys the socket with what went wrong, and tells the session's listeners only when that has closed.
+  // Node destroys the socket with the error, and emits it on the session only after the socket has closed.
   socket.on('error', (error) => rejected.failed(error))
   session.on('error', (error) => {
     rejected.failed(error)
@@ -145,7 +145,7 @@ function serveStream(
   runExchange(deps, exchange, reply)
 }
 
-/** Nobody waits for an answer to a stream that is gone, but the attempt leaves its record. */
+/** The stream is gone, but the attempt gets its record. */
 function reportRejected(deps: FrontDeps, context: TunnelContext, detail: string): void {
   const reply = createDiscardingReply()
   const exchange = newExchange({
@@ -154,7 +154,7 @@ function reportRejected(deps: FrontDeps, context: TunnelContext, detail: string)
     timeMs: Date.now(),
     kind: 'http',
     transport: context.isPort ? 'port-h2' : 'connect-h2',
-    // What every HTTP/2 connection begins with: of the request itself nothing is known.
+    // The HTTP/2 preface: the request itself is unknown.
     raw: {
       method: 'PRI',
       target: '*',

@@ -43,7 +43,8 @@ export class TappedSocket extends Duplex {
 
   override _destroy(error: Error | null, done: Written): void {
     done(error)
-    // The session says what went wrong once this has closed; who watches the socket must hear that first.
+    // Deferred, because the session emits the error once this stream has closed, and listeners of the socket must
+    // receive it first.
     setImmediate(() => this.#socket.destroy(error ?? undefined))
   }
 }

@@ -7,7 +7,7 @@ import { outgoingOf } from '../outgoing.ts'
 import { boundBody } from './bound-body.ts'
 import { pinnedStates, type ReadPin } from './pins.ts'
 
-/** What of a held request an approval is bound to, beside the agent and the rules. */
+/** The parts of a held request that an approval is bound to, besides agent and rules. */
 export type BoundRequest = {
   /** Without a credential of the agent's own in the query. */
   readonly target: string
@@ -29,8 +29,8 @@ export function boundRequest(exchange: Exchange): BoundRequest {
 }
 
 /**
- * What an approval is for, as one hash: the same agent asking the same connector for the same request under the same
- * rules, upon the same state where it is fixed. Anything else needs an approval of its own.
+ * Returns the binding of an approval as one hash: the agent, the connector, the request, the rules, and the pinned
+ * state. Any other request needs an approval of its own.
  */
 export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonly ReadPin[] = []): string {
   const { agent, connector, request, decision, raw, order } = exchange

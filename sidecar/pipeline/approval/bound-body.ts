@@ -8,7 +8,10 @@ import { sha256Hex } from '../../process/sha256.ts'
 import { bodyHash } from '../body/body-hash.ts'
 import type { Exchange } from '../exchange.ts'
 
-/** What of a body an approval is bound to; `withType` gives the headers with the part of Content-Type that is bound. */
+/**
+ * The part of a body that an approval is bound to. `withType` returns the headers with the bound part of
+ * Content-Type.
+ */
 export type BoundBody = {
   readonly hash: string | null
   withType(headers: RawHeaders): RawHeaders
@@ -44,7 +47,7 @@ function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly Memb
   return masked === text ? null : masked
 }
 
-/** What clients generate. Readers disagree about other boundaries, so such bodies are bound as they are. */
+/** Boundaries as clients generate them. Parsers disagree about others, so such bodies are bound byte for byte. */
 const PLAIN_BOUNDARY = /^[0-9A-Za-z_-]+$/
 
 function hashParts({ raw, request }: Exchange, bytes: Buffer): string | null {

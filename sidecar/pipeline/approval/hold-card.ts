@@ -65,7 +65,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256, p
   }
 }
 
-/** In a form that the control plane takes: a character that cannot be stored must not keep a person from being asked. */
+/** Replaces characters that the control plane cannot store, so that they cannot prevent an approval. */
 function parametersOf(exchange: Exchange, primary: Action | undefined): Parameters {
   const { actions = [], named, isOpenEnded } = exchange
   const isBatch = actions.length > 1
@@ -78,7 +78,10 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
   })
 }
 
-/** What is sent beyond what the action names. The agent's own credential is taken out of it later, so it is left out. */
+/**
+ * Returns what the request sends beyond the parameters of the action. Omits the agent's own credential, which is
+ * removed later.
+ */
 function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
   const { bodyBytes, request, connector, scan } = exchange
   if (bodyBytes === undefined || request === undefined || connector === undefined) return {}

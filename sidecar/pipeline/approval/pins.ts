@@ -8,8 +8,8 @@ import type { PipelinePorts } from '../ports.ts'
 export type ReadPin = { readonly pin: Pin; readonly value: string | null }
 
 /**
- * Reads what fixes the state that the request acts upon, with the credential of the connector. Where only the server knows
- * what the request does nothing is fixed.
+ * Reads the state that the request acts upon, with the credential of the connector. Nothing is pinned where only the
+ * server knows what the request does.
  */
 export function readPins(
   exchange: Exchange,
@@ -40,7 +40,7 @@ async function readState(
   return null
 }
 
-/** What the card says. */
+/** Returns the pins as the approval card shows them. */
 export function pinViews(pins: readonly ReadPin[]): PinView[] {
   return pins.map(({ pin: { actionType, state, given }, value }) => {
     const what = { action_type: actionType, state }

@@ -6,8 +6,8 @@ import { type ByteRequest, createByteQuota } from './byte-quota.ts'
 import { sizeText } from './too-large.ts'
 
 /**
- * How much of the gateway's memory the bodies take that are read whole, those of held requests among them. What finds the
- * budget full waits; room goes to the agent that has the least of it, in the order of arrival.
+ * Memory budget of buffered bodies, including those of held requests. A request over the budget waits; freed memory
+ * goes to the agent that uses least, in order of arrival.
  */
 export type BodyBudget = {
   /**
@@ -48,7 +48,7 @@ export function createBodyBudget({
 }: BodyBudgetOptions): BodyBudget {
   const quota = createByteQuota({ totalBytes, waitMs, full: (bytes) => full(totalBytes, bytes, waitMs) })
 
-  /** What was taken for an earlier reading of the same body counts. */
+  /** Counts bytes reserved for an earlier read of the same body. */
   async function reserve(exchange: Exchange, bytes: number): Promise<void> {
     const more = bytes - (exchange.reservedBytes ?? 0)
     if (more <= 0) return

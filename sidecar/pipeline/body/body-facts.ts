@@ -13,7 +13,7 @@ const asked = new WeakMap<CompiledPolicy, boolean>()
 const BODY_FACTS =
   /\b(parameters|resource)\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query|headers)\b)/
 
-/** Why a body that cannot be read hides what a policy for one of these actions, or a person, has to know; else null. */
+/** Returns a refusal when an unreadable body hides facts that a policy or an approver needs; otherwise null. */
 export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
   const { connector, request, body } = exchange
   if (connector === undefined || request === undefined || body.isEmpty || hasReadableBody(exchange))
@@ -27,7 +27,7 @@ export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly ac
 
 const NO_QUESTIONS: readonly BodyQuestion[] = []
 
-/** What the rules ask of the bodies of these actions, whoever sends them. */
+/** Returns the facts that the rules need from the bodies of these actions, independent of the agent. */
 export function bodyQuestions(
   { policies, permissions }: Snapshot,
   actions: readonly Action[],

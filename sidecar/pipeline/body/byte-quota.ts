@@ -29,7 +29,7 @@ const SHARE_OF_ONE = 0.75
 
 type Waiter = Pick<ByteRequest, 'agent' | 'bytes'> & { readonly admit: () => void }
 
-/** Who finds it full waits. Room goes to the agent that has least, in the order of arrival. */
+/** Requests beyond the quota wait. Freed bytes go to the agent that uses least, in order of arrival. */
 export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions): ByteQuota {
   const heldBy = new Map<string, number>()
   const waiting = new Set<Waiter>()

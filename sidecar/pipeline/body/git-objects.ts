@@ -10,7 +10,7 @@ export function inflate(
   size: number,
 ): { readonly data: Uint8Array; readonly consumed: number } | null {
   try {
-    // With `info` the engine comes along and knows how far it read; the types do not say so.
+    // With `info` the result includes the engine, which has the number of bytes read. The types omit it.
     const { buffer, engine } = inflateSync(from, {
       info: true,
       maxOutputLength: Math.max(size, 1),

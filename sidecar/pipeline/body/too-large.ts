@@ -14,7 +14,9 @@ export function sizeText(bytes: number): string {
   return bytes < MIB ? `${bytes} bytes` : `${mib} MiB (${bytes} bytes)`
 }
 
-/** The refusal of a body that is longer than may be read for its class; names who looks at it, and the limit. */
+/**
+ * Returns the refusal of a body above the limit of its class. Names the limit and the policies that read the body.
+ */
 export function tooLong(exchange: Exchange, limit: number): Refusal {
   const who = policiesThatLook(exchange)
   const size = sizeText(limit)
@@ -34,7 +36,7 @@ export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
   return who === null ? wrong : { ...wrong, detail: `${wrong.detail}. ${who} at the body of this request.` }
 }
 
-/** The refusal of a body that is longer than a held one may be. */
+/** Returns the refusal of a body above the limit of held bodies. */
 export function tooLongToHold({ decision }: Exchange, limit: number): Refusal {
   const rule = decision?.decisive === undefined ? decision?.permissionPattern : ruleLabel(decision.decisive)
   const by = rule === undefined || rule === null ? '' : ` (${rule})`

@@ -6,7 +6,7 @@ import type { UnreadBody } from '../../../core/wire/gateway/internal.ts'
 import type { Exchange } from '../exchange.ts'
 import { bodyHash } from './body-hash.ts'
 
-/** Who declares that the bodies of this request are opaque; null when nobody does. */
+/** Returns the declaration that makes bodies of this request opaque; null without one. */
 function opaqueDeclaration({ connector, request }: Exchange): 'Connector' | 'row' | null {
   return connector === undefined || request === undefined ? null : opaqueBy(connector, request)
 }

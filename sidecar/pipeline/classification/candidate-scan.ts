@@ -9,8 +9,8 @@ import { isSettledByBody, type ProvisionalClassification } from './provisional-c
 const MAX_SCANNED = 256 * 1024
 
 /**
- * Watches a streamed body for the key that says which of the candidates it is, for the record only. The request stays a
- * set of candidates, named by the strictest, unless the whole body was read and the key stands in it at most once.
+ * Scans a streamed body for the key that determines the candidate, for the record only. The request keeps its set of
+ * candidates, represented by the strictest, unless the whole body was scanned and contains the key at most once.
  */
 export function scanCandidates(exchange: Exchange): BodyWatch | null {
   const { provisional, named, request } = exchange

@@ -7,13 +7,15 @@ import { hasReadableBody } from '../body/body-facts.ts'
 import type { Exchange } from '../exchange.ts'
 import { classifyByRequestLine, isSettledByBody } from './provisional-classification.ts'
 
-/** A stopped request is not worth more than this: most calls that are named by their body are far smaller. */
+/**
+ * Limit of a body that is read to classify a refused request. Most calls classified by their body are far smaller.
+ */
 const MAX_READ = 16 * 1024
 
 /**
- * Names a request that is refused before it is classified, for its record only: nothing is decided by this name. The
- * line names most requests; the body is asked where the name depends on it and it has arrived already. What the body
- * would have to say is named by the strictest candidate.
+ * Classifies a request that is refused before classification, for its record only; no decision uses the result. The
+ * request line suffices for most requests. A body that has already arrived is read where the class depends on it;
+ * otherwise the strictest candidate represents the request.
  */
 export function classifyRefused(exchange: Exchange): undefined | Promise<undefined> {
   const { connector: bound, request, actions } = exchange

@@ -45,7 +45,7 @@ export function decideNow(exchange: Exchange, nowMs: number): Decision {
 
 const NOTHING: Named = { kind: 'actions', actions: [] }
 
-/** What the exchange's snapshot says of a provisional classification; the same for every request that has it. */
+/** Returns the cached decisions of a provisional classification under the snapshot of the exchange. */
 export function cachedDecisionsFor(
   provisional: ProvisionalClassification,
   { snapshot }: Exchange,

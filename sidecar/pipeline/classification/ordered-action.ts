@@ -11,8 +11,8 @@ export type OrderedAction = {
 }
 
 /**
- * Denies a request that does not turn out to be the ordered action. Everything else is decided as live traffic is, also
- * what the request does besides.
+ * Denies a request whose class differs from the ordered action. Everything else, including further actions of the
+ * request, is decided like live traffic.
  */
 export function decideOrdered({ order, actions = [] }: Exchange, decision: Decision): Decision {
   const own = actions.filter((action) => !isBeside(action))

@@ -8,7 +8,7 @@ import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/re
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { BodyQuestion } from '../body/body-facts.ts'
 
-/** What a request is called as long as nobody has read its body. Shared by all requests with the same line. */
+/** Classification of a request by its line, before its body is read. Shared by all requests with the same line. */
 export type ProvisionalClassification = {
   readonly method: string
   readonly host: string
@@ -21,14 +21,14 @@ export type ProvisionalClassification = {
   readonly keys: readonly string[]
   /** Which candidate it is when the body holds none of the keys. */
   readonly unseen: Action | null
-  /** What the rules in force say of it; made by `deciding.ts`. */
+  /** Decisions under the current snapshot; set by `exchange-decision.ts`. */
   cached: CachedDecisions | null
 }
 
-/** What follows from a provisional classification and one snapshot. */
+/** Decisions that follow from a provisional classification and one snapshot. */
 export type CachedDecisions = {
   readonly snapshot: Snapshot
-  /** Policies that ask for something which only the body can tell. */
+  /** Policies that need facts from the body. */
   readonly questions: readonly BodyQuestion[]
   /** No policy for it looks beyond the line: the same agent gets the same decision until the rules change. */
   readonly isSteady: boolean
@@ -37,11 +37,11 @@ export type CachedDecisions = {
 }
 
 const remembered = new WeakMap<BoundConnector, Map<string, ProvisionalClassification>>()
-/** Agents choose paths, so the memory has an end: then it starts anew. */
+/** Bounded, because agents choose paths. A full cache is cleared. */
 const MAX_LINES = 512
 const MAX_TARGET = 256
 
-/** Names a request by its line. What was named before is not named again: most agents call a few paths all day. */
+/** Classifies a request by its line. Cached, because most agents call a few paths. */
 export function classifyByRequestLine(
   bound: BoundConnector,
   request: CanonicalRequest,
@@ -67,12 +67,12 @@ function isSameLine(known: ProvisionalClassification, request: CanonicalRequest,
   )
 }
 
-/** Queries seldom come twice. */
+/** Queries rarely repeat, so they are not cached. */
 function isMemorable({ rawQuery, rawTarget, isUpgrade, method }: CanonicalRequest): boolean {
   return rawQuery === '' && rawTarget.length <= MAX_TARGET && !isUpgrade && method !== 'CONNECT'
 }
 
-/** The request as a connector sees it, with a note when it looks beyond the line: then its answer holds only once. */
+/** Wraps the request to detect whether the connector reads more than the line; such a result is not cached. */
 function lineOnly(request: CanonicalRequest, seen: { isLineOnly: boolean }): CanonicalRequest {
   return {
     ...request,

@@ -19,8 +19,8 @@ import type { DenyReason, Exchange } from '../exchange.ts'
 import { killedBy } from '../kill-switch.ts'
 
 /**
- * What the audit events of a refused or stopped exchange need; null for everything else, so that records of allowed
- * traffic stay small. An order has none: its events are written where it was given.
+ * Returns the data of the audit events of a refused or killed exchange; null for others, so that records of allowed
+ * traffic stay small. Null also for an order, whose events are written where it was issued.
  */
 export function auditOf(exchange: Exchange): RecordAudit | null {
   if (exchange.actId === undefined || exchange.transport === 'order') return null
@@ -32,8 +32,8 @@ export function auditOf(exchange: Exchange): RecordAudit | null {
 }
 
 /**
- * Refusals that the audit log tells of: what was decided about an action, and stops. A request that nobody can read, an
- * agent that is not active, the rate limit and a gateway that is not ready judge no action: those are traffic alone.
+ * Refusals with an audit event: decisions about an action, and the kill switch. Unreadable requests, inactive agents,
+ * rate limits and a gateway that is not ready judge no action and are recorded as traffic only.
  */
 const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'permission',
@@ -82,7 +82,7 @@ function asked(exchange: Exchange): Asked {
   return { requested, risk_score: percent(riskScore) }
 }
 
-/** Of an action that was not decided upon, because everything is stopped. */
+/** For an action that was not decided because a kill switch covers it. */
 function highestRisk(input: DecisionInput): number {
   const scores = placedInputs(input).map(({ action, isProduction }) => scoreRisk(action, isProduction).score)
   return Math.max(...scores)

@@ -29,7 +29,7 @@ type Parts = {
   readonly after: string
 }
 
-/** By reason, which names permission or policy and action. Some reasons name hosts, so the memory has an end. */
+/** By reason, which names permission or policy and action. Bounded, because some reasons contain hosts. */
 const known = new Map<string | null, Parts[]>()
 const MAX_REASONS = 128
 /** For one reason: agents, and the action before and after its body was seen. */
@@ -140,7 +140,7 @@ function refusalsText({ refusals }: TrafficRecord): string {
   return refusals === null || refusals === undefined ? '' : `,"refusals":${JSON.stringify(refusals)}`
 }
 
-/** What JSON must escape, and lone surrogates, which have no UTF-8 form. */
+/** Characters that JSON must escape, and lone surrogates, which have no UTF-8 form. */
 const NEEDS_ESCAPE = /[\u0000-\u001f"\\\ud800-\udfff\u2028\u2029]/
 
 function text(value: string): string {

@@ -62,7 +62,7 @@ export function buildRecord(
   }
 }
 
-/** What the request may have been, when nothing told which of them. */
+/** Returns the candidate types when the class of the request stayed undetermined. */
 function candidatesOf({ named }: Exchange): string[] | null {
   return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
 }
@@ -78,7 +78,7 @@ function actionCount({ named }: Exchange): number | null {
   return named?.kind === 'actions' && named.actions.length > 1 ? named.actions.length : null
 }
 
-/** What full enforcement would have done, when that is something else; null otherwise. */
+/** Returns the decision under full enforcement when it differs; otherwise null. */
 function wouldDecision({ decision, outcome }: Exchange): LogDecision | null {
   if (decision === undefined || outcome.denyReason !== null) return null
   return decision.would === decision.verdict ? null : LOG_DECISION[decision.would]

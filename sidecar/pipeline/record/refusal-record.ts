@@ -15,7 +15,7 @@ export type RefusalRecord = {
   isEnded: boolean
 }
 
-/** Takes one more finished request into what the row says. */
+/** Adds a finished request to the aggregate record. */
 export function addToRow(row: RefusalRecord, record: TrafficRecord): void {
   const before = row.common
   const after = before === null ? record : common(before, record)

@@ -117,7 +117,7 @@ function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalReco
   journal.result(record, json, undefined)
 }
 
-/** What went upstream, what an approver was asked about and what an order led to has a record of its own. */
+/** Requests that were forwarded, held or ordered have a record of their own. */
 function isCountable(exchange: Exchange): boolean {
   const { outcome, transport, intent, holdId, approvalId, isWaiting } = exchange
   if (transport === 'order' || holdId !== undefined || approvalId !== undefined || isWaiting === true)

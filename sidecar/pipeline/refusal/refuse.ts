@@ -101,7 +101,10 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
 ])
 const DEFAULT_RETRY_S = 1
 
-/** The body that an error of this kind has. None is made: nobody reads its stack, and that is most of what it costs. */
+/**
+ * Returns the body of an error of this kind, without creating an Error: its stack would be most of the cost and is
+ * never read.
+ */
 function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
   const { code, error } = refused
   const detail = messageOf(exchange, refused)

@@ -64,7 +64,7 @@ function percentEncoded(text: string): readonly string[] {
   return [encodeURI(text), component, strict, strict.replaceAll('~', '%7E'), strict.replaceAll('%20', '+')]
 }
 
-/** As writers of JSON differ: only what has to be escaped, slashes too, what HTML reserves too; then as HTML itself. */
+/** Escaped forms that JSON encoders produce: minimal, with slashes, with HTML characters; then HTML itself. */
 function escaped(text: string): readonly string[] {
   const json = JSON.stringify(text).slice(1, -1)
   const unicode = JSON_RESERVED.map((reserved) => json.replaceAll(reserved, (char) => `\\u${hex(char, 4)}`))
@@ -87,7 +87,7 @@ function hex(char: string, digits: number): string {
   return char.charCodeAt(0).toString(16).padStart(digits, '0')
 }
 
-/** What it contributes to the base64 of a longer text at each of the three alignments. */
+/** Returns the part of the base64 of a longer text that the secret determines, at each of the three alignments. */
 function base64Within(text: string): readonly string[] {
   const bytes = Buffer.from(text)
   return [0, 1, 2].flatMap((offset) => {

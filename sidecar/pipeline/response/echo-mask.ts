@@ -5,8 +5,8 @@ import type { EchoForms } from './echo-forms.ts'
 import { createWordMask, isProtocolField, WORD_CONTEXT, type WordMask } from './word-mask.ts'
 
 /**
- * Masks the injected credential where an upstream sends it back. It stops an echo, not an upstream that helps the agent:
- * an encoding of its own passes.
+ * Masks the injected credential where an upstream echoes it. An upstream that cooperates with the agent can still
+ * return it in an encoding of its own.
  */
 export type EchoMask = {
   /** The fields with every occurrence replaced by `*`, length unchanged; the very same array when there is none. */

@@ -65,7 +65,7 @@ type Given = {
   readonly filter: (text: string) => Sliced<FilteredMessage>
 }
 
-/** What is compressed all the same passes as it is: the list is a courtesy, each call is decided on its own. */
+/** A compressed list passes unfiltered: filtering is a convenience, and each call is decided on its own. */
 function bodyEdit(headers: RawHeaders, given: Given): BodyEdit | null {
   const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()
   if (coding !== undefined && coding !== '' && coding !== 'identity') return null

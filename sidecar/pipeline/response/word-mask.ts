@@ -1,10 +1,10 @@
-/** Text in which a short credential stands. `isWhole` is false where more text may follow. */
+/** Options of a search. `isWhole` is false where more text may follow. */
 export type WordSearch = { readonly isWhole: boolean }
 
 /** Replaces whole words in `text` from `from` on by `*`, length unchanged. The text before `from` is context. */
 export type WordMask = (text: string, from: number, search: WordSearch) => string
 
-/** How much text in front of a word decides whether the word begins there. */
+/** Length of the text before a word that determines whether the word begins there. */
 export const WORD_CONTEXT = 6
 
 const WORD = '[\\w\\x80-\\xff-]'

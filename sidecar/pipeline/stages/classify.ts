@@ -67,7 +67,7 @@ function name(exchange: Exchange, given: Given): StageResult | Promise<StageResu
   return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
-/** What the line says, where no rule and no connector asks for more. */
+/** Uses the classification by line where no rule and no connector needs the body. */
 function classifyByBody(
   exchange: Exchange,
   provisional: ProvisionalClassification,
@@ -80,7 +80,7 @@ function classifyByBody(
   const isAsked =
     !exchange.body.isEmpty && areAskedFor(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
-  // A policy asks for what stands in the body, and the body is in no format that we can read.
+  // A policy needs facts of the body, and the body has no readable format.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
@@ -111,7 +111,7 @@ function nameByScan(
   return unscanned === null ? readAndClassify(exchange, given) : refuseReading(exchange, unscanned)
 }
 
-/** The body of a request that is denied whatever it says is not waited for. */
+/** Does not wait for the body of a request that is denied with any body. */
 function mayBeSent(
   exchange: Exchange,
   provisional: ProvisionalClassification,
@@ -154,7 +154,10 @@ function isSettledBy(
   return true
 }
 
-/** Then a refusal says what was asked for, and not the gravest of what it could have been. Nothing is waited for. */
+/**
+ * A body that has arrived lets the refusal name the actual action instead of the strictest candidate. Nothing is
+ * awaited.
+ */
 function isHere(exchange: Exchange): boolean {
   const { length, encoding } = exchange.request?.body ?? {}
   return length === exchange.body.bytesIn && encoding === undefined && hasReadableBody(exchange)
@@ -171,7 +174,7 @@ async function readAndClassify(exchange: Exchange, given: Given): Promise<StageR
   const view = await viewBody(exchange, { ...given, bytes, keep })
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
-  // What was decided by the line stands where no rule looks at the body, and the body names no further action.
+  // The decision by line stands where no rule reads the body and the body adds no action.
   if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.decision = undefined
   return settle(exchange, named)
 }
@@ -240,7 +243,7 @@ function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<St
   return 'continue'
 }
 
-/** As for requests that are stopped before they are named. */
+/** The same limit as for requests that are refused before classification. */
 const SHORT_BYTES = 16 * 1024
 
 function isHereShort({ request, body }: Exchange): boolean {

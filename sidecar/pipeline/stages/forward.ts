@@ -97,7 +97,7 @@ function discardBody(exchange: Exchange, budget: BodyBudget): void {
   budget.release(exchange)
 }
 
-/** What is compressed could neither be scrubbed nor become a part of an event stream. */
+/** A compressed body can neither be scrubbed nor be embedded in an event stream. */
 function isReadHere({ connector, echoMask, reply }: Exchange): boolean {
   return reply.events !== undefined || (connector?.entry.scrubResponses === true && Boolean(echoMask))
 }

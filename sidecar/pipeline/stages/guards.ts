@@ -19,7 +19,7 @@ export function createKillGuard(ports: PipelinePorts): Stage {
   }
 }
 
-/** What is asked of every request before anybody looks at what it does: the lease, its number, and how many run. */
+/** Checks every request before its classification: the lease, the rate limit and the concurrency. */
 export function createGuards(ports: PipelinePorts, concurrency: Concurrency): Stage {
   function judge(exchange: Exchange, slot: Taken, perMinute: number): StageResult {
     if (!slot.ok) return refuseRate(exchange, slot.retryAfterS, `${perMinute} requests in one minute`)

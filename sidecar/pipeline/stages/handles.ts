@@ -8,7 +8,7 @@ import type { PipelinePorts } from '../ports.ts'
 import { deny } from '../refusal/deny.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
-/** Looks at whose the things at the provider are that the request names. What was denied already is not looked up. */
+/** Determines the owners of the provider handles that the request names. Skipped for denied requests. */
 export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage {
   return {
     name: 'handles',

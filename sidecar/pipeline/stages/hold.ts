@@ -168,7 +168,7 @@ function refuseRestless(exchange: Exchange): StageResult {
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }
 
-/** An execution waits for its approval in the control plane. The record says HOLD: nobody has denied it. */
+/** An ordered execution waits for its approval in the control plane, so the record says HOLD and not DENY. */
 function refuseDeferred(exchange: Exchange, approvalId: string): StageResult {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`
   const action_type = primaryType(exchange)

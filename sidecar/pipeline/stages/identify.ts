@@ -5,7 +5,7 @@ import type { Credentials, Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'
 
-/** Loads the snapshot that this request keeps, and tells who is asking. */
+/** Loads the snapshot of the request and identifies its agent. */
 export function createIdentify(ports: PipelinePorts): Stage {
   return {
     name: 'identify',
@@ -19,7 +19,7 @@ export function createIdentify(ports: PipelinePorts): Stage {
   }
 }
 
-/** A head that nobody could read is answered as such, whoever sent it; and so is one that nobody had the room to read. */
+/** An unreadable or oversized head is refused as such, whichever agent sent it. */
 function judge(exchange: Exchange): StageResult {
   const { malformed, snapshot, agent } = exchange
   if (malformed?.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })

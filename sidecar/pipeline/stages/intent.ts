@@ -3,7 +3,7 @@ import type { PipelinePorts } from '../ports.ts'
 import { buildRecord } from '../record/record.ts'
 import { refuse } from '../refusal/refuse.ts'
 
-/** Writes down what is about to happen before the first byte goes upstream; without a journal nothing goes. */
+/** Writes the intent before the first byte is sent upstream. Without a journal nothing is forwarded. */
 export function createIntent(ports: PipelinePorts): Stage {
   return {
     name: 'intent',

@@ -33,7 +33,7 @@ export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): S
   }
 }
 
-/** What is only announced is named once it comes. */
+/** Skips a classification that is only provisional until the body arrives. */
 function isAnnounced(named: Named): boolean {
   return named.kind === 'actions' && named.announces !== undefined
 }

@@ -2,9 +2,8 @@ import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /**
- * What goes upstream was decided on the rules of this moment. A body may take its agent hours to send: whatever changed
- * meanwhile (the agent was suspended, a permission taken back, a credential replaced) holds for it as for any other
- * request. Costs a comparison when nothing did.
+ * Decides again when the snapshot has changed since the decision: an agent may take hours to send its body, and may
+ * have been suspended, or lost a permission or credential since. Costs one comparison without a change.
  */
 export function createRenew(ports: Pick<PipelinePorts, 'snapshot'>, stages: readonly Stage[]): Stage {
   // After a person's yes everything was decided anew already, and nothing was waited for since.

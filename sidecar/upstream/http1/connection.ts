@@ -19,7 +19,7 @@ export type WireRequest = RequestLine & {
   readonly onBodyChunk: ((chunk: Buffer) => void) | null
 }
 
-/** What becomes of one request. After `end`, `upgrade` or `error` nothing more is called. */
+/** Events of one request. No call follows `end`, `upgrade` or `error`. */
 export type ResponseHandler = {
   interim(status: number, headers: readonly string[]): void
   head(status: number, headers: readonly string[], hasBody: boolean): void
@@ -31,7 +31,7 @@ export type ResponseHandler = {
 }
 
 export type ConnectionOwner = {
-  /** It may be used again. `keepAliveSeconds` is what the server said of its patience. */
+  /** The connection may be reused. `keepAliveSeconds` is the server's idle timeout; null when not declared. */
   idle(connection: UpstreamConnection, keepAliveSeconds: number | null): void
   closed(connection: UpstreamConnection): void
 }
@@ -94,7 +94,7 @@ export class UpstreamConnection implements BodySink {
     this.socket.resume()
   }
 
-  /** Ends what is under way and the connection with it. */
+  /** Aborts the request in flight and closes the connection. */
   abort(cause: Error): void {
     this.#fail(cause)
   }
@@ -150,7 +150,7 @@ export class UpstreamConnection implements BodySink {
 
   readonly #onData = (chunk: Buffer): void => {
     const handler = this.#handler
-    // An answer that nobody asked for: whatever it is, it must not be taken for the answer to the next request.
+    // An unsolicited response must not be taken for the response to the next request.
     if (handler === null) this.socket.destroy()
     else this.#read(chunk, handler)
   }
@@ -223,7 +223,7 @@ export class UpstreamConnection implements BodySink {
   #feed(decoder: BodyDecoder, bytes: Buffer): void {
     const rest = decoder.feed(bytes)
     if (decoder.problem !== null) this.#fail(new Error(`the answer is malformed: ${decoder.problem}`))
-    // The answer was good; what came behind it was not asked for.
+    // The response was valid, but unsolicited bytes follow it.
     else if (rest !== null) this.socket.destroy()
   }
 

@@ -16,7 +16,7 @@ type Idle = { readonly connection: UpstreamConnection; readonly until: number }
 /** Below the 5 s after which many servers close, so that a request seldom meets a connection that is just going. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 60_000
-/** How much earlier than the server says we stop using a connection. */
+/** Margin before the server's idle timeout after which a connection is not reused. */
 const MARGIN_MS = 1_000
 const SWEEP_MS = 1_000
 const MAX_IDLE_PER_TARGET = 256

@@ -68,7 +68,7 @@ const LINE_END = Buffer.from('\r\n')
 const CR = 13
 const LF = 10
 const MAX_SIZE_LINE = 4_096
-/** Whoever merges trailers into the head would read another length than we did. */
+/** Removed from trailers: a client that merges trailers into the head would read another length. */
 const FRAMING = /^(content-length|transfer-encoding)$/i
 const MAX_TRAILER_BYTES = 64 * 1024
 

@@ -5,7 +5,7 @@ export type Framing = {
   /** Declared length in bytes; 0 unless `body` is `length`. */
   readonly length: number
   readonly keepAlive: boolean
-  /** How long the server says that it keeps an idle connection, in seconds; null when it does not say. */
+  /** Idle timeout declared by the server in seconds; null when not declared. */
   readonly keepAliveSeconds: number | null
 }
 

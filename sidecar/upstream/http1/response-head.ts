@@ -12,7 +12,7 @@ export type HeadResult =
   | { readonly kind: 'incomplete' }
   | { readonly kind: 'malformed'; readonly detail: string }
 
-/** What of the request the framing of its answer depends on. */
+/** Properties of the request that determine the framing of its response. */
 export type Asked = { readonly isHead: boolean; readonly isUpgrade: boolean }
 
 const INCOMPLETE: HeadResult = { kind: 'incomplete' }

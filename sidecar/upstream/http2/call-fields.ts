@@ -4,7 +4,7 @@ import type { UpstreamTarget } from '../target.ts'
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
-/** What `outboundHeaders` puts first; here it is the `:authority`. */
+/** `outboundHeaders` puts Host first; HTTP/2 sends `:authority` instead. */
 const HOST_PAIR = 2
 
 /**

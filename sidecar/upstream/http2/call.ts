@@ -137,7 +137,7 @@ export class UpstreamCall {
   #complete(trailers: readonly string[]): void {
     const isSent = this.#stopSending === null && (this.#stream.writableFinished || this.#stream.closed)
     this.#settle()
-    // A server that has said all it had to say does not read on: it need not be sent the rest.
+    // A server that has sent its whole response does not read further, so the rest of the request is not sent.
     if (!isSent) this.#cancel()
     this.#handler.end(trailers)
   }
@@ -147,7 +147,7 @@ export class UpstreamCall {
     this.#stopSending?.()
     this.#stopSending = null
     this.#stream.removeListener('data', this.#onData)
-    // What is left of the answer is read and thrown away, or the stream would never close.
+    // Drains the response; otherwise the stream would never close.
     this.#stream.resume()
   }
 }
@@ -156,7 +156,7 @@ function statusOf(headers: IncomingHttpHeaders): number {
   return Number(headers[':status'])
 }
 
-/** The one reset that says that nothing was done; whether to call again is still the agent's to say. */
+/** REFUSED_STREAM guarantees that the server processed nothing; a retry is still the decision of the agent. */
 function refused(): ChaperoneError {
   const detail =
     'The upstream refused the call before it did anything with it (REFUSED_STREAM), as servers do that are busy or stopping. Call again.'

@@ -7,7 +7,7 @@ import { callFields } from './call-fields.ts'
 import { createSessions } from './sessions.ts'
 
 export type Calls = {
-  /** Sends one request over HTTP/2. Whatever becomes of it, the relay hears of it. */
+  /** Sends one request over HTTP/2 and reports every outcome to the relay. */
   start(target: UpstreamTarget, request: WireRequest, relay: Relay): void
   /** Ends all that is under way. */
   close(): void

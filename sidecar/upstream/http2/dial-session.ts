@@ -33,7 +33,7 @@ export async function dialSession(
   })
 }
 
-/** The server knows ALPN, and nothing of what we offer. */
+/** The server supports ALPN, but none of the offered protocols. */
 function isAlpnAlert(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && /NO_APPLICATION_PROTOCOL/.test(String(cause.code))

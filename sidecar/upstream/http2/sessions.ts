@@ -25,9 +25,11 @@ export type Call = {
 export type SessionsOptions = { readonly probeMs?: number }
 
 const SWEEP_MS = 1_000
-/** Sweeps without a word of the server, after which it is asked whether it is still there before it gets a call. */
+/** Silent sweeps after which a session is pinged before its next call. */
 const QUIET_SWEEPS = 5
-/** Servers tell when they close, by GOAWAY; what lies between may forget a silent connection sooner. */
+/**
+ * Idle limit in sweeps. Servers announce their close by GOAWAY, but middleboxes may drop a silent connection sooner.
+ */
 const IDLE_SWEEPS = 60
 /** So that a name which has moved, or a certificate that was replaced, is found in time. */
 const AGE_SWEEPS = 600
@@ -96,7 +98,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
   return { begin, close }
 }
 
-/** One with room that is alive, as far as anybody can tell. */
+/** Returns a session with capacity that is alive as far as is known. */
 async function free(
   of: ReadonlySet<UpstreamSession> | undefined,
   probeMs: number,
@@ -109,7 +111,7 @@ async function free(
   return null
 }
 
-/** Whoever asked may have gone while the session was dialled: it stays for the next one. */
+/** The client may have disconnected during the dial; the session stays for later calls. */
 function beginOn(session: UpstreamSession, call: Call): OpenedStream | null {
   if (call.isOver()) throw new DOMException('the exchange was ended', 'AbortError')
   return session.begin(call.fields, call.hasBody)
