@@ -56,7 +56,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    globalSetup: 'test/support/memory-folder.ts',
+    globalSetup: 'test/support/global-setup.ts',
     // For two cores: half of the time a test waits for a clock, a process or the network.
     maxWorkers: 4,
     // Every file starts what it needs and ends it; loading our modules anew for each takes longer than most of their tests.

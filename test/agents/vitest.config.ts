@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/agents/**/*.suite.ts'],
-    globalSetup: ['test/support/memory-folder.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 3_600_000,
     hookTimeout: 3_600_000,
     pool: 'forks',

@@ -24,7 +24,7 @@ describe.skipIf(reason !== null)(
     const ports: number[] = []
     beforeAll(async () => {
       // The embedded PostgreSQL has a port that must not be reached.
-      laptop = await startLaptop()
+      laptop = await startLaptop({ isCaptured: true })
       for (const name of ['first', 'second']) ports.push(await answering(name))
     })
     afterAll(async () => {

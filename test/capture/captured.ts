@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { cliProgram } from '../support/cli-program.ts'
 import { MARK, type Outside } from './outside.ts'
 
-export const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
+export const CLI = cliProgram()
 
 export const AS_OTHER = ['--reuid', '1000', '--regid', '1000', '--clear-groups', '--']
 

@@ -42,7 +42,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
   const state = () => join(laptop.data, '..', 'state')
   beforeAll(async () => {
     outside = await startOutside()
-    laptop = await startLaptop()
+    laptop = await startLaptop({ isCaptured: true })
     writeFileSync(join(laptop.manifests, 'note.txt'), MARK)
     execFileSync('mount', ['--bind', laptop.data, alias])
   })

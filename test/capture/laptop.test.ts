@@ -27,7 +27,11 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
   let laptop: Laptop
   beforeAll(async () => {
     vendors = await startVendors()
-    laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
+    laptop = await startLaptop({
+      database: 'worker',
+      isCaptured: true,
+      manifests: { 'vendors.yaml': vendors.manifests },
+    })
   })
   afterAll(async () => {
     await laptop.stop()

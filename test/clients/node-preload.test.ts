@@ -5,13 +5,14 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cliProgram } from '../support/cli-program.ts'
 import { eventually } from '../support/eventually.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
 import { NODE_VERSIONS, nodeProgram, npmPackages } from '../support/node-environment.ts'
 import { type Recorder, replyJson, startRecorder } from '../support/recorder.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
-const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
+const CLI = cliProgram()
 /** A name that no resolver knows: a client that goes around the gateway fails. */
 const HOST = 'things.invalid'
 const SECRET = 'stored-credential-0007'
@@ -63,6 +64,7 @@ beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({
     database: 'worker',
+    isCaptured: true,
     manifests: {
       'vendors.yaml': vendors.manifests.replace(
         'spec: {}',

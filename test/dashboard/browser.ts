@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { databasesFolder } from '../support/memory-folder.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage']
@@ -15,7 +16,7 @@ export function findBrowser(): string | null {
 }
 
 export function launch(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: FLAGS })
+  return chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, TMPDIR: databasesFolder() } })
 }
 
 /** Where the visitors live: neither where the server counts its time nor a whole number of hours away. */

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { dataFolder } from '../../controlplane/cli/state/data-folder.ts'
+import { startEmbeddedPostgres } from '../../controlplane/cli/postgres/embedded-postgres.ts'
 import { postgresAccount } from '../../controlplane/cli/postgres/account.ts'
 import { installedBinaries, reachableBinaries } from '../../controlplane/cli/postgres/binaries.ts'
 import { ensureCluster } from '../../controlplane/cli/postgres/cluster.ts'
+import { migrateDatabase } from './migrate-database.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'node_modules/.cache/chaperone/test-clusters')
@@ -13,37 +15,75 @@ const CACHE = join(ROOT, 'node_modules/.cache/chaperone/test-clusters')
 export const SEED_PASSWORD = 'templateOfTheTests'
 
 /**
- * Gives a new data folder the PostgreSQL that its first start would make, by the same code, but made once for all tests:
- * a copy takes a twentieth of the time. What a first start does is tested where nothing was put there (`test/up`).
+ * Gives a new data folder the PostgreSQL that its first start would make and migrate, by the same code, but made once for
+ * all tests: a copy takes a twentieth of the time. What a first start does is tested where nothing was put there
+ * (`test/up`).
  */
-export function seedCluster(data: string): void {
+export async function seedCluster(data: string): Promise<void> {
   const folder = dataFolder(data)
   mkdirSync(folder.keys, { recursive: true, mode: 0o700 })
-  seedPostgres(folder.postgres)
+  await seedMigratedPostgres(folder.postgres)
   writeFileSync(folder.postgresPassword, SEED_PASSWORD, { mode: 0o600 })
 }
 
 /** The same, of the folder of the PostgreSQL alone. */
-export function seedPostgres(dir: string): void {
-  execFileSync('cp', ['-a', embedded(), dir])
+export async function seedMigratedPostgres(dir: string): Promise<void> {
+  execFileSync('cp', ['-a', await migratedCluster(), dir])
 }
 
-function embedded(): string {
+/** The same without the schema of the product. */
+export function seedPostgres(dir: string): void {
+  execFileSync('cp', ['-a', emptyCluster(), dir])
+}
+
+const CODE = join(ROOT, 'controlplane/cli/postgres/cluster.ts')
+const MIGRATIONS = join(ROOT, 'controlplane/store/migrations')
+
+function emptyCluster(): string {
   const installed = installedBinaries()
-  const code = readFileSync(join(ROOT, 'controlplane/cli/postgres/cluster.ts'))
-  return madeOnce(`${installed.version}-${digest(code)}`, (draft) => {
+  return madeOnce(`${installed.version}-${digest(readFileSync(CODE))}`, (draft) => {
     const account = postgresAccount(draft)
     ensureCluster(draft, SEED_PASSWORD, { binaries: reachableBinaries(installed, account), account })
   })
 }
 
+/** The folder of the template, made when there is none of this schema. */
+export async function migratedCluster(): Promise<string> {
+  const names = readdirSync(MIGRATIONS).sort()
+  const schema = names.map((name) => `${name}\n${readFileSync(join(MIGRATIONS, name), 'utf8')}`)
+  const content = [readFileSync(CODE, 'utf8'), ...schema].join('\n')
+  const { made, draft } = placesOf(`${installedBinaries().version}-migrated-${digest(content)}`)
+  if (existsSync(made)) return made
+  seedPostgres(draft)
+  const logFile = join(dirname(draft), 'postgres.log')
+  const password = { value: SEED_PASSWORD, isNew: false }
+  const server = await startEmbeddedPostgres({ dir: draft, password, logFile })
+  try {
+    await migrateDatabase(server.url)
+  } finally {
+    await server.stop()
+  }
+  return publish(draft, made)
+}
+
 /** The folder that `make` fills, made once for each key and account; several tests may ask at the same time. */
 export function madeOnce(key: string, make: (draft: string) => void): string {
-  const made = join(CACHE, `${key}-${process.getuid?.() ?? 0}`)
+  const { made, draft } = placesOf(key)
   if (existsSync(made)) return made
-  const draft = join(CACHE, `.draft-${randomUUID()}`, 'cluster')
-  mkdirSync(dirname(draft), { recursive: true })
   make(draft)
+  return publish(draft, made)
+}
+
+type Places = { readonly made: string; readonly draft: string }
+
+function placesOf(key: string): Places {
+  const made = join(CACHE, `${key}-${process.getuid?.() ?? 0}`)
+  const draft = join(CACHE, `.draft-${randomUUID()}`, 'cluster')
+  if (!existsSync(made)) mkdirSync(dirname(draft), { recursive: true })
+  return { made, draft }
+}
+
+function publish(draft: string, made: string): string {
   try {
     renameSync(draft, made)
   } catch (error) {

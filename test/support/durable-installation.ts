@@ -56,7 +56,7 @@ export async function startDurableInstallation(
   always: Record<string, string> = {},
 ): Promise<DurableInstallation> {
   const root = mkdtempSync(join(databasesFolder(), 'chaperone-proof-'))
-  seedPostgres(join(root, 'postgres'))
+  await seedMigratedPostgres(join(root, 'postgres'))
   const startDatabase = (port = 0) =>
     startEmbeddedPostgres({
       dir: join(root, 'postgres'),

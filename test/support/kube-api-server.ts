@@ -2,11 +2,11 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { accessSync, constants } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../controlplane/cli/postgres/free-port.ts'
 import { eventually } from './eventually.ts'
 import { type Program, startProgram, stopAll } from './kube-program.ts'
+import { databasesFolder } from './memory-folder.ts'
 
 export type KubeApiServerOptions = {
   /** Also runs the controller manager: namespaces are emptied, owners' garbage goes, ServiceAccounts appear. */
@@ -35,7 +35,7 @@ export type KubeApiServer = AsyncDisposable & {
 export async function startKubeApiServer(options: KubeApiServerOptions = {}): Promise<KubeApiServer> {
   const assets = kubeAssets()
   if (assets === null) throw new Error(KUBE_ASSETS_HINT)
-  const folder = await mkdtemp(join(tmpdir(), 'chaperone-kube-'))
+  const folder = await mkdtemp(join(databasesFolder(), 'chaperone-kube-'))
   const programs: Program[] = []
   try {
     return await start({ assets, folder, programs, options })

@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cliProgram } from './cli-program.ts'
 import { seedCluster } from './cluster-template.ts'
 import { eventually } from './eventually.ts'
+import { databasesFolder } from './memory-folder.ts'
 import { descendant } from './processes.ts'
 import { workerPostgres } from './worker-postgres.ts'
 
@@ -54,22 +56,26 @@ export type LaptopOptions = {
    * not what is tested: it costs 1 s of CPU time. `embedded` by default.
    */
   readonly database?: 'embedded' | 'worker'
+  /** For `run --capture`: a captured command has a `/dev/shm` of its own, so the data folder must not be in memory. */
+  readonly isCaptured?: boolean
+  /** The root of another checkout, whose sources run; by default this one runs, bundled. */
+  readonly checkout?: string
   /** `api` acts as the owner with the token of the machine, so that `token` is the default here. */
   readonly approvals?: 'session' | 'token'
 }
 
-const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
-
 export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> {
   const root =
-    options.data === undefined ? mkdtempSync(join(tmpdir(), 'chaperone-test-')) : join(options.data, '..')
+    options.data === undefined
+      ? mkdtempSync(join(options.isCaptured === true ? tmpdir() : databasesFolder(), 'chaperone-test-'))
+      : join(options.data, '..')
   const data = options.data ?? join(root, 'data')
   const manifests = join(root, 'manifests')
   mkdirSync(manifests, { recursive: true })
   const server = options.database === 'worker' ? await workerPostgres() : null
   const database = server === null ? {} : { DATABASE_URL: (await server.createMigratedDatabase()).url }
   const usesOwnDatabase = server === null && options.env?.['DATABASE_URL'] === undefined
-  if (options.data === undefined && usesOwnDatabase) seedCluster(data)
+  if (options.data === undefined && usesOwnDatabase) await seedCluster(data)
   for (const [file, text] of Object.entries(options.manifests ?? {}))
     writeFileSync(join(manifests, file), text)
   const args = [
@@ -86,7 +92,9 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     options.approvals ?? 'token',
     '--json',
   ]
-  const child = spawn(process.execPath, [CLI, ...args], {
+  const cli =
+    options.checkout === undefined ? cliProgram() : join(options.checkout, 'controlplane/cli/main.ts')
+  const child = spawn(process.execPath, [cli, ...args], {
     env: { ...process.env, XDG_STATE_HOME: join(root, 'state'), ...database, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -97,7 +105,7 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     manifests,
     ready,
     pid: child.pid ?? 0,
-    cli: (cliArgs, cliOptions) => runCli([...cliArgs], data, cliOptions),
+    cli: (cliArgs, cliOptions) => runCli([cli, ...cliArgs], data, cliOptions),
     api: async (method, path, body) => {
       const answer = await fetch(ready.base_url + path, {
         method,
@@ -157,9 +165,9 @@ function runCli(
   data: string,
   options: { env?: Record<string, string>; input?: string } = {},
 ): Promise<CommandResult> {
-  const [command = '', ...rest] = args
+  const [cli = '', command = '', ...rest] = args
   // `run` hands everything behind `--` to the command, so the option stands in front of it.
-  const child = spawn(process.execPath, [CLI, command, '--data', data, ...rest], {
+  const child = spawn(process.execPath, [cli, command, '--data', data, ...rest], {
     // Nothing of a test in the home of whoever runs it.
     env: { ...process.env, XDG_STATE_HOME: join(data, '..', 'state'), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -13,8 +13,8 @@ const VARIABLE = 'CHAPERONE_TEST_MEMORY'
  * A folder in memory for the databases of the tests, where there is plenty of it: a database is copied in 30 ms there, and
  * in a second on a busy disk. Whatever the tests left in it goes at their end, or at the next start.
  */
-export default function setup(): (() => void) | undefined {
-  if (!hasRoom()) return undefined
+export function makeMemoryFolder(): () => void {
+  if (!hasRoom()) return () => undefined
   for (const name of readdirSync(MEMORY)) {
     if (name.startsWith(NAME) && !isRunning(name.slice(NAME.length))) remove(join(MEMORY, name))
   }

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { openDb } from '../../controlplane/db/open.ts'
 import { migrate } from '../../controlplane/db/migrate.ts'
+import { migrateDatabase } from './migrate-database.ts'
 import type { TestDatabase } from './postgres.ts'
 
 /**
@@ -22,12 +23,7 @@ export function createMigratedDatabases(
 
 async function migratedDatabase(createDatabase: () => Promise<TestDatabase>): Promise<TestDatabase> {
   const database = await createDatabase()
-  const db = await openDb({ url: database.url, log: pino({ level: 'silent' }), max: 1 })
-  try {
-    await migrate(db)
-  } finally {
-    await db.close()
-  }
+  await migrateDatabase(database.url)
   return database
 }
 

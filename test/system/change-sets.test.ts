@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { size } from '../support/proof.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
-const APPLIES = 200
+const APPLIES = size(60, 200)
 const HEAD = 'apiVersion: chaperone.dev/v1alpha1'
 
 let vendors: Vendors

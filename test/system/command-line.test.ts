@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testAgent } from '../support/agent.ts'
+import { cliProgram } from '../support/cli-program.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
-const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
+const CLI = cliProgram()
 
 let vendors: Vendors
 let laptop: Laptop

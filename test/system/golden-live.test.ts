@@ -15,6 +15,7 @@ import {
   startEverything,
 } from '../support/every-connector.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { IS_FULL } from '../support/proof.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import type { Seen } from '../support/recorder.ts'
 
@@ -104,6 +105,15 @@ function inexpressible(way: string, { request }: GoldenCase): string | null {
   if (request.headers.some(([name]) => FORBIDDEN_IN_H2.test(name))) return 'HTTP/2 has no such header'
   if (NO_AUTHORITY.test(request.host ?? '')) return 'the library ends the stream at such a host'
   return UNREADABLE.test(request.target) ? 'the library ends the stream at such a path' : null
+}
+
+/**
+ * All of the corpus goes over one transport, and once more spread over the five others; the nightly run takes all of it
+ * over all of them.
+ */
+function isTaken(way: Way, golden: GoldenCase): boolean {
+  const [, ...others] = WAYS
+  return IS_FULL || way === WAYS[0] || CASES.indexOf(golden) % others.length === others.indexOf(way)
 }
 
 async function sendAll(way: string, cases: readonly GoldenCase[]): Promise<readonly Sent[]> {
@@ -223,8 +233,9 @@ describe('every line of the corpora, live', () => {
   test.each(WAYS)(
     'over %s: the recorded name and the refusal are the corpus, and the upstream sees what was sent or nothing',
     async (way) => {
-      const cases = CASES.filter((golden) => inexpressible(way, golden) === null)
-      expect(cases.length).toBeGreaterThan(CASES.length * 0.95)
+      const expressible = CASES.filter((golden) => inexpressible(way, golden) === null)
+      expect(expressible.length).toBeGreaterThan(CASES.length * 0.95)
+      const cases = expressible.filter((golden) => isTaken(way, golden))
       const sent = await sendAll(way, cases)
       const rows = await recordsOf(way, sent.length)
       const seen = arrivals()
@@ -256,10 +267,10 @@ describe('every line of the corpora, live', () => {
         wanted === null ? answer.status >= 400 : answer.status === wanted || isRpcError(golden, answer)
       // A body is not read for `stream` where every name is denied.
       const name = String(row?.['action_type'])
-      const isNamed =
+      const isFolderChosen =
         names.length === 0 || names.includes(name) || names.includes(name.replace(/_stream$/, ''))
       const isRecorded = row?.['decision'] === 'DENY'
-      return isRefused && isNamed && isRecorded
+      return isRefused && isFolderChosen && isRecorded
         ? []
         : [
             `${mark} ${golden.name}: ${answer.status} ${String(row?.['action_type'])} ${String(row?.['decision'])}`,

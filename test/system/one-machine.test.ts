@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noNamespaces } from '../capture/network.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
+import { cliProgram } from '../support/cli-program.ts'
 import { eventually } from '../support/eventually.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
-const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
+const CLI = cliProgram()
 const OWNER = 'ada@example.com'
 const PASSWORD = 'correct horse battery'
 const NEXT = 'a staple for every horse'
@@ -19,7 +20,11 @@ let ownerLink = ''
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests }, approvals: 'session' })
+  laptop = await startLaptop({
+    isCaptured: true,
+    manifests: { 'vendors.yaml': vendors.manifests },
+    approvals: 'session',
+  })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { shellQuote } from '../../controlplane/cli/terminal/shell-quote.ts'
 import { eventually } from '../support/eventually.ts'
+import { databasesFolder } from '../support/memory-folder.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 import { CLI, untilNoProcess } from './installation-process.ts'
 
 let home: string
 beforeEach(() => {
-  home = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-terminal-')))
+  home = realpathSync(mkdtempSync(join(databasesFolder(), 'chaperone-terminal-')))
 })
 afterEach(async () => {
   await untilNoProcess(home)

@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { cliProgram } from '../../support/cli-program.ts'
 import { leaveMark, newestRecords, recordsBetween } from '../../support/gateway-records.ts'
 import type { Facts, TrafficRow } from '../facts.ts'
 import { cellOf, type Mode } from '../mode.ts'
@@ -7,7 +8,7 @@ import type { AgentProgram, Place } from '../program.ts'
 import { runCommand } from './run-command.ts'
 import type { World } from './world.ts'
 
-const CLI = new URL('../../../controlplane/cli/main.ts', import.meta.url).pathname
+const CLI = cliProgram()
 const SCRIPTS = new URL('../scripts/', import.meta.url).pathname
 
 /** In every variable that holds a key of the agent; must never arrive upstream. */

@@ -23,7 +23,10 @@ export type World = {
 export async function startWorld(): Promise<World> {
   const trap = await startTrap()
   const standIn = await startStandIn()
-  const laptop = await startLaptop({ manifests: manifestsOf({ ...standIn, programs: PROGRAMS }) })
+  const laptop = await startLaptop({
+    isCaptured: true,
+    manifests: manifestsOf({ ...standIn, programs: PROGRAMS }),
+  })
   const applied = await laptop.cli(['get', 'manifests'])
   if (/error|invalid|conflict/i.test(applied.stdout)) throw new Error(applied.stdout)
   // Makes what all marks share, before several cells ask for it at once.

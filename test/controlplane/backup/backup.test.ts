@@ -8,7 +8,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import pg from 'pg'
@@ -28,6 +27,7 @@ import { lockFolder } from '../../../controlplane/cli/state/folder-lock.ts'
 import { ensureSecrets } from '../../../controlplane/cli/up/installation-secrets.ts'
 import { readConfig } from '../../../controlplane/config.ts'
 import { createControlPlane } from '../../../controlplane/controlplane.ts'
+import { databasesFolder } from '../../support/memory-folder.ts'
 import { at, caller } from '../routes/start.ts'
 
 let root: string
@@ -95,7 +95,7 @@ async function rowsOf(url: string): Promise<Record<string, string[]>> {
 }
 
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'chaperone-backup-'))
+  root = mkdtempSync(join(databasesFolder(), 'chaperone-backup-'))
   folder = dataFolder(join(root, 'first'))
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))

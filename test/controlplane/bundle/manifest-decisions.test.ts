@@ -1,13 +1,15 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { readCorpus } from '../../core/connectors/golden.ts'
 import { eventually } from '../../support/eventually.ts'
-import { inLanes } from '../../support/proof.ts'
+import { inLanes, size } from '../../support/proof.ts'
 import { startTestInstallation, type TestInstallation } from '../routes/installation.ts'
 import { at } from '../routes/start.ts'
 import { applyCluster, applyFolder, type Reply } from './folder.ts'
 
-const RUNS = 4
+/** The untouched defaults, and configurations that the property draws: each run starts two installations. */
+const RUNS = size(2, 40)
+vi.setConfig({ testTimeout: size(240_000, 3_600_000) })
 const AGENTS = ['bot', 'Builder One', 'else']
 /** Agents of a cluster, two of them of the Gateway's namespace. */
 const IN_CLUSTER: Readonly<Record<string, string>> = {
@@ -177,7 +179,7 @@ test('exported manifests in a folder decide on an empty installation as the rows
   )
   for (const word of ['200 allow', '200 deny', '200 requires_approval'])
     expect([...seen].join()).toContain(word)
-}, 240_000)
+})
 
 /** The configuration with agents as a cluster names them. */
 function inCluster(configuration: Configuration): Configuration {
@@ -221,4 +223,4 @@ test('exported manifests in a cluster, where policies come into other tiers, nev
     }),
     { numRuns: RUNS, endOnFailure: true, examples: [[UNTOUCHED_DEFAULTS]] },
   )
-}, 240_000)
+})

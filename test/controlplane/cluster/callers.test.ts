@@ -10,6 +10,7 @@ import { createClusterGroups } from '../../../controlplane/features/authenticati
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import { partsOfRight, RIGHTS, type Right } from '../../../core/wire/access/rights.ts'
 import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
+import { cliProgram } from '../../support/cli-program.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   KUBE_ASSETS_HINT,
@@ -278,7 +279,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
 
   test('ask for status, traffic and an explanation with the rights of a viewer in one namespace', async () => {
     const token = await accountToken('people', 'vic')
-    const program = new URL('../../../controlplane/cli/main.ts', import.meta.url).pathname
+    const program = cliProgram()
     const chaperone = async (...args: string[]) => {
       const env = { ...process.env, CHAPERONE_URL: plane.url, CHAPERONE_TOKEN: token }
       const child = spawn(process.execPath, [program, ...args], { env })

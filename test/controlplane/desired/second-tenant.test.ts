@@ -1,7 +1,10 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { size } from '../../support/proof.ts'
 import { type Enrolled, type Replica, startWorld, type World } from '../sync/harness.ts'
 import { createManifests, type Kind, type Manifests } from './manifests.ts'
+
+vi.setConfig({ testTimeout: size(240_000, 3_600_000) })
 
 let world: World
 let replica: Replica
@@ -138,7 +141,7 @@ describe('whatever a second tenant creates, changes, renames and deletes', () =>
           expect(from.filter((path) => path !== 'foreign')).toEqual([])
         }
       }),
-      { numRuns: 40 },
+      { numRuns: size(10, 400) },
     )
-  }, 240_000)
+  })
 })

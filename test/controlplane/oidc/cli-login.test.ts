@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { cliProgram } from '../../support/cli-program.ts'
 import { eventually } from '../../support/eventually.ts'
 import { PROGRAM_ENV } from '../../support/program-env.ts'
 import { caller, register } from '../routes/start.ts'
 import { type OidcStage, startOidcStage } from './stage.ts'
 import { fragmentOf, isCallback, openVisitor } from './visitor.ts'
 
-const CLI = join(import.meta.dirname, '../../../controlplane/cli/main.ts')
+const CLI = cliProgram()
 let stage: OidcStage
 let home: string
 const children: ReturnType<typeof spawn>[] = []

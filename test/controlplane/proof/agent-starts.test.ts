@@ -6,12 +6,12 @@ import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import { size } from '../../support/proof.ts'
 
 /** Agents that are started at the same moment, as a CI matrix or a terminal multiplexer does. */
-const AT_ONCE = size(20, 200)
+const AT_ONCE = size(10, 200)
 vi.setConfig({ testTimeout: size(120_000, 1_200_000) })
 
 let laptop: Laptop
 beforeAll(async () => {
-  laptop = await startLaptop({ database: 'worker' })
+  laptop = await startLaptop({ database: 'worker', isCaptured: true })
 })
 afterAll(() => laptop?.stop())
 

@@ -189,8 +189,8 @@ describe('a text that grows when it is read', () => {
     ['merges of merges', merged],
     ['tags', 'rules: !!js/function "function(){}"\n'],
     ['a long number', `rules: [{name: a, decision: deny}]\npriority: ${'9'.repeat(50_000)}\n`],
-  ])('is refused at once: %s', async (_what, policyYaml) => {
-    const startedAt = performance.now()
+    // A bomb that goes off takes minutes or all memory: the time-out of the test finds it.
+  ])('is refused: %s', async (_what, policyYaml) => {
     for (const path of ['/api/dashboard/policies', '/api/dashboard/policies/check']) {
       const answer = await owner('POST', path, { name: 'bomb', policyYaml })
       expect([200, 400], answer.text.slice(0, 300)).toContain(answer.status)
@@ -202,8 +202,6 @@ describe('a text that grows when it is read', () => {
       policies: [{ name: 'bomb', policyYaml }],
     })
     expect(imported.body, imported.text.slice(0, 300)).toMatchObject({ policies_imported: 0 })
-    // Not a measure: a bomb that goes off takes minutes or all memory.
-    expect(performance.now() - startedAt).toBeLessThan(20_000)
     const { body } = await owner('GET', '/api/dashboard/policies')
     expect(at<{ name: string }[]>(body, 'policies').map(({ name }) => name)).not.toContain('bomb')
   })

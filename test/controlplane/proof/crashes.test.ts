@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import { seeded, size } from '../../support/proof.ts'
 import { ALLOWED, DESTRUCTIVE, RISKY } from '../v1/world.ts'
 
-const KILLS = size(5, 60)
+const KILLS = size(4, 60)
 const SEED = 20_261_121
 /** The full proof is for a night, on a machine that may have other work. */
 vi.setConfig({ testTimeout: size(600_000, 3_600_000) })

@@ -18,7 +18,7 @@ import {
   type TestControlPlane,
 } from '../routes/start.ts'
 
-const ROUNDS = size(6, 100)
+const ROUNDS = size(3, 100)
 const PEOPLE = 50
 /** The full proof is for a night, on a machine that may have other work. */
 vi.setConfig({ testTimeout: size(240_000, 1_800_000) })
@@ -132,7 +132,7 @@ describe('with several owners at two replicas', () => {
 
   test('who end each other’s ownership at once, one is always left', async () => {
     const everybody = await ids()
-    for (let n = 0; n < size(6, 50); n++) {
+    for (let n = 0; n < size(4, 50); n++) {
       const calls = await signedIn()
       const answers = await Promise.all(
         calls.flatMap((call, by) =>
@@ -150,7 +150,7 @@ describe('with several owners at two replicas', () => {
     const random = seeded(20_261_121)
     const everybody = await ids()
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
-    for (let n = 0; n < size(6, 50); n++) {
+    for (let n = 0; n < size(4, 50); n++) {
       const calls = await signedIn()
       const [last] = await query(database.adminUrl, 'select max(id)::int as id from audit_events')
       const before = await query(database.adminUrl, 'select id, role, status from users order by email')

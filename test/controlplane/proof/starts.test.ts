@@ -6,7 +6,7 @@ import { type DurableInstallation, startDurableInstallation } from '../../suppor
 import { inLanes, size } from '../../support/proof.ts'
 
 /** Starts of the control plane on a machine that is busy: each serves, or says why it cannot. */
-const STARTS = size(20, 200)
+const STARTS = size(8, 200)
 /** At the same time, as replicas of one installation. */
 const LANES = 4
 vi.setConfig({ testTimeout: size(600_000, 3_600_000) })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { findAgentByName, insertAgent, updateAgent } from '../../../controlplane/features/agents/store.ts'
 import { appendAudit, systemActor } from '../../../controlplane/features/audit/store.ts'
@@ -23,6 +23,7 @@ import { insertTraffic, listTraffic } from '../../../controlplane/features/traff
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
 const log = pino({ level: 'silent' })
@@ -141,18 +142,18 @@ describe('the database seam', () => {
     const heard: string[] = []
     await using _listening = await db.listen('chaperone', (payload) => heard.push(payload))
     const version = await bumpVersion(db)
-    await vi.waitFor(() => expect(heard).toEqual([String(version)]))
+    await waitFor(() => expect(heard).toEqual([String(version)]))
     await asAdmin("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'")
-    await vi.waitFor(() => expect(heard).toEqual([String(version), '']), { timeout: 5_000 })
+    await waitFor(() => expect(heard).toEqual([String(version), '']), { timeout: 5_000 })
     const next = await bumpVersion(db)
-    await vi.waitFor(() => expect(heard).toEqual([String(version), '', String(next)]))
+    await waitFor(() => expect(heard).toEqual([String(version), '', String(next)]))
   })
 
   test('survives the loss of every pooled connection', async () => {
     await asAdmin(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'chaperone' and pid <> pg_backend_pid()",
     )
-    await vi.waitFor(async () => expect(await currentVersion(db)).toBeGreaterThan(0))
+    await waitFor(async () => expect(await currentVersion(db)).toBeGreaterThan(0))
   })
 })
 

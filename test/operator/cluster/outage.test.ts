@@ -23,12 +23,10 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
       const gateway = await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
       expect(gateway.metadata.finalizers).toEqual(['chaperone.dev/gateway'])
       await world.replica.stop()
-      const startedAt = performance.now()
       const path = pathOf(NAMESPACES, undefined, 'team')
       await cluster.client.call({ method: 'DELETE', path })
       const isGone = () => isMissing(cluster.client.call({ method: 'GET', path }))
       await eventually('the namespace is gone', isGone, 60_000)
-      expect(performance.now() - startedAt).toBeLessThan(60_000)
     },
     120_000,
   )

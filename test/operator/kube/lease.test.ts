@@ -10,6 +10,8 @@ import { type FakeKubeApi, type Front, startFakeKubeApi } from '../../support/fa
 
 const log = pino({ level: 'silent' })
 const TIMING = { durationMs: 1_500, renewDeadlineMs: 1_000, retryMs: 200 }
+/** Longer than any test waits: a leader that follows within it was given the Lease. */
+const LONG = { durationMs: 120_000, renewDeadlineMs: 90_000, retryMs: 200 }
 
 type Candidate = { readonly front: Front; readonly client: KubeClient; readonly election: Election }
 let api: FakeKubeApi
@@ -29,11 +31,11 @@ afterEach(async () => {
 })
 
 /** Writes without pause as long as it leads. */
-async function candidate(name: string): Promise<Candidate> {
+async function candidate(name: string, timing = TIMING): Promise<Candidate> {
   const front = await api.front(name)
   const client = createKubeClient(kubeconfigAccess(front.config))
   const election = createElection({
-    ...{ client, log, namespace: 'system', name: 'lease', identity: name, timing: TIMING },
+    ...{ client, log, namespace: 'system', name: 'lease', identity: name, timing },
     async lead(signal) {
       const bound = boundTo(client, signal)
       while (!signal.aborted) {
@@ -57,15 +59,13 @@ const leads = (one: Candidate) => eventually('it leads', () => (one.election.isL
 
 describe('leading by a Lease', () => {
   test('one of two leads; the other takes over at once after a regular stop', async () => {
-    const first = await candidate('first')
+    const first = await candidate('first', LONG)
     await leads(first)
-    const second = await candidate('second')
+    const second = await candidate('second', LONG)
     await eventually('the first writes', () => (writesBy('first').length > 5 ? true : null))
     expect([second.election.isLeader(), writesBy('second')]).toEqual([false, []])
-    const stoppedAt = performance.now()
     await first.election.stop()
     await leads(second)
-    expect(performance.now() - stoppedAt).toBeLessThan(TIMING.durationMs)
     const last = writesBy('first').at(-1)?.at ?? 0
     await eventually('the second writes', () => (writesBy('second').length > 5 ? true : null))
     expect(writesBy('second')[0]?.at).toBeGreaterThan(last)

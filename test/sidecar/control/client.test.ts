@@ -14,6 +14,7 @@ import {
   jsonOf,
 } from '../../../sidecar/control/client/client.ts'
 import { createTestCa } from '../../support/test-ca.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 let dir = ''
 const ends: Array<() => unknown> = []
@@ -100,7 +101,7 @@ describe('a call', () => {
       ...Array.from({ length: 100 }, () => client.post(SYNC_PATHS.holds, {})),
       client.post(SYNC_PATHS.records, {}),
     ])
-    await vi.waitFor(() => expect(asked.length).toBeGreaterThanOrEqual(8))
+    await waitFor(() => expect(asked.length).toBeGreaterThanOrEqual(8))
     for (const path of [SYNC_PATHS.ack, SYNC_PATHS.results, `${SYNC_PATHS.holds}/apv_1/spend`])
       expect((await client.post(path, {})).status).toBe(200)
     expect(asked).toHaveLength(8)
@@ -122,7 +123,7 @@ describe('a call', () => {
     const waiting = Promise.allSettled(
       Array.from({ length: 20 }, () => paths.map((path) => client.post(path, {}))).flat(),
     )
-    await vi.waitFor(() => expect(hanging).toBe(16))
+    await waitFor(() => expect(hanging).toBe(16))
     for (const path of urgent) expect((await client.post(String(path), {})).status).toBe(200)
     await client.close()
     await waiting
@@ -133,7 +134,7 @@ describe('a call', () => {
     const server = createServer(() => sent++)
     const client = clientOf(await listen(server, 'http'))
     const calls = Promise.allSettled(Array.from({ length: 20 }, () => client.post('/', {})))
-    await vi.waitFor(() => expect(sent).toBe(8))
+    await waitFor(() => expect(sent).toBe(8))
     await client.close()
     expect((await calls).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 'rejected'))
     expect(sent).toBe(8)

@@ -320,7 +320,7 @@ describe('the sequence', () => {
 })
 
 describe('a power loss at any moment', () => {
-  test.each(Array.from({ length: size(60, 600) }, (_, seed) => seed))(
+  test.each(Array.from({ length: size(20, 600) }, (_, seed) => seed))(
     'leaves a record of everything that was forwarded, and no gap without a report (%i)',
     async (seed) => {
       const random = seeded(seed)

@@ -13,6 +13,7 @@ import {
 import type { FrontDeps } from '../../../sidecar/listener/deps.ts'
 import { isUnownedHost } from '../../../sidecar/name-owner.ts'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { startWorld, type World } from '../pipeline/test-world.ts'
 import { startFront } from './harness.ts'
 
@@ -73,7 +74,7 @@ describe('a captured connection to an address that no connector owns', () => {
     expect(world.records).toMatchObject([
       { host: '203.0.113.9:22', reason: 'unknown_host', note: 'unsupported_protocol', decision: 'DENY' },
     ])
-    await vi.waitFor(() => expect(world.counted).toHaveLength(2))
+    await waitFor(() => expect(world.counted).toHaveLength(2))
   })
 
   it('keeps its record where the kernel does not tell the address', async () => {
@@ -81,7 +82,7 @@ describe('a captured connection to an address that no connector owns', () => {
     const socket = connectTls({ path, rejectUnauthorized: false })
     socket.on('error', () => undefined)
     await new Promise((resolve) => socket.once('close', resolve))
-    await vi.waitFor(() => expect(world.records).toMatchObject([{ note: 'unsupported_protocol' }]))
+    await waitFor(() => expect(world.records).toMatchObject([{ note: 'unsupported_protocol' }]))
     expect(world.records[0]).toMatchObject({ decision: 'DENY', reason: 'ambiguous' })
   })
 })

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { ProxyAgent, request } from 'undici'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { killAll, type Rules, startWorld, type World } from '../pipeline/test-world.ts'
 import { type RawClient, rawClient, startFront, type TestFront } from './harness.ts'
 
@@ -131,7 +132,7 @@ describe('a host that no connector owns, asked for by a client of chaperone run'
     const client = await connected(stage.port, `${HOST}:443`)
     act(stage, client)
     await client.until(({ isClosed }) => isClosed, 'the connection to close')
-    await vi.waitFor(() => expect(stage.front.front.connections).toBe(0))
+    await waitFor(() => expect(stage.front.front.connections).toBe(0))
     expectRefused(stage)
     expect(stage.front.failures).toEqual([])
   })

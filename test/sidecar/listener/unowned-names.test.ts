@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createUnownedNames } from '../../../sidecar/listener/dns/unowned-names.ts'
 import { ownerOf } from '../../../sidecar/name-owner.ts'
 import type { Credentials } from '../../../sidecar/pipeline/exchange.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { killAll, type Rules, startWorld, type World } from '../pipeline/test-world.ts'
 
 const open: World[] = []
@@ -40,7 +41,7 @@ describe('look-ups of names that no connector owns', () => {
       report('evil.example', { kind: 'port', agent: 'other' })
       world.clock.aheadMs += 61_000
     }
-    await vi.waitFor(() => expect(world.counted).toHaveLength(12))
+    await waitFor(() => expect(world.counted).toHaveLength(12))
     await world.send({
       ...{ method: 'CONNECT', target: 'evil.example:443', kind: 'tunnel', host: 'evil.example:443' },
       credentials: BUILDER,
@@ -60,7 +61,7 @@ describe('look-ups of names that no connector owns', () => {
     const { world, report } = await start()
     world.state.rate = { ok: false, retryAfterS: 7 }
     report('evil.example', BUILDER)
-    await vi.waitFor(() => expect(world.records).toMatchObject([{ reason: 'unknown_host' }]))
+    await waitFor(() => expect(world.records).toMatchObject([{ reason: 'unknown_host' }]))
   })
 
   it('leave the record of the name itself where a resolver appends its search domains, and none of owned names', async () => {
@@ -71,7 +72,7 @@ describe('look-ups of names that no connector owns', () => {
         const asked = name + suffix
         if (ownerOf(world.state.snapshot, asked) === 'unknown') report(asked, BUILDER)
       }
-    await vi.waitFor(() => expect(shown()).toContain('builder db unknown_host'))
+    await waitFor(() => expect(shown()).toContain('builder db unknown_host'))
     expect(shown().filter((line) => line.includes('evil'))).toEqual(['builder evil.example unknown_host'])
     expect(shown().filter((line) => line.includes('github'))).toEqual([])
     expect(shown()).toContain('builder db.team.svc.cluster.local unknown_host')
@@ -83,14 +84,14 @@ describe('look-ups of names that no connector owns', () => {
       const { world, report } = await start()
       report(name, BUILDER)
       report('evil.example', BUILDER)
-      await vi.waitFor(() => expect(world.records).toMatchObject([{ host: 'evil.example' }]))
+      await waitFor(() => expect(world.records).toMatchObject([{ host: 'evil.example' }]))
     },
   )
 
   it('are recorded with bytes that can be stored, whatever the labels hold', async () => {
     const { world, report } = await start()
     report('a\u0000b \u00e9.example', BUILDER)
-    await vi.waitFor(() => expect(world.records).toMatchObject([{ host: 'a?b??.example:443' }]))
+    await waitFor(() => expect(world.records).toMatchObject([{ host: 'a?b??.example:443' }]))
     expect(world.upstream.connections).toBe(0)
   })
 
@@ -98,7 +99,7 @@ describe('look-ups of names that no connector owns', () => {
     const { world, report } = await start()
     world.state.kill = [killAll()]
     report('evil.example', BUILDER)
-    await vi.waitFor(() => expect(world.records).toMatchObject([{ reason: 'kill_switch' }]))
+    await waitFor(() => expect(world.records).toMatchObject([{ reason: 'kill_switch' }]))
     expect(world.upstream.connections).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Duplex, PassThrough } from 'node:stream'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readResponseMessage } from '../../../core/connectors/llm/response-messages.ts'
 import { llmA } from '../../../core/connectors/llm.ts'
 import type { MessageProtocol } from '../../../core/connectors/message-protocol.ts'
@@ -10,6 +10,7 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import { closeFrame } from '../../../sidecar/messages/client-frames.ts'
 import { MessageSocket } from '../../../sidecar/messages/message-socket.ts'
 import type { Exchange, InnerExchanges } from '../../../sidecar/pipeline/exchange.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { CREATE, HOST, type MessageWorld, startMessages, tunnelTo } from './message-world.ts'
 
 const TEXT = JSON.stringify(CREATE)
@@ -122,7 +123,7 @@ describe('a hostile message', () => {
     expect(own.length + counted).toBe(REFUSED.length)
     for (const record of own) expect(record.decision).toBe('DENY')
     client.send(CREATE)
-    await vi.waitFor(() => expect(model.messages).toEqual([TEXT]))
+    await waitFor(() => expect(model.messages).toEqual([TEXT]))
   })
 
   it('what passes says what the HTTP request says, and what is sent is what was read', () => {
@@ -207,7 +208,7 @@ describe('frames of a client', () => {
       Buffer.from(closeFrame(1002, '', null)).fill(received()[1] ?? 0, 1, 2),
     )
     expect(here.model.messages).toEqual([])
-    await vi.waitFor(() => expect(here.world.records).toHaveLength(1))
+    await waitFor(() => expect(here.world.records).toHaveLength(1))
     expect(here.world.records[0]?.note).toMatch(/^WebSocket closed: /)
   })
 
@@ -226,8 +227,8 @@ describe('frames of a client', () => {
       socket.write(Buffer.from([byte]))
       await new Promise((resolve) => setImmediate(resolve))
     }
-    await vi.waitFor(() => expect(here.model.messages).toEqual([TEXT]))
-    await vi.waitFor(() => expect(here.world.records).toHaveLength(1))
+    await waitFor(() => expect(here.model.messages).toEqual([TEXT]))
+    await waitFor(() => expect(here.world.records).toHaveLength(1))
   })
 
   it('without number add one listener while the upstream takes nothing, and the client is not read', async () => {
@@ -254,10 +255,10 @@ describe('frames of a client', () => {
       )
     const client = await here.connect()
     for (let sent = 0; sent < 40; sent++) client.send(CREATE)
-    await vi.waitFor(() => expect(here.world.holds).toHaveLength(1))
+    await waitFor(() => expect(here.world.holds).toHaveLength(1))
     for (const socket of here.model.sockets) socket.terminate()
     await client.closed
-    await vi.waitFor(() => expect(here.world.live.size).toBe(0))
+    await waitFor(() => expect(here.world.live.size).toBe(0))
     expect(here.world.records).toHaveLength(2)
     expect(here.model.messages).toEqual([])
   })
@@ -271,7 +272,7 @@ describe('frames of a client', () => {
     expect((await client.seen(2))[1]).toMatchObject({ type: 'error', status: 413 })
     expect(here.model.messages).toEqual([])
     client.send(CREATE)
-    await vi.waitFor(() => expect(here.model.messages).toEqual([TEXT]))
+    await waitFor(() => expect(here.model.messages).toEqual([TEXT]))
   })
 })
 
@@ -282,7 +283,7 @@ describe('frames of the server', () => {
     const [upstream] = here.model.sockets
     upstream?.send('{"type":"resp', { fin: false })
     client.send({ ...CREATE, model: 'other' })
-    await vi.waitFor(() => expect(here.world.records).toHaveLength(1))
+    await waitFor(() => expect(here.world.records).toHaveLength(1))
     upstream?.send('onse.queued"}', { fin: true })
     expect(await client.seen(2)).toMatchObject([{ type: 'response.queued' }, { type: 'error', status: 403 }])
   })

@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { testExchange } from '../pipeline/test-exchange.ts'
 import { startMessages } from './message-world.ts'
 
@@ -37,39 +38,39 @@ describe('a message of a WebSocket', () => {
     const client = await connect()
     const text = JSON.stringify(create(20 * MIB))
     client.socket.send(text)
-    await vi.waitFor(() => expect(model.messages).toHaveLength(1), 20_000)
+    await waitFor(() => expect(model.messages).toHaveLength(1))
     expect(model.messages[0] === text).toBe(true)
     client.send(create(20 * MIB, { model: 'other' }))
-    await vi.waitFor(() => expect(world.records).toHaveLength(2), 20_000)
+    await waitFor(() => expect(world.records).toHaveLength(2))
     expect(world.records).toMatchObject([{ decision: 'ALLOW' }, { decision: 'DENY', status: 403 }])
     expect(model.messages).toHaveLength(1)
     client.socket.send('x'.repeat(LIMITS.modelBodyBytes + 1))
-    await vi.waitFor(() => expect(client.events.at(-1)).toMatchObject({ type: 'error', status: 413 }), 20_000)
+    await waitFor(() => expect(client.events.at(-1)).toMatchObject({ type: 'error', status: 413 }))
   }, 60_000)
 
   it('waits for room in the budget of all bodies and then gets an error event; a short one passes', async () => {
     const { world, answers, connect } = await startHeld(MIB, 100)
     const [first, second] = [await connect(), await connect()]
     first.send(create(700 * KIB))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     second.send(create(700 * KIB))
     expect(await second.seen(1)).toMatchObject([{ type: 'error', status: 503 }])
     expect(JSON.stringify(second.events)).toContain('BODY_BUDGET_BYTES')
     second.send(create(1))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(2))
+    await waitFor(() => expect(world.holds).toHaveLength(2))
     for (const answer of answers.splice(0)) answer()
     await first.seen(1)
     await second.seen(2)
     // What the first one took was given back.
     second.send(create(700 * KIB))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(3))
+    await waitFor(() => expect(world.holds).toHaveLength(3))
   })
 
   it('passes once there is room again, in fragments, too, and keeps its place before later ones', async () => {
     const { world, answers, connect } = await startHeld(MIB, 60_000)
     const [first, second] = [await connect(), await connect()]
     first.send(create(700 * KIB))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     const text = JSON.stringify(create(600 * KIB, { stream_id: 'long' }))
     second.socket.send(text.slice(0, 300 * KIB), { fin: false })
     second.socket.send(text.slice(300 * KIB), { fin: true })
@@ -77,9 +78,9 @@ describe('a message of a WebSocket', () => {
     for (const answer of answers.splice(0)) answer()
     await first.seen(1)
     for (const name of ['long', 'short']) {
-      await vi.waitFor(() => expect(answers).toHaveLength(1))
+      await waitFor(() => expect(answers).toHaveLength(1))
       for (const answer of answers.splice(0)) answer()
-      await vi.waitFor(() => expect(second.events.at(-1)).toMatchObject({ type: 'error', stream_id: name }))
+      await waitFor(() => expect(second.events.at(-1)).toMatchObject({ type: 'error', stream_id: name }))
     }
   })
 
@@ -87,7 +88,7 @@ describe('a message of a WebSocket', () => {
     const { world, answers, connect } = await startHeld(MIB, 100)
     const client = await connect()
     client.send(create(700 * KIB))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     const body = JSON.stringify({ input: 'x'.repeat(700 * KIB), model: 'm-1' })
     const post = { method: 'POST', target: '/v1/responses', host: 'api.openai.com', body }
     const headers = ['Content-Type', 'application/json']
@@ -95,10 +96,10 @@ describe('a message of a WebSocket', () => {
     await world.run(refused)
     expect(refused.reply.status).toBe(503)
     client.socket.terminate()
-    await vi.waitFor(() => expect(world.live.size).toBe(0))
+    await waitFor(() => expect(world.live.size).toBe(0))
     const held = testExchange({ ...post, headers })
     const run = world.run(held)
-    await vi.waitFor(() => expect(world.holds).toHaveLength(2))
+    await waitFor(() => expect(world.holds).toHaveLength(2))
     for (const answer of answers) answer()
     await run
   })
@@ -107,7 +108,7 @@ describe('a message of a WebSocket', () => {
     const { world, answers, connect } = await startHeld(MIB, 60_000)
     const first = await connect()
     first.send(create(700 * KIB))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     for (let n = 0; n < 5; n++) {
       const other = await connect()
       other.socket.send(JSON.stringify(create(500 * KIB)), { fin: n % 2 === 0 })
@@ -116,8 +117,8 @@ describe('a message of a WebSocket', () => {
     }
     for (const answer of answers.splice(0)) answer()
     await first.seen(1)
-    await vi.waitFor(() => expect(world.live.size).toBe(1))
+    await waitFor(() => expect(world.live.size).toBe(1))
     first.send(create(900 * KIB))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(2))
+    await waitFor(() => expect(world.holds).toHaveLength(2))
   })
 })

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { afterEach, expect, vi } from 'vitest'
+import { afterEach, expect } from 'vitest'
 import WebSocket, { WebSocketServer } from 'ws'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
 import type { PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { startFront, type TestFront } from '../listener/harness.ts'
 import { type Rule, type Rules, startWorld, type World } from '../pipeline/test-world.ts'
 
@@ -129,7 +130,7 @@ async function clientOf(tunnel: TLSSocket, headers: Record<string, string>): Pro
     ...{ socket, events, closed },
     send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     async seen(count) {
-      await vi.waitFor(() => expect(events.length).toBeGreaterThanOrEqual(count))
+      await waitFor(() => expect(events.length).toBeGreaterThanOrEqual(count))
       return events
     },
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { EventReply } from '../../../sidecar/pipeline/response/event-reply.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { killAll, SECRET } from '../pipeline/test-world.ts'
 import { AGENT, ALLOW_CALLS, CREATE, startMessages } from './message-world.ts'
 
@@ -29,7 +30,7 @@ describe('a WebSocket whose messages are read', () => {
       'openai-beta': 'responses_websockets',
     })
     expect(model.handshakes[0]?.headers).not.toHaveProperty('sec-websocket-extensions')
-    await vi.waitFor(() => expect(world.records).toHaveLength(2))
+    await waitFor(() => expect(world.records).toHaveLength(2))
     for (const record of world.records)
       expect(record).toMatchObject({
         ...{ action_type: 'llm_a.response.create_stream', decision: 'ALLOW', status: 200 },
@@ -39,7 +40,7 @@ describe('a WebSocket whose messages are read', () => {
     expect(world.records.map(({ handle = null }) => handle)).toEqual([null, 'own'])
     client.socket.close(1000)
     expect(await client.closed).toBe(1000)
-    await vi.waitFor(() => expect(world.records).toHaveLength(3))
+    await waitFor(() => expect(world.records).toHaveLength(3))
     expect(world.records[2]).toMatchObject({
       ...{
         action_type: 'llm_a.websocket.connect',
@@ -118,18 +119,18 @@ describe('a WebSocket whose messages are read', () => {
     const client = await connect()
     client.send({ ...CREATE, model: 'other' })
     client.send(CREATE)
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     expect(world.holds[0]).toMatchObject({
       ...{ action_type: 'llm_a.response.create_stream', method: 'POST', path: '/v1/responses' },
       parameters: { model: 'other', other_fields: expect.objectContaining({ input: 'hello' }) },
     })
     client.socket.ping()
-    await vi.waitFor(() => expect(model.sockets.size).toBe(1))
+    await waitFor(() => expect(model.sockets.size).toBe(1))
     expect(model.messages).toEqual([])
     approve()
     await client.seen(6)
     expect(model.messages.map((text) => JSON.parse(text).model)).toEqual(['other', 'm-1'])
-    await vi.waitFor(() => expect(world.records).toHaveLength(2))
+    await waitFor(() => expect(world.records).toHaveLength(2))
     expect(world.records[0]).toMatchObject({ decision: 'ALLOW', note: 'approved', approval_id: 'apv_1' })
   })
 
@@ -143,13 +144,13 @@ describe('a WebSocket whose messages are read', () => {
       })
     const client = await connect()
     client.send(CREATE)
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     for (const { reply } of world.live) expect(reply).not.toBeInstanceOf(EventReply)
     deny()
     expect(await client.seen(1)).toMatchObject([{ type: 'error', status: 403, approval_id: 'apv_1' }])
     expect(client.events).toHaveLength(1)
     expect(model.messages).toEqual([])
-    await vi.waitFor(() => expect(world.records).toMatchObject([{ decision: 'DENY', status: 403 }]))
+    await waitFor(() => expect(world.records).toMatchObject([{ decision: 'DENY', status: 403 }]))
   })
 
   it.each(['denied', 'expired'] as const)('a held message that is %s gets an error event', async (kind) => {
@@ -159,7 +160,7 @@ describe('a WebSocket whose messages are read', () => {
     client.send(CREATE)
     expect(await client.seen(1)).toMatchObject([{ type: 'error', status: 403, approval_id: 'apv_1' }])
     expect(model.messages).toEqual([])
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(world.records).toMatchObject([{ decision: 'DENY', reason: `approval_${kind}` }]),
     )
   })
@@ -172,13 +173,13 @@ describe('a WebSocket whose messages are read', () => {
       )
     const client = await connect()
     client.send(CREATE)
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     client.socket.terminate()
-    await vi.waitFor(() => expect(world.records).toHaveLength(2))
+    await waitFor(() => expect(world.records).toHaveLength(2))
     expect(model.messages).toEqual([])
     expect(world.records[0]).toMatchObject({ decision: 'HOLD', status: null })
     expect(world.live.size).toBe(0)
-    await vi.waitFor(() => expect(model.sockets.size).toBe(0))
+    await waitFor(() => expect(model.sockets.size).toBe(0))
   })
 
   it('answers 429 with the time to wait when the agent has sent too much', async () => {
@@ -200,9 +201,9 @@ describe('a WebSocket whose messages are read', () => {
     await client.seen(1)
     for (const exchange of world.live) exchange.abort.abort({ kind: 'kill', entry: killAll() })
     await client.closed
-    await vi.waitFor(() => expect(world.records).toHaveLength(2))
+    await waitFor(() => expect(world.records).toHaveLength(2))
     for (const record of world.records) expect(record).toMatchObject({ note: 'stopped by kill switch' })
-    await vi.waitFor(() => expect(model.sockets.size).toBe(0))
+    await waitFor(() => expect(model.sockets.size).toBe(0))
   })
 
   it('takes no message that comes while the kill switch is active', async () => {
@@ -261,7 +262,7 @@ describe('a WebSocket whose messages are read', () => {
     client.send({ ...CREATE, stream_id: 'a' })
     client.send({ ...CREATE, stream_id: 'b' })
     await client.seen(2)
-    await vi.waitFor(() => expect(world.records).toHaveLength(2))
+    await waitFor(() => expect(world.records).toHaveLength(2))
     expect(world.records).toMatchObject([{ status: 429, error_type: '429' }, { status: 200 }])
   })
 
@@ -272,7 +273,7 @@ describe('a WebSocket whose messages are read', () => {
     await client.seen(3)
     model.answer = () => undefined
     client.send({ type: 'response.processed', response_id: 'resp_1' })
-    await vi.waitFor(() => expect(model.messages).toHaveLength(2))
+    await waitFor(() => expect(model.messages).toHaveLength(2))
     expect(world.records).toHaveLength(1)
   })
 
@@ -287,7 +288,7 @@ describe('a WebSocket whose messages are read', () => {
     const other = await connect()
     other.send(CREATE)
     await other.closed
-    await vi.waitFor(() => expect(world.records).toHaveLength(4))
+    await waitFor(() => expect(world.records).toHaveLength(4))
     const calls = world.records.filter(({ method }) => method === 'POST')
     expect(calls).toMatchObject([
       { status: 502, error_type: 'connect' },

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { RawClient, startFront, type TestFront } from '../listener/harness.ts'
 import { type Rules, startWorld, type World } from './test-world.ts'
 
@@ -52,7 +53,7 @@ describe('CONNECT', () => {
     const client = await secured(front, authority, 'api.github.com')
     client.send(`GET /user HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
     expect(await client.all()).toContain('HTTP/1.1 200')
-    await vi.waitFor(() => expect(world.records).toHaveLength(1))
+    await waitFor(() => expect(world.records).toHaveLength(1))
     expect(world.records[0]).toMatchObject({ host: 'api.github.com', decision: 'ALLOW' })
     expect(world.records[0]?.action_type).toMatch(/^codehost\.user/)
     expect(world.upstream.seen[0]?.header('authorization')).toBeDefined()
@@ -74,7 +75,7 @@ describe('CONNECT', () => {
     })
     const { head } = await connected(front, authority)
     expect(head).toMatch(/^HTTP\/1\.1 400 /)
-    await vi.waitFor(() => expect(world.records).toHaveLength(1))
+    await waitFor(() => expect(world.records).toHaveLength(1))
     expect(world.records[0]).toMatchObject({ decision: 'DENY', status: 400 })
     expect(world.upstream.connections).toBe(0)
   })
@@ -126,9 +127,9 @@ describe('a chunked body that breaks off its framing behind the first chunks', (
     const answer = await client.all()
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).toContain('malformed_request')
-    await vi.waitFor(() => expect(isCut).toBe(true))
+    await waitFor(() => expect(isCut).toBe(true))
     expect(isWhole).toBe(false)
-    await vi.waitFor(() => expect(world.records).toHaveLength(1))
+    await waitFor(() => expect(world.records).toHaveLength(1))
     expect(world.records[0]).toMatchObject({ status: 400, host: 'api.github.com' })
   })
 
@@ -157,9 +158,9 @@ describe('a chunked body that breaks off its framing behind the first chunks', (
     await new Promise(setImmediate)
     client.send('zz\r\n')
     expect(await client.all()).toMatch(/^HTTP\/1\.1 400 /)
-    await vi.waitFor(() => expect(world.records).toHaveLength(1))
+    await waitFor(() => expect(world.records).toHaveLength(1))
     expect(world.records[0]).toMatchObject({ status: 400 })
-    await vi.waitFor(() => expect(world.upstream.openConnections).toBe(0))
+    await waitFor(() => expect(world.upstream.openConnections).toBe(0))
     expect(isWhole).toBe(false)
   })
 })

@@ -1,5 +1,5 @@
-import { vi } from 'vitest'
 import type { HoldOutcome } from '../../../sidecar/pipeline/ports.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { start } from './pipeline-world.ts'
 import { type TestExchangeInput, type TestReply, testExchange } from './test-exchange.ts'
 import type { Rules, World } from './test-world.ts'
@@ -31,7 +31,7 @@ export async function holdRequest(rules: Rules, input: TestExchangeInput, openAf
   const exchange = testExchange(input)
   const { reply } = exchange
   const done = world.run(exchange)
-  await vi.waitFor(() => {
+  await waitFor(() => {
     if (world.holds.length === 0 && reply.state === 'open') throw new Error('not held yet')
   }, BUSY)
   return {
@@ -43,7 +43,7 @@ export async function holdRequest(rules: Rules, input: TestExchangeInput, openAf
           : { kind, approvalId: 'apv_9', note: note ?? null },
       ),
     sent: (text) =>
-      vi.waitFor(() => {
+      waitFor(() => {
         if (!reply.text().includes(text)) throw new Error(`only ${reply.text()} was sent`)
       }, BUSY),
   }

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { replyJson } from '../../support/recorder.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { type McpWorld, startMcpWorld } from './mcp-world.ts'
 import type { Rules } from './test-world.ts'
 
@@ -40,7 +41,7 @@ describe('header and body of an MCP request', () => {
     const { post, world } = await start()
     expect((await post({ jsonrpc: '2.0', id: 1, ...message }, { headers })).status).toBe(400)
     expect(world.upstream.seen).toEqual([])
-    await vi.waitFor(() => expect(world.records).toHaveLength(1))
+    await waitFor(() => expect(world.records).toHaveLength(1))
   })
 
   it('that agree are forwarded in both revisions', async () => {

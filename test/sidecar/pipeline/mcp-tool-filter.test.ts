@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Answer } from '../../support/recorder.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { type McpWorld, startMcpWorld } from './mcp-world.ts'
 import type { Rules } from './test-world.ts'
 
@@ -63,7 +64,7 @@ describe('an answer to tools/list', () => {
       expect(headers['x-own']).toBe('a')
       expect(body).toContain('9223372036854775807')
       expect(body).toContain('Grüße 🙂')
-      await vi.waitFor(() => expect(world.records).toHaveLength(1))
+      await waitFor(() => expect(world.records).toHaveLength(1))
       expect(world.records[0]).toMatchObject({ note: '1 tool hidden', decision: 'ALLOW', status: 200 })
     },
   )
@@ -75,7 +76,7 @@ describe('an answer to tools/list', () => {
     expect(body).toBe(text)
     expect(headers['etag']).toBe('"1"')
     expect(headers['content-length']).toBe(String(Buffer.byteLength(text)))
-    await vi.waitFor(() => expect(world.records[0]?.note).toBeNull())
+    await waitFor(() => expect(world.records[0]?.note).toBeNull())
   })
 
   it('is whole at the level monitor, where every call passes', async () => {
@@ -207,7 +208,7 @@ describe('an answer to tools/list', () => {
     const { status, headers: got } = await post(LIST)
     expect(status).toBe(200)
     expect(got['content-encoding']).toBe(coding)
-    await vi.waitFor(() => expect(world.records[0]?.bytes_out).toBe(bytes.length))
+    await waitFor(() => expect(world.records[0]?.bytes_out).toBe(bytes.length))
   })
 
   it('of a batch is found by its id among the others', async () => {
@@ -235,7 +236,7 @@ describe('an answer to tools/list', () => {
       response.write('{"jsonrpc"', () => request.socket.destroy())
     })
     expect((await post(LIST)).status).toBe(502)
-    await vi.waitFor(() => expect(world.records).toHaveLength(1))
+    await waitFor(() => expect(world.records).toHaveLength(1))
     expect(world.records[0]).toMatchObject({ status: 502, error_type: 'connect' })
   })
 
@@ -273,7 +274,7 @@ describe('an answer to tools/list as server-sent events', () => {
     const { body } = await post(LIST, { over })
     expect(body.startsWith(`: hi\n\n${progress}event: message\nid: 7\ndata: `)).toBe(true)
     expect(namesIn(body.slice(body.lastIndexOf('data: ') + 6))).toEqual(['read', 'publish'])
-    await vi.waitFor(() => expect(world.records[0]?.note).toBe('1 tool hidden'))
+    await waitFor(() => expect(world.records[0]?.note).toBe('1 tool hidden'))
   })
 
   it('with nothing to hide is the same bytes, whatever they are', async () => {
@@ -319,7 +320,7 @@ describe('an answer to tools/list as server-sent events', () => {
     socket.on('data', (part: Buffer) => {
       seen += part.toString('utf8')
     })
-    await vi.waitFor(() => expect(seen).toContain('"nextCursor"'))
+    await waitFor(() => expect(seen).toContain('"nextCursor"'))
     expect(seen).toContain('Grüße 🙂')
     expect(seen).not.toContain('delete_repo')
     finish()

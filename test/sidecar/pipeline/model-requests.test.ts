@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
 import { exceedsJsonBounds } from '../../../core/request/json/json-size.ts'
 import { replySse } from '../../support/recorder.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
 import type { Rules } from './test-world.ts'
@@ -259,7 +260,7 @@ describe('the budget of kept bodies', () => {
     world.upstream.answerWith(() => undefined)
     const first = testExchange(messages(body(1900)))
     const done = world.run(first)
-    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(1), PATIENT)
+    await waitFor(() => expect(world.upstream.seen).toHaveLength(1), PATIENT)
     const other = { ...messages(body(900)), credentials: { kind: 'port', agent: 'other' } } as const
     const { reply } = await world.send(other)
     expect(reply.status).toBe(503)
@@ -279,9 +280,9 @@ describe('the budget of kept bodies', () => {
     world.upstream.answerWith(replySse(100_000, 5))
     const exchanges = Array.from({ length: 4 }, () => testExchange(messages(body(1900))))
     const done = exchanges.map((exchange) => world.run(exchange))
-    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(4), PATIENT)
+    await waitFor(() => expect(world.upstream.seen).toHaveLength(4), PATIENT)
     for (const exchange of exchanges) {
-      await vi.waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0), PATIENT)
+      await waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0), PATIENT)
       expect(exchange.bodyBytes).toBeUndefined()
       exchange.abort.abort(new Error('gone'))
     }

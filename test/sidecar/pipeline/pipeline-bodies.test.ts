@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { replyJson } from '../../support/recorder.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { expectRefused, JSON_BODY, LIST, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
 import { killAll, type Rules, SECRET, type World } from './test-world.ts'
@@ -208,7 +209,7 @@ describe('rules that change while a body is still coming', () => {
     const buffer = vi.spyOn(exchange.body, 'buffer')
     const done = world.run(exchange)
     body.push(text.slice(0, -1))
-    await vi.waitFor(() => expect(buffer).toHaveBeenCalled())
+    await waitFor(() => expect(buffer).toHaveBeenCalled())
     change()
     body.push(text.slice(-1))
     body.push(null)
@@ -312,7 +313,7 @@ describe('hosts without connector', () => {
     })
     const exchange = testExchange(tunnel('api.github.com:443'))
     const done = world.run(exchange)
-    await vi.waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
+    await waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
     exchange.abort.abort()
     await done
     expect(world.records[0]).toMatchObject({
@@ -388,11 +389,11 @@ describe('upgrades', () => {
     const world = await start({ permissions: [['codehost.websocket.open', 'allow']] })
     const exchange = testExchange(SOCKET)
     const done = world.run(exchange)
-    await vi.waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
+    await waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
     expect(world.upstream.seen[0]?.header('authorization')).toBe(`token ${SECRET}`)
     exchange.abort.abort({ kind: 'kill', entry: killAll() })
     await done
-    await vi.waitFor(() => expect(world.upstream.openConnections).toBe(0))
+    await waitFor(() => expect(world.upstream.openConnections).toBe(0))
     expect(world.records[0]).toMatchObject({
       action_type: 'codehost.websocket.open',
       status: 101,

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { unstorableIn } from '../../../core/storable.ts'
 import { replySse } from '../../support/recorder.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { expectRefused, JSON_BODY, LIST, MERGE, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
 import { killAll, type Rules, type World } from './test-world.ts'
@@ -161,7 +162,7 @@ describe('holds', () => {
       )
     const exchange = testExchange(MERGE)
     const done = world.run(exchange)
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     exchange.abort.abort()
     await done
     expectRefused(world)
@@ -176,7 +177,7 @@ describe('holds', () => {
       )
     const exchange = testExchange(MERGE)
     const done = world.run(exchange)
-    await vi.waitFor(() => expect(world.holds).toHaveLength(1))
+    await waitFor(() => expect(world.holds).toHaveLength(1))
     exchange.abort.abort({ kind: 'kill', entry: killAll() })
     await done
     expect(exchange.reply.status).toBe(403)
@@ -204,7 +205,7 @@ describe('holds', () => {
     }
     const waiting = Array.from({ length: 3 }, () => testExchange(large))
     const done = waiting.map((exchange) => world.run(exchange))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(3), HASHED)
+    await waitFor(() => expect(world.holds).toHaveLength(3), HASHED)
     const over = await world.send(large)
     expect(over.reply.status).toBe(503)
     expect(over.reply.json()).toMatchObject({ error: 'overloaded', retry_after: 5 })
@@ -216,12 +217,12 @@ describe('holds', () => {
     const small = testExchange({ ...large, body: 'x' })
     const others = testExchange({ ...large, credentials: { kind: 'port', agent: 'other' } })
     done.push(world.run(small), world.run(others))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(5), HASHED)
+    await waitFor(() => expect(world.holds).toHaveLength(5), HASHED)
     for (const exchange of waiting.slice(0, 2)) exchange.abort.abort(new Error('gone'))
     await Promise.all(done.slice(0, 2))
     const next = testExchange(large)
     done.push(world.run(next))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(6), HASHED)
+    await waitFor(() => expect(world.holds).toHaveLength(6), HASHED)
     for (const exchange of [...waiting.slice(2), small, others, next]) exchange.abort.abort(new Error('gone'))
     await Promise.all(done)
     expect(world.upstream.seen).toEqual([])
@@ -248,7 +249,7 @@ describe('the kill switch during an answer', () => {
     world.upstream.answerWith(replySse(100_000, 5))
     const exchange = testExchange(LIST)
     const done = world.run(exchange)
-    await vi.waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0))
+    await waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0))
     exchange.abort.abort(reason)
     await done
     expect(world.records).toMatchObject([{ status: 200, note, error_type: null }])
@@ -259,11 +260,11 @@ describe('the kill switch during an answer', () => {
     world.upstream.answerWith(replySse(100_000, 5))
     const exchange = testExchange(LIST)
     const done = world.run(exchange)
-    await vi.waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(2))
+    await waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(2))
     exchange.abort.abort({ kind: 'kill', entry: killAll() })
     await done
     expect(exchange.reply.state).toBe('destroyed')
-    await vi.waitFor(() => expect(world.upstream.openConnections).toBe(0))
+    await waitFor(() => expect(world.upstream.openConnections).toBe(0))
     expect(world.records).toHaveLength(1)
     expect(world.records[0]).toMatchObject({
       status: 200,

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { replyJson } from '../../support/recorder.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { type McpWorld, startMcpWorld } from './mcp-world.ts'
 import type { Rules } from './test-world.ts'
 
@@ -24,7 +25,7 @@ const call = (name: string, id: number) => ({
 const batch = (count: number) => Array.from({ length: count }, (_, n) => call(n === 0 ? 'read' : 'write', n))
 
 async function recordOf({ world }: McpWorld): Promise<TrafficRecord> {
-  return vi.waitFor(() => {
+  return waitFor(() => {
     expect(world.records).toHaveLength(1)
     return world.records[0] as TrafficRecord
   })

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { startFront } from '../listener/harness.ts'
 import { startWorld } from './test-world.ts'
 
@@ -100,7 +101,7 @@ type Tunnel = Awaited<ReturnType<typeof tunnelTo>>
 
 async function expectRefused({ socket, sink, world }: Tunnel): Promise<void> {
   if (!socket.destroyed) await once(socket.resume(), 'close')
-  await vi.waitFor(() => expect(world.records).toHaveLength(1))
+  await waitFor(() => expect(world.records).toHaveLength(1))
   expect(world.records[0]).toMatchObject({
     decision: 'DENY',
     reason: 'ambiguous',
@@ -108,13 +109,13 @@ async function expectRefused({ socket, sink, world }: Tunnel): Promise<void> {
     note: expect.stringContaining('server name'),
   })
   expect(sink.bytes()).toHaveLength(0)
-  await vi.waitFor(() => expect(sink.sockets.size).toBe(0))
+  await waitFor(() => expect(sink.sockets.size).toBe(0))
 }
 
 async function expectJoined({ socket, sink, world }: Tunnel, sent: Buffer): Promise<void> {
-  await vi.waitFor(() => expect(sink.bytes().equals(sent)).toBe(true))
+  await waitFor(() => expect(sink.bytes().equals(sent)).toBe(true))
   socket.destroy()
-  await vi.waitFor(() => expect(world.records).toHaveLength(1))
+  await waitFor(() => expect(world.records).toHaveLength(1))
   expect(world.records[0]).toMatchObject({
     decision: 'ALLOW',
     action_type: 'generic.tunnel.open',

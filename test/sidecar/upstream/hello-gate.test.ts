@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { judgeHello } from '../../../sidecar/upstream/hello-gate.ts'
 import { createIdleWatch } from '../../../sidecar/upstream/idle.ts'
 import { type ClientGate, splice } from '../../../sidecar/upstream/splice.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const open: Array<() => void> = []
 afterEach(() => {
@@ -102,11 +103,11 @@ describe('a gate before a tunnel', () => {
 
   it('lets a server speak first where the client need not', async () => {
     const { agent, accepted, far, counts } = await joined({ isClientFirst: false, judge: () => 'pass' })
-    await vi.waitFor(() => expect(accepted).toHaveLength(1))
+    await waitFor(() => expect(accepted).toHaveLength(1))
     accepted[0]?.write('220 welcome')
     expect(String((await once(agent, 'data'))[0])).toBe('220 welcome')
     agent.write('EHLO')
-    await vi.waitFor(() => expect(far()).toBe('EHLO'))
+    await waitFor(() => expect(far()).toBe('EHLO'))
     expect(counts).toEqual({ up: 4, down: 11 })
   })
 
@@ -114,7 +115,7 @@ describe('a gate before a tunnel', () => {
     const judge = (bytes: Buffer) => (bytes.length < 6 ? 'more' : 'pass')
     const { agent, far } = await joined({ judge, timeoutMs: 60_000 })
     for (const part of ['ab', 'cd', 'ef', 'gh']) agent.write(part)
-    await vi.waitFor(() => expect(far()).toBe('abcdefgh'))
+    await waitFor(() => expect(far()).toBe('abcdefgh'))
   })
 
   it('ends with a client that leaves without a byte', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { waitFor } from '../../support/wait-for.ts'
 import { start } from '../pipeline/pipeline-world.ts'
 import { testExchange } from '../pipeline/test-exchange.ts'
 import { connectorAt } from '../pipeline/test-world.ts'
@@ -32,7 +33,7 @@ async function switched(lines: readonly string[], asked: readonly string[] = ['S
   const world = await start({ connectors: [at], permissions: [['codehost.websocket.open', 'allow']] })
   const exchange = testExchange({ kind: 'upgrade', target: '/socket', headers: [...HANDSHAKE, ...asked] })
   const done = world.run(exchange)
-  await vi.waitFor(() => expect(exchange.reply.state).not.toBe('open'))
+  await waitFor(() => expect(exchange.reply.state).not.toBe('open'))
   return { exchange, world, upstream, done }
 }
 

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
@@ -13,6 +12,7 @@ import {
 } from '../../../../controlplane/cli/postgres/embedded-postgres.ts'
 import { processIdentity } from '../../../../controlplane/cli/state/process-identity.ts'
 import { SEED_PASSWORD, seedPostgres } from '../../../support/cluster-template.ts'
+import { databasesFolder } from '../../../support/memory-folder.ts'
 
 let root: string
 let dir: string
@@ -21,7 +21,7 @@ const isRoot = process.getuid?.() === 0
 
 beforeEach(() => {
   // 0700: as under /root or mktemp -d, where no other account can walk.
-  root = mkdtempSync(join(tmpdir(), 'chaperone-cli-'))
+  root = mkdtempSync(join(databasesFolder(), 'chaperone-cli-'))
   dir = join(root, 'postgres')
 })
 

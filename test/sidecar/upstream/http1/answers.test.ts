@@ -1,11 +1,12 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { ChaperoneError } from '../../../../core/errors.ts'
 import { createDialer } from '../../../../sidecar/upstream/dial.ts'
 import { createUpstream, type Upstream } from '../../../../sidecar/upstream/http.ts'
 import type { UpstreamTarget } from '../../../../sidecar/upstream/target.ts'
 import fc from '../../../support/fast-check.ts'
 import { size } from '../../../support/proof.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 import { type TestExchangeInput, testExchange } from '../../pipeline/test-exchange.ts'
 import { type ScriptedUpstream, startScripted, writeInPieces } from './scripted-upstream.ts'
 
@@ -76,7 +77,7 @@ describe('answers that two readers could take for different ones', () => {
     const at = await saying(`HTTP/1.1 200 OK\r\n${rest}`)
     const sending = ask(newUpstream(), at.port)
     await expect(sending).rejects.toMatchObject({ code: 'upstream_failed' })
-    await vi.waitFor(() => expect(at.openConnections).toBe(0))
+    await waitFor(() => expect(at.openConnections).toBe(0))
   })
 
   it.each([
@@ -135,7 +136,7 @@ describe('a connection is used again only when nothing was left over', () => {
     })
     const upstream = newUpstream()
     await ask(upstream, at.port)
-    await vi.waitFor(() => expect(at.openConnections).toBe(0))
+    await waitFor(() => expect(at.openConnections).toBe(0))
     expect((await ask(upstream, at.port)).reply.text()).toBe('ok')
     expect(at.received).toHaveLength(2)
   })

