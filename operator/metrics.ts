@@ -45,7 +45,9 @@ function observe(registry: Registry, gauges: OperatorGauges): void {
   const registers = [registry]
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
-      ...{ name: `svc_operator_${name}`, help, registers },
+      name: `svc_operator_${name}`,
+      help,
+      registers,
       collect() {
         this.set(read())
       },

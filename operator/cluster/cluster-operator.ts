@@ -81,27 +81,17 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const informers = startInformers({ client, log, metrics, timing: timing.watch })
   const { caches, namespaces, pods } = informers
   const control = startControl({ client, config, log, timing, metrics, informers })
-  const { controlPlane, replicas, relay, killWatch } = control
+  const { relay, killWatch } = control
   let admission: AdmissionComponent | null = null
-  const leader = createLeader({
-    ...{ client, controlPlane, replicas, caches, pods, namespaces, metrics, log, instance },
-    ...{ namespace: config.namespace, floorRules: config.floorRules },
-    bypassing: () => admission?.bypassing?.() ?? new Map(),
-    ...(timing.leader === undefined ? {} : { timing: timing.leader }),
-  })
-  informers.listen({
-    changed(kind, key) {
-      if (kind === 'Gateway') killWatch.gatewayChanged(key)
-      if (kind === 'Gateway') admission?.gatewaysChanged?.()
-      leader.changed(queueKey(kind, key))
-    },
-    podsChanged: leader.podsChanged,
-    podMetadataChanged: control.podReports.changed,
-  })
-  const election = createElection({
-    ...{ client, log, identity: instance, namespace: config.namespace, name: config.leaseName },
-    lead: leader.lead,
-    ...(timing.lease === undefined ? {} : { timing: timing.lease }),
+  const getAdmission = () => admission
+  const { leader, election } = startLeader({
+    ...deps,
+    client,
+    instance,
+    metrics,
+    informers,
+    control,
+    getAdmission,
   })
   if (openAdmission !== null)
     admission = await openAdmission({ client, config, log, instance, caches, namespaces, pods })
@@ -113,7 +103,9 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   })
   const own = readinessChecks(informers, killWatch, timing.maxStalenessMs ?? MAX_STALENESS_MS)
   const health = await startHealthServer({
-    ...{ host: config.healthHost, port: config.healthPort, scrape: metrics.scrape },
+    host: config.healthHost,
+    port: config.healthPort,
+    scrape: metrics.scrape,
     checks: [...own, ...(admission?.checks ?? [])],
   })
   return {
@@ -130,6 +122,56 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
       client[Symbol.dispose]()
     },
   }
+}
+
+type LeadingDeps = ClusterOperatorDeps & {
+  readonly client: KubeClient
+  readonly instance: string
+  readonly metrics: OperatorMetrics
+  readonly informers: Informers
+  readonly control: ReturnType<typeof startControl>
+  readonly getAdmission: () => AdmissionComponent | null
+}
+
+/** Composes the leader and its election, and delivers changes of the informer caches. */
+function startLeader(deps: LeadingDeps) {
+  const { client, config, log, timing = {}, instance, metrics, informers, control, getAdmission } = deps
+  const { caches, pods, namespaces } = informers
+  const { namespace, floorRules, leaseName } = config
+  const leader = createLeader({
+    client,
+    controlPlane: control.controlPlane,
+    replicas: control.replicas,
+    caches,
+    pods,
+    namespaces,
+    metrics,
+    log,
+    instance,
+    namespace,
+    floorRules,
+    bypassing: () => getAdmission()?.bypassing?.() ?? new Map(),
+    ...(timing.leader === undefined ? {} : { timing: timing.leader }),
+  })
+  informers.listen({
+    changed(kind, key) {
+      if (kind === 'Gateway') control.killWatch.gatewayChanged(key)
+      if (kind === 'Gateway') getAdmission()?.gatewaysChanged?.()
+      leader.changed(queueKey(kind, key))
+    },
+    podsChanged: leader.podsChanged,
+    podMetadataChanged: control.podReports.changed,
+  })
+  const election = createElection({
+    client,
+    log,
+    identity: instance,
+    namespace,
+    name: leaseName,
+    lead: leader.lead,
+    ...(timing.lease === undefined ? {} : { timing: timing.lease }),
+  })
+  return { leader, election }
 }
 
 type ControlDeps = {
@@ -176,5 +218,7 @@ function startControl({ client, config, log, timing, metrics, informers }: Contr
 async function accessOf({ kubeconfig, podApi }: ClusterConfig): Promise<KubeAccess> {
   if (kubeconfig !== null) return loadKubeconfig(kubeconfig)
   if (podApi !== null) return createPodAccess(podApi)
-  throw new ChaperoneError('validation', { detail: 'Outside of a cluster, set KUBECONFIG to a kubeconfig file.' })
+  throw new ChaperoneError('validation', {
+    detail: 'Outside of a cluster, set KUBECONFIG to a kubeconfig file.',
+  })
 }

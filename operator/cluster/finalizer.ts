@@ -1,7 +1,8 @@
+import type { Logger } from 'pino'
 import { applyFinalizers } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
-import { RESOURCES } from '../kube/objects.ts'
+import { keyOf, RESOURCES } from '../kube/objects.ts'
 import type { CustomResource } from './custom-resources.ts'
 
 /** Delays the deletion of a Gateway until the control plane has removed it, with a deadline. */
@@ -13,8 +14,7 @@ export type Finalizer = {
 
 export type FinalizerDeps = {
   readonly client: Pick<KubeClient, 'call'>
-  /** Called when the deadline passes. The next sweep removes the rest from the control plane. */
-  readonly onGivenUp: (gateway: CustomResource<'Gateway'>) => void
+  readonly log: Logger
   /** How long a deleted Gateway waits for the control plane. Namespaces must be deletable without a control plane. */
   readonly patienceMs: number
 }
@@ -22,7 +22,7 @@ export type FinalizerDeps = {
 export const FINALIZER = 'chaperone.dev/gateway'
 const RETRY_MS = 1_000
 
-export function createFinalizer({ client, onGivenUp, patienceMs }: FinalizerDeps): Finalizer {
+export function createFinalizer({ client, log, patienceMs }: FinalizerDeps): Finalizer {
   const to = { client, resource: RESOURCES.Gateway, apiVersion: 'chaperone.dev/v1alpha1', kind: 'Gateway' }
   const has = ({ metadata }: CustomResource<'Gateway'>) => metadata.finalizers?.includes(FINALIZER) === true
   const ensured = new Set<string>()
@@ -43,7 +43,8 @@ export function createFinalizer({ client, onGivenUp, patienceMs }: FinalizerDeps
     )
     if (await within(removed, leftMs())) return true
     if (leftMs() > 0) return false
-    onGivenUp(gateway)
+    // The next sweep removes the Gateway from the control plane.
+    log.warn({ gateway: keyOf(gateway) }, 'gateway deleted while the control plane was unreachable')
     return true
   }
 

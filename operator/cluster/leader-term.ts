@@ -2,7 +2,6 @@ import type { PodRef } from '../../core/wire/operator/operator.ts'
 import { type Acknowledgements, createAcknowledgements } from '../control/acknowledgements.ts'
 import { boundTo } from '../kube/bound-client.ts'
 import { createEventRecorder, type EventNote, type EventTarget } from '../kube/events.ts'
-import { keyOf } from '../kube/objects.ts'
 import type { WorkQueue } from '../kube/queue.ts'
 import { createPush } from '../reconcile/push.ts'
 import { createPushedObjects } from '../reconcile/pushed-objects.ts'
@@ -51,18 +50,19 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, enq
   })
   const secrets = createConnectorSecrets({ client, caches, enqueue, signal, log, pollMs: timing.secretsMs })
   const reconciling = {
-    ...{ caches, pushed, secrets, acknowledgements, events, enqueue, signal },
+    caches,
+    pushed,
+    secrets,
+    acknowledgements,
+    events,
+    enqueue,
+    signal,
     pods: deps.pods,
     bypassing: deps.bypassing,
     floorRules: deps.floorRules,
     push: createPush(controlPlane, pushed, signal),
     statuses: createStatusWriter({ client, onWrite: metrics.statusWritten }),
-    finalizer: createFinalizer({
-      client,
-      onGivenUp: (gateway) =>
-        log.warn({ gateway: keyOf(gateway) }, 'gateway deleted while the control plane was unreachable'),
-      patienceMs: timing.releaseMs,
-    }),
+    finalizer: createFinalizer({ client, log, patienceMs: timing.releaseMs }),
     onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),
     queue: { log, concurrency: CONCURRENCY },
   }

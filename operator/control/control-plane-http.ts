@@ -52,7 +52,8 @@ export function createControlPlaneHttp(deps: ControlPlaneHttpDeps): ControlPlane
     const token = await read(operatorTokenFile, 'operator token')
     const ca = isTls && controlPlaneCaFile !== null ? { ca: await read(controlPlaneCaFile, 'CA') } : {}
     const headers = {
-      ...{ authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${token.trim()}`,
+      'content-type': 'application/json',
       host: url.host,
     }
     const target = targetOf(url, replica?.address ?? null)

@@ -41,7 +41,11 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
   const logged = new Map<string, string>()
   let supplying: Promise<void> | null = null
   const maps = createReflector<ConfigMapObject>({
-    ...{ client, log, metrics, resource: 'emergency', selection: SELECTION },
+    client,
+    log,
+    metrics,
+    resource: 'emergency',
+    selection: SELECTION,
     onChange: (key) => offer(maps.get(key)),
   })
 
@@ -94,7 +98,8 @@ async function createEmpty(client: KubeClient, namespace: string, signal: AbortS
     query: { fieldManager: FIELD_MANAGER, force: true },
     contentType: 'application/apply-patch+yaml',
     body: {
-      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
       metadata: { name: EMERGENCY_NAME, namespace, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
     },
     signal,

@@ -65,7 +65,7 @@ function isMarked(object: 'object' | 'oldObject'): string {
  */
 export function guardObjects(options: GuardOptions): readonly GuardObject[] {
   const ofPods = [newPods(options), changes(), debugging(), access(), bindings()]
-  const policies = [...ofPods, tokens(), authorities(options)]
+  const policies = [...ofPods, tokens(), trustBundle(options)]
   return policies.flatMap((policy) => [policyObject(policy), bindingObject(policy, options)])
 }
 
@@ -178,13 +178,13 @@ function tokens(): Policy {
 }
 
 /** The ConfigMap decides which certificates sidecars accept from the control plane. */
-function authorities({ operatorUser }: GuardOptions): Policy {
+function trustBundle({ operatorUser }: GuardOptions): Policy {
   return {
-    name: 'chaperone-authorities',
+    name: 'chaperone-trust-bundle',
     rule: { operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] },
     conditions: [
       {
-        name: 'our-authorities',
+        name: 'is-trust-bundle',
         expression: `object.metadata.?name.orValue('') == ${text(VOLUMES.controlPlane.name)}`,
       },
     ],

@@ -34,10 +34,16 @@ export function admissionComponent(
     const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
     const watchdog = startPodWatchdog({ client, log, recorder, namespaces, ownNamespace, config, ...timing })
     const maintenance = createMaintenance(config, deps, {
-      ...{ gateways, maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS },
+      gateways,
+      maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
     const injector = await openInjector({
-      ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
+      client,
+      log,
+      recorder,
+      ownNamespace,
+      host: config.host,
+      port: config.port,
       gateways: lookup(deps, gateways),
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: (admitted) => agentElsewhere(deps.pods.list(), admitted),

@@ -1,4 +1,9 @@
-import type { ChangeSetBody, ManifestProblem, PushBody, PushReply } from '../../core/wire/operator/operator.ts'
+import type {
+  ChangeSetBody,
+  ManifestProblem,
+  PushBody,
+  PushReply,
+} from '../../core/wire/operator/operator.ts'
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import type { PushedObjects } from './pushed-objects.ts'
 
@@ -45,7 +50,10 @@ async function pushDue(
   const due = [...bodies].filter(([key, body]) => pushed.find(key, body)?.isDue !== false)
   const present = [...bodies].map(([key, { uid }]) => ({ ...nameOf(key), uid }))
   const set: ChangeSetBody = {
-    ...{ source: 'file', removed: [], present, problems: [...problems] },
+    source: 'file',
+    removed: [],
+    present,
+    problems: [...problems],
     objects: due.map(([, body]) => body),
   }
   const change = client.change(set, signal)

@@ -58,7 +58,11 @@ function ownPartOfGateway(gateway: CustomResource<'Gateway'>, facts: StatusFacts
   return {
     verdicts,
     fields: {
-      ...{ pods: `${injected}/${ready}`, injectedPods: injected, readyPods: ready, processes, layer },
+      pods: `${injected}/${ready}`,
+      injectedPods: injected,
+      readyPods: ready,
+      processes,
+      layer,
       ...(killed === null ? {} : { killed }),
     },
   }

@@ -35,8 +35,14 @@ export async function uninstall({ client, namespace, signal, print }: TaskContex
 /** Bindings come first, because a policy without one is not enforced. The names do not depend on the options. */
 export function guardNames(): ReadonlyArray<{ readonly kind: keyof typeof PLURALS; readonly name: string }> {
   const objects = guardObjects({
-    ...{ ownNamespace: '', operatorUser: '', controlPlaneUrl: '', proxyCommand: [] },
-    ...{ proxyImages: [], ruleImages: [], cooperativeGateways: [], strictGateways: [] },
+    ownNamespace: '',
+    operatorUser: '',
+    controlPlaneUrl: '',
+    proxyCommand: [],
+    proxyImages: [],
+    ruleImages: [],
+    cooperativeGateways: [],
+    strictGateways: [],
   })
   return objects.map(({ kind, metadata }) => ({ kind, name: metadata.name })).reverse()
 }

@@ -1,28 +1,31 @@
 import { X509Certificate } from 'node:crypto'
-import { AUTHORITY_LIFETIME_MS, type Authority } from './leaf.ts'
+import { CA_LIFETIME_MS, type CertificateAuthority } from './leaf.ts'
 
 /** By then every API server uses the new bundle, and every replica has read the Secret twice. */
 const PROPAGATION_MS = 10 * 60_000
 
 /** The current certificate authority (CA), and the previous one while its leaf certificates are valid. */
-export type Authorities = { readonly current: Authority; readonly previous?: Authority }
+export type CertificateAuthorities = {
+  readonly current: CertificateAuthority
+  readonly previous?: CertificateAuthority
+}
 
-export type AuthorityPlan = {
-  readonly authorities: Authorities
+export type CertificateAuthorityPlan = {
+  readonly authorities: CertificateAuthorities
   /** True: the state must be written before it is used. */
   readonly isChanged: boolean
   /** The CA that signs leaf certificates. A new CA signs only after all API servers trust it. */
-  readonly signing: Authority
+  readonly signing: CertificateAuthority
   /** PEM of all CAs to trust. */
   readonly bundlePem: string
 }
 
 /** Plans the rotation of the certificate authorities. `make` creates a new one. */
-export function planAuthorities(
-  stored: Authorities | null,
+export function planCertificateAuthorities(
+  stored: CertificateAuthorities | null,
   nowMs: number,
-  make: () => Authority,
-): AuthorityPlan {
+  make: () => CertificateAuthority,
+): CertificateAuthorityPlan {
   const authorities = next(stored, nowMs, make)
   const { current, previous } = authorities
   const isPropagated = nowMs - madeAtMs(current) >= PROPAGATION_MS
@@ -34,19 +37,23 @@ export function planAuthorities(
   }
 }
 
-function next(stored: Authorities | null, nowMs: number, make: () => Authority): Authorities {
+function next(
+  stored: CertificateAuthorities | null,
+  nowMs: number,
+  make: () => CertificateAuthority,
+): CertificateAuthorities {
   if (stored === null || endsAtMs(stored.current) <= nowMs) return { current: make() }
   const { current, previous } = stored
   // Rotated at two thirds of the lifetime, so that one third is left to repair a failing rotation.
-  const isDue = endsAtMs(current) - nowMs <= AUTHORITY_LIFETIME_MS / 3
+  const isDue = endsAtMs(current) - nowMs <= CA_LIFETIME_MS / 3
   if (isDue) return { current: make(), previous: current }
   return previous === undefined || endsAtMs(previous) > nowMs ? stored : { current }
 }
 
-function endsAtMs({ certPem }: Authority): number {
+function endsAtMs({ certPem }: CertificateAuthority): number {
   return Date.parse(new X509Certificate(certPem).validTo)
 }
 
-function madeAtMs(authority: Authority): number {
-  return endsAtMs(authority) - AUTHORITY_LIFETIME_MS
+function madeAtMs(authority: CertificateAuthority): number {
+  return endsAtMs(authority) - CA_LIFETIME_MS
 }

@@ -3,8 +3,8 @@ import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
-import type { Authorities } from './certificate-authorities.ts'
-import type { CertificatePort, StoredAuthorities } from './certificates.ts'
+import type { CertificateAuthorities } from './certificate-authorities.ts'
+import type { CertificatePort, StoredCertificateAuthorities } from './certificates.ts'
 import {
   MANIFESTS_CONFIGURATION,
   manifestsConfiguration,
@@ -13,7 +13,7 @@ import {
   webhookConfiguration,
 } from './configuration.ts'
 
-export const WEBHOOK_SECRET = 'chaperone-webhook-authority'
+export const WEBHOOK_SECRET = 'chaperone-webhook-ca'
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const CONFIGURATIONS = { base: ADMISSION, plural: 'mutatingwebhookconfigurations' }
@@ -31,7 +31,7 @@ export function createCertificateStore(
 ): CertificatePort {
   const secrets = pathOf(RESOURCES.Secret, ownNamespace)
   return {
-    async readAuthorities() {
+    async readCertificateAuthorities() {
       try {
         return stored(
           Secret.parse(await client.call({ method: 'GET', path: `${secrets}/${WEBHOOK_SECRET}` })),
@@ -41,7 +41,7 @@ export function createCertificateStore(
         throw error
       }
     },
-    async writeAuthorities(authorities, resourceVersion) {
+    async writeCertificateAuthorities(authorities, resourceVersion) {
       const body = secretBody(authorities, resourceVersion)
       try {
         if (resourceVersion === null) await client.call({ method: 'POST', path: secrets, body })
@@ -52,7 +52,7 @@ export function createCertificateStore(
         throw error
       }
     },
-    async trustAuthorities(caBundle) {
+    async writeTrustBundle(caBundle) {
       await client.call({
         method: 'PATCH',
         path: pathOf(CONFIGURATIONS, undefined, WEBHOOK_CONFIGURATION),
@@ -71,7 +71,7 @@ export function createCertificateStore(
   }
 }
 
-function secretBody({ current, previous }: Authorities, resourceVersion: string | null): object {
+function secretBody({ current, previous }: CertificateAuthorities, resourceVersion: string | null): object {
   const texts = {
     'ca.crt': current.certPem,
     'ca.key': current.keyPem,
@@ -92,7 +92,7 @@ function secretBody({ current, previous }: Authorities, resourceVersion: string 
 }
 
 /** Ignores a certificate without key, and a key without certificate. */
-function stored({ metadata, data }: z.infer<typeof Secret>): StoredAuthorities {
+function stored({ metadata, data }: z.infer<typeof Secret>): StoredCertificateAuthorities {
   const pair = (name: string) => {
     const [certPem, keyPem] = [data[`${name}.crt`], data[`${name}.key`]].map((text) =>
       Buffer.from(text ?? '', 'base64').toString('utf8'),

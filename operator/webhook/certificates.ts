@@ -1,26 +1,35 @@
-import type { Authorities } from './certificate-authorities.ts'
-import { planAuthorities } from './certificate-authorities.ts'
-import { type Authority, issueLeaf, LEAF_LIFETIME_MS, type Leaf, makeAuthority } from './leaf.ts'
+import type { CertificateAuthorities } from './certificate-authorities.ts'
+import { planCertificateAuthorities } from './certificate-authorities.ts'
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  issueLeaf,
+  LEAF_LIFETIME_MS,
+  type Leaf,
+} from './leaf.ts'
 
 /** Interval at which the Secret and the webhook configurations are checked. */
 const REFRESH_MS = 5 * 60_000
 /** Replicas that start together race for the first Secret; the losers read it. */
 const MAX_ATTEMPTS = 5
 
-export type StoredAuthorities = {
+export type StoredCertificateAuthorities = {
   /** Null when the Secret holds none. */
-  readonly authorities: Authorities | null
+  readonly authorities: CertificateAuthorities | null
   /** Of the Secret, for optimistic locking. */
   readonly resourceVersion: string
 }
 
 export type CertificatePort = {
   /** Null when there is no Secret. */
-  readonly readAuthorities: () => Promise<StoredAuthorities | null>
+  readonly readCertificateAuthorities: () => Promise<StoredCertificateAuthorities | null>
   /** False after a conflicting write. `resourceVersion` null: the Secret must not exist yet. */
-  readonly writeAuthorities: (authorities: Authorities, resourceVersion: string | null) => Promise<boolean>
+  readonly writeCertificateAuthorities: (
+    authorities: CertificateAuthorities,
+    resourceVersion: string | null,
+  ) => Promise<boolean>
   /** Writes the CA bundle (PEM) into the webhook configurations. Idempotent. */
-  readonly trustAuthorities: (bundlePem: string) => Promise<void>
+  readonly writeTrustBundle: (bundlePem: string) => Promise<void>
 }
 
 export type CertificateDeps = {
@@ -55,7 +64,7 @@ export async function createCertificates(deps: CertificateDeps): Promise<Certifi
 
   async function refresh(): Promise<void> {
     plan = await synchronise(port, nowMs)
-    if (isPublished) await port.trustAuthorities(plan.bundlePem)
+    if (isPublished) await port.writeTrustBundle(plan.bundlePem)
     const isOld = nowMs() - leaf.madeAtMs >= (LEAF_LIFETIME_MS * 2) / 3 || leaf.notAfterMs <= nowMs()
     if (!isOld && isSame(signer, plan.signing)) return
     signer = plan.signing
@@ -70,7 +79,7 @@ export async function createCertificates(deps: CertificateDeps): Promise<Certifi
     },
     async publish() {
       isPublished = true
-      await port.trustAuthorities(plan.bundlePem)
+      await port.writeTrustBundle(plan.bundlePem)
     },
     refresh,
     [Symbol.dispose]: () => clearInterval(timer),
@@ -80,16 +89,18 @@ export async function createCertificates(deps: CertificateDeps): Promise<Certifi
 /** Reads, plans and writes until the stored state is the planned one. */
 async function synchronise(port: CertificatePort, nowMs: () => number) {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const stored = await port.readAuthorities()
-    const plan = planAuthorities(stored?.authorities ?? null, nowMs(), () => makeAuthority(nowMs()))
+    const stored = await port.readCertificateAuthorities()
+    const plan = planCertificateAuthorities(stored?.authorities ?? null, nowMs(), () =>
+      createCertificateAuthority(nowMs()),
+    )
     if (!plan.isChanged) return plan
-    if (await port.writeAuthorities(plan.authorities, stored?.resourceVersion ?? null)) return plan
+    if (await port.writeCertificateAuthorities(plan.authorities, stored?.resourceVersion ?? null)) return plan
   }
   throw new Error(
     'The Secret with the webhook CA changed during every write. Find the other writer of the Secret.',
   )
 }
 
-function isSame(a: Authority, b: Authority): boolean {
+function isSame(a: CertificateAuthority, b: CertificateAuthority): boolean {
   return a.certPem === b.certPem
 }

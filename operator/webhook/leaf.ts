@@ -12,10 +12,10 @@ import { certificateSubject } from '../../core/x509/certificate-subject.ts'
 import { pem } from '../../core/x509/der.ts'
 
 const DAY_MS = 86_400_000
-export const AUTHORITY_LIFETIME_MS = 365 * DAY_MS
+export const CA_LIFETIME_MS = 365 * DAY_MS
 export const LEAF_LIFETIME_MS = 7 * DAY_MS
 
-export type Authority = { readonly certPem: string; readonly keyPem: string }
+export type CertificateAuthority = { readonly certPem: string; readonly keyPem: string }
 /** A leaf certificate. Times in Unix milliseconds. */
 export type Leaf = {
   readonly certPem: string
@@ -25,18 +25,22 @@ export type Leaf = {
 }
 
 /** Creates a P-256 certificate authority with a unique name. */
-export function makeAuthority(nowMs: number): Authority {
+export function createCertificateAuthority(nowMs: number): CertificateAuthority {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const certificate = rootCertificate(signerOf(privateKey), publicPart(publicKey), {
     commonName: `Chaperone webhooks ${randomBytes(4).toString('hex')}`,
     nowMs,
-    notAfterMs: nowMs + AUTHORITY_LIFETIME_MS,
+    notAfterMs: nowMs + CA_LIFETIME_MS,
   })
   return { certPem: pem('CERTIFICATE', certificate), keyPem: pkcs8(privateKey) }
 }
 
 /** Issues a leaf for these hosts. Its key never leaves the process. */
-export function issueLeaf(authority: Authority, hosts: readonly [string, ...string[]], nowMs: number): Leaf {
+export function issueLeaf(
+  authority: CertificateAuthority,
+  hosts: readonly [string, ...string[]],
+  nowMs: number,
+): Leaf {
   const issuer = new X509Certificate(authority.certPem)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const notAfterMs = Math.min(nowMs + LEAF_LIFETIME_MS, Date.parse(issuer.validTo))

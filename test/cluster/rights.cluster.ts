@@ -143,7 +143,7 @@ async function presentOwnerLink(): Promise<void> {
 
 /** The webhook's authority is written over once in eight months; here because somebody emptied its Secret. */
 async function renewAuthority(): Promise<void> {
-  const secret = ['secret', 'chaperone-webhook-authority', '-n', SYSTEM]
+  const secret = ['secret', 'chaperone-webhook-ca', '-n', SYSTEM]
   const keys = async () =>
     JSON.stringify((await get<{ readonly data?: object }>('secret', secret[1] ?? '', SYSTEM))?.data ?? {})
   const before = await keys()

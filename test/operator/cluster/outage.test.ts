@@ -39,7 +39,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     await world.operator({ controlPlaneUrl: relay.url, peers: [world.replica.url] })
     await cluster.create('Gateway', 'team', 'prod', {})
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
-    // Larger than everything else that the operator says meanwhile.
+    // Larger than all other requests of the operator together.
     const allowedHosts = Array.from(
       { length: 200 },
       (_, index) => `${'x'.repeat(40)}-${index}.example.com:443`,
@@ -47,7 +47,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     relay.swallow()
     const before = relay.swallowed
     await cluster.patch('Gateway', 'team', 'prod', { spec: { egress: { allowedHosts } } })
-    await eventually('the change is on its way', async () => relay.swallowed > before + 8_000 || null)
+    await eventually('the push is in flight', async () => relay.swallowed > before + 8_000 || null)
     await cluster.remove('Gateway', 'team', 'prod')
     const isGone = () => isMissing(cluster.get('Gateway', 'team', 'prod'))
     await eventually('the Gateway is gone', isGone, 30_000)
@@ -62,7 +62,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     const waiting = ['Accepted=Unknown/Pending', 'Ready=Unknown/Pending']
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], waiting)
     const health = await fetch(`http://127.0.0.1:${operator.healthPort}/readyz`)
-    expect([health.status, await health.json()]).toEqual([200, { synced: 'ok', watches: 'ok', stops: 'ok' }])
+    expect([health.status, await health.json()]).toEqual([200, { synced: 'ok', watches: 'ok', 'kill-switches': 'ok' }])
     await operator[Symbol.asyncDispose]()
     await world.operator()
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])

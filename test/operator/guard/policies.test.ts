@@ -553,7 +553,7 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
         query: { container, command: 'sh', stdout: true },
       })
       for (const name of ['chaperone-proxy', 'chaperone-rules'])
-        expect(await refusalOf(client, call(name))).toContain('nobody enters the sidecar')
+        expect(await refusalOf(client, call(name))).toContain('the sidecar cannot be entered')
       // There is no node to run it on; what counts is that admission had nothing against it.
       expect(await refusalOf(client, call('agent'))).not.toContain('ValidatingAdmissionPolicy')
     })
@@ -593,9 +593,9 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       'refuses %s, also in a write of its status and for a container of the same name',
       async (_, metadata) => {
         for (const call of [patch(metadata), patch(metadata, '/status')])
-          expect(await refusalOf(client, call)).toContain('set by the injector alone')
+          expect(await refusalOf(client, call)).toContain('only the injector sets')
         const named = { ...patch(metadata), path: '/api/v1/namespaces/team/pods/named' }
-        expect(await refusalOf(client, named)).toContain('set by the injector alone')
+        expect(await refusalOf(client, named)).toContain('only the injector sets')
         const { metadata: now } = await client.call<{ metadata: object }>({ method: 'GET', path })
         expect(JSON.stringify(now)).not.toContain('injected"')
       },
@@ -648,7 +648,7 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       { labels: { 'chaperone.dev/inject': null } },
       { annotations: { 'chaperone.dev/agent': 'other' } },
     ])
-      expect(await refusalOf(client, call(metadata))).toContain('set by the injector alone')
+      expect(await refusalOf(client, call(metadata))).toContain('only the injector sets')
     expect(await refusalOf(client, call({ labels: { team: 'green' } }))).toBeNull()
   })
 
@@ -658,7 +658,7 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
   })
 
   it('reserves the CA bundle of the control plane for the operator', async () => {
-    expect(await refusalOf(client, authorities('team'))).toContain('written by the operator alone')
+    expect(await refusalOf(client, authorities('team'))).toContain('is reserved for the operator')
     expect(await refusalOf(client, { ...authorities('team', 'other') })).toBeNull()
   })
 

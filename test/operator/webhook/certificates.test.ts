@@ -4,9 +4,9 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { type Authorities, planAuthorities } from '../../../operator/webhook/certificate-authorities.ts'
+import { type CertificateAuthorities, planCertificateAuthorities } from '../../../operator/webhook/certificate-authorities.ts'
 import { type CertificatePort, createCertificates } from '../../../operator/webhook/certificates.ts'
-import { issueLeaf, type Leaf, makeAuthority } from '../../../operator/webhook/leaf.ts'
+import { issueLeaf, type Leaf, createCertificateAuthority } from '../../../operator/webhook/leaf.ts'
 
 const DAY_MS = 86_400_000
 const START = Date.UTC(2027, 0, 1)
@@ -14,11 +14,11 @@ const HOST = 'chaperone-webhook.chaperone-system.svc'
 
 /** A Secret and a webhook configuration that all replicas of a test share. */
 function cluster() {
-  let stored: { authorities: Authorities; resourceVersion: string } | null = null
+  let stored: { authorities: CertificateAuthorities; resourceVersion: string } | null = null
   const state = { writes: 0, bundle: '', lostRaces: 0 }
   const port: CertificatePort = {
-    readAuthorities: async () => stored,
-    writeAuthorities: async (authorities, resourceVersion) => {
+    readCertificateAuthorities: async () => stored,
+    writeCertificateAuthorities: async (authorities, resourceVersion) => {
       if ((stored?.resourceVersion ?? null) !== resourceVersion) {
         state.lostRaces++
         return false
@@ -26,7 +26,7 @@ function cluster() {
       stored = { authorities, resourceVersion: String(++state.writes) }
       return true
     },
-    trustAuthorities: async (bundle) => {
+    writeTrustBundle: async (bundle) => {
       state.bundle = bundle
     },
   }
@@ -75,7 +75,7 @@ describe('the certificates of the webhook', () => {
     using one = await replica(port, { now: Date.now() })
     expect(await isTrusted(one.certificates.leaf, state.bundle, HOST)).toBe(true)
     expect(await isTrusted(one.certificates.leaf, state.bundle, 'kubernetes.default.svc')).toBe(false)
-    expect(await isTrusted(one.certificates.leaf, makeAuthority(Date.now()).certPem, HOST)).toBe(false)
+    expect(await isTrusted(one.certificates.leaf, createCertificateAuthority(Date.now()).certPem, HOST)).toBe(false)
   })
 
   it('come from one CA even when replicas start together', async () => {
@@ -129,22 +129,22 @@ describe('the certificates of the webhook', () => {
   })
 
   it('get a new CA when the stored one has expired', () => {
-    const stored = { current: makeAuthority(START) }
-    const plan = planAuthorities(stored, START + 366 * DAY_MS, () => makeAuthority(START + 366 * DAY_MS))
+    const stored = { current: createCertificateAuthority(START) }
+    const plan = planCertificateAuthorities(stored, START + 366 * DAY_MS, () => createCertificateAuthority(START + 366 * DAY_MS))
     expect(plan.isChanged).toBe(true)
     expect(plan.bundlePem).not.toContain(stored.current.certPem)
     expect(plan.signing).toBe(plan.authorities.current)
   })
 
   it('never outlive their CA', () => {
-    const authority = makeAuthority(START)
+    const authority = createCertificateAuthority(START)
     const leaf = issueLeaf(authority, [HOST], START + 363 * DAY_MS)
     expect(leaf.notAfterMs).toBe(START + 365 * DAY_MS)
   })
 
   it('stop retrying when the Secret changes during every write', async () => {
     const { port } = cluster()
-    const contested: CertificatePort = { ...port, writeAuthorities: async () => false }
+    const contested: CertificatePort = { ...port, writeCertificateAuthorities: async () => false }
     await expect(replica(contested, { now: START })).rejects.toThrow('Find the other writer of the Secret')
   })
 })

@@ -2,11 +2,11 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { createGatewayWait } from '../../../operator/webhook/gateway-wait.ts'
-import { issueLeaf, makeAuthority } from '../../../operator/webhook/leaf.ts'
+import { issueLeaf, createCertificateAuthority } from '../../../operator/webhook/leaf.ts'
 import { openWebhookServer, type WebhookDeps } from '../../../operator/webhook/server.ts'
 import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
 
-const AUTHORITY = makeAuthority(Date.now())
+const AUTHORITY = createCertificateAuthority(Date.now())
 const leaf = () => issueLeaf(AUTHORITY, ['127.0.0.1'], Date.now())
 const POD = {
   metadata: { name: 'agent', annotations: { 'chaperone.dev/gateway': 'main' } },

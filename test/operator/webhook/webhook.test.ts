@@ -12,7 +12,7 @@ import { publishControlPlaneTrust } from '../../../operator/inject/control-plane
 import type { KubeClient } from '../../../operator/kube/client.ts'
 import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
 import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'
-import { issueLeaf, makeAuthority } from '../../../operator/webhook/leaf.ts'
+import { issueLeaf, createCertificateAuthority } from '../../../operator/webhook/leaf.ts'
 import type { RefusedOwner, ReviewDeps } from '../../../operator/webhook/review-pod.ts'
 import { openWebhookServer, type WebhookServer } from '../../../operator/webhook/server.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -236,7 +236,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
 
   describe('another webhook that inserts its container first', () => {
     const meddle = async (reinvocationPolicy: string, isStubborn: boolean) => {
-      const authority = makeAuthority(Date.now())
+      const authority = createCertificateAuthority(Date.now())
       const leaf = issueLeaf(authority, ['127.0.0.1'], Date.now())
       const meddler = createServer({ cert: leaf.certPem, key: leaf.keyPem }, async (question, answer) => {
         const { request } = JSON.parse(await text(question)) as {
