@@ -10,7 +10,7 @@ export type KubeApi = {
 const TIMEOUT_MS = 15_000
 const APPLY_PATCH = 'application/apply-patch+yaml'
 
-/** Runs `work` with the cluster's API, as the ServiceAccount of this pod. */
+/** Runs `work` with a client of the Kubernetes API that uses the ServiceAccount of this pod. */
 export async function withKubeApi<T>(api: PodApi, work: (api: KubeApi) => Promise<T>): Promise<T> {
   using transport = createKubeTransport(createPodAccess(api))
   return await work({
@@ -25,7 +25,7 @@ export async function withKubeApi<T>(api: PodApi, work: (api: KubeApi) => Promis
       if (status === 404) return null
       if (status < 400) return JSON.parse(text)
       throw new ChaperoneError(status < 500 ? 'forbidden' : 'not_ready', {
-        detail: `the cluster's API answered ${status} to ${method} ${path}: ${text.slice(0, 300)}`,
+        detail: `The Kubernetes API answered ${status} to ${method} ${path}: ${text.slice(0, 300)}`,
       })
     },
   })
