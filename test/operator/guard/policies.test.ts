@@ -634,7 +634,7 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
           target: { apiVersion: 'v1', kind: 'Node', name: 'node-1' },
         },
       })
-      expect(await refusalOf(client, call({ [map]: value }))).toContain('a binding sets no chaperone.dev/')
+      expect(await refusalOf(client, call({ [map]: value }))).toContain('a binding must not set chaperone.dev/')
       expect(await refusalOf(client, call({}))).toBeNull()
     })
   })
