@@ -134,7 +134,7 @@ export type Route = {
 
 type Infer<S> = S extends z.ZodType ? z.infer<S> : undefined
 
-/** Declares one route. Input schemas decide the handler's types; strict objects, so unknown fields are named in the 400. */
+/** Declares a route. The handler's types follow from the input schemas, which should be strict objects, so that 400 names unknown fields. */
 export function route<
   P extends z.ZodType | undefined = undefined,
   Q extends z.ZodType | undefined = undefined,

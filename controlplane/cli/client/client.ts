@@ -231,7 +231,7 @@ function asObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function refusalText(what: string, method: string, path: string, { status, body }: Answer): string {
+function refusalText(what: string, method: string, path: string, { status, body }: ApiResponse): string {
   const said = [body['error'], body['message'], body['details'], body['detail']]
     .filter((part): part is string => typeof part === 'string' && part !== '')
     .filter((part, index, all) => all.indexOf(part) === index)
@@ -241,6 +241,6 @@ function refusalText(what: string, method: string, path: string, { status, body 
 }
 
 /** The manifest to commit instead of an edit that was refused because the object comes from a manifest. */
-function manifestIn({ manifest }: Answer['body']): string {
+function manifestIn({ manifest }: ApiResponse['body']): string {
   return typeof manifest === 'string' && manifest !== '' ? `\n---\n${manifest.trimEnd()}` : ''
 }
