@@ -1,4 +1,4 @@
-import type { GuardOptions } from '../../operator/guard/options.ts'
+import type { GuardOptions } from '../../operator/guard/guard-options.ts'
 import { INJECT_OPTIONS } from './golden-pods.ts'
 
 /** The guard of the installation that `INJECT_OPTIONS` injects for. */
