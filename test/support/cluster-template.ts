@@ -37,7 +37,7 @@ export function seedPostgres(dir: string): void {
 }
 
 const CODE = join(ROOT, 'controlplane/cli/postgres/cluster.ts')
-const MIGRATIONS = join(ROOT, 'controlplane/store/migrations')
+const MIGRATIONS = join(ROOT, 'controlplane/db/migrations')
 
 function emptyCluster(): string {
   const installed = installedBinaries()
