@@ -53,8 +53,22 @@ export type PodFacts = {
 
 /** Programs with an entry in the table of clients. */
 export const KNOWN_PROGRAMS = [
-  ...['node', 'python3', 'java', 'go', 'curl', 'git', 'wget', 'gh', 'deno', 'cargo'],
-  ...['chromium', 'google-chrome', 'firefox', 'gosu', 'su-exec', 'sudo'],
+  'node',
+  'python3',
+  'java',
+  'go',
+  'curl',
+  'git',
+  'wget',
+  'gh',
+  'deno',
+  'cargo',
+  'chromium',
+  'google-chrome',
+  'firefox',
+  'gosu',
+  'su-exec',
+  'sudo',
 ] as const
 
 /** Collects the facts about a pod. Null when it does not exist. */

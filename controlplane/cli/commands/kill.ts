@@ -6,7 +6,10 @@ import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { table } from '../terminal/table.ts'
 
 const Entry = z.looseObject({
-  ...{ scope: z.string(), source: z.string(), reason: z.string(), since: z.string() },
+  scope: z.string(),
+  source: z.string(),
+  reason: z.string(),
+  since: z.string(),
   /** Present while the database has not stored the entry. */
   stored: z.literal(false).optional(),
 })

@@ -67,8 +67,15 @@ export function resetPassword(dir: string, password: string, tools: ClusterTools
 
 function initArguments(dir: string, account: Account | undefined): string[] {
   return [
-    ...['-D', folderName(dir, account), '--username=postgres', '--auth=reject', '--no-instructions'],
-    ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+    '-D',
+    folderName(dir, account),
+    '--username=postgres',
+    '--auth=reject',
+    '--no-instructions',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
   ]
 }
 
