@@ -86,7 +86,7 @@ describe('the internal API', () => {
     },
   )
 
-  test.each(INTERNAL)('%s wants the bearer token', async (path) => {
+  test.each(INTERNAL)('%s requires the bearer token', async (path) => {
     const method = POSTS.some(([posted]) => posted === path) ? 'POST' : 'GET'
     for (const token of [null, 'wrong', `${world.internalToken}x`]) {
       const answer = await world.api(method, path, { token })
@@ -184,7 +184,7 @@ describe('the kill switch of the internal API', () => {
   const body = { active: true, scope: 'agent:bot', reason: 'drill' }
   const lift = { active: false, scope: 'agent:bot' }
 
-  test('stops at once, answers with the effective state, and lifts', async () => {
+  test('takes effect at once, returns the effective state, and can be lifted', async () => {
     const answer = JSON.parse((await world.api('POST', '/internal/kill-switch', { body })).text)
     expect(answer).toMatchObject({ ok: true, active: true, scope: 'agent:bot' })
     expect(answer.effective).toMatchObject([
@@ -199,7 +199,7 @@ describe('the kill switch of the internal API', () => {
     expect((await world.api('GET', '/metrics')).text).toContain('svc_kill_switch_active{scope="agent:bot"} 0')
   })
 
-  test('a stop that is not stored is forwarded again without a new connection, and ends with its announcement', async () => {
+  test('a kill switch that was not stored is forwarded again without a reconnect, and ends when its announcement is settled', async () => {
     const sent = () => world.fake.commands.filter(({ command }) => command === 'kill-switch')
     const before = sent().length
     world.fake.reply = () => ({ status: 200, body: { ok: true, stored: false } })
@@ -220,7 +220,7 @@ describe('the kill switch of the internal API', () => {
     world.fake.reply = () => ({ status: 200, body: { ok: true } })
   })
 
-  test('a stop holds although the control plane fails, and a refused one does not', async () => {
+  test('a kill switch stays active when the control plane fails, but not when the control plane refuses it', async () => {
     world.fake.reply = () => ({ status: 503, body: { error: 'database away' } })
     const answer = await world.api('POST', '/internal/kill-switch', { body })
     expect(answer.status).toBe(200)

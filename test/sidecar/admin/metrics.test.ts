@@ -14,7 +14,7 @@ const GAUGES: Gauges = {
 const series = (text: string) => text.split('\n').filter((row) => row !== '' && !row.startsWith('#'))
 
 describe('the metrics', () => {
-  test('ten thousand tool names make fewer than a thousand series, and the rest is other', () => {
+  test('ten thousand tool names create fewer than a thousand series; the rest has the label other', () => {
     const metrics = createMetrics()
     for (let n = 0; n < 10_000; n++) {
       metrics.finished(trafficRecord({ connector: 'mcp', action_type: `mcp.tools.tool_${n}` }), null)
@@ -99,7 +99,7 @@ describe('the metrics', () => {
     expect(text).toMatch(/svc_request_duration_seconds_bucket\{.*le="\+Inf"\} 3\n/)
   })
 
-  test('what agents choose cannot break out of a label', () => {
+  test('values that agents choose are escaped in labels', () => {
     const metrics = createMetrics()
     metrics.finished(trafficRecord({ agent: 'a"} 1\nevil{x="\\' }), null)
     const row = series(metrics.scrape(GAUGES)).find((line) => line.startsWith('svc_requests_total'))

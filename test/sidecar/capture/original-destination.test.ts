@@ -33,7 +33,7 @@ const destinationOf = (client: ReturnType<typeof from>, files: readonly string[]
   createOriginalDestination(files)(client)
 const from = (remoteAddress: string) => ({ remoteAddress, remotePort: 40_000, localPort: 15_001 })
 
-describe('where a redirected connection was meant to go', () => {
+describe('the original destination of a redirected connection', () => {
   test('is read from the socket of its client', async () => {
     const files = tables([OURS, CLIENT], [])
     expect(await destinationOf(from('10.1.2.3'), files)).toEqual({ address: '198.18.0.1', port: 22 })
@@ -52,18 +52,18 @@ describe('where a redirected connection was meant to go', () => {
     })
   })
 
-  test('is not known for another address, a client that is gone, or one that fits twice', async () => {
+  test('is unknown for another address, a disconnected client, or an ambiguous match', async () => {
     expect(await destinationOf(from('10.1.2.4'), tables([CLIENT], []))).toBeNull()
     expect(await destinationOf(from('10.1.2.3'), tables([OURS], []))).toBeNull()
     expect(await destinationOf(from('10.1.2.3'), tables([CLIENT], [MAPPED]))).toBeNull()
   })
 
-  test('is not known for somebody who calls the listener itself', async () => {
+  test('is unknown for a direct connection to the listener', async () => {
     const direct = '   0: 0100007F:9C40 0100007F:3A99 01 0 0 0 1000 0 1'
     expect(await destinationOf(from('127.0.0.1'), tables([direct], []))).toBeNull()
   })
 
-  test('is looked up for a thousand at once in two readings, and each gets its own', async () => {
+  test('is resolved for a thousand concurrent connections with two reads of the socket table', async () => {
     const lines = Array.from({ length: 1_000 }, (_, n) =>
       CLIENT.replace('9C40', hex(20_000 + n)).replace('0016', hex(n + 1)),
     )
@@ -79,7 +79,7 @@ describe('where a redirected connection was meant to go', () => {
     expect(readings).toBe(2)
   })
 
-  test('is an error for those who asked while it could not be read, and only for them', async () => {
+  test('is an error only for connections that were resolved while the table could not be read', async () => {
     let isBroken = true
     const destinations = createDestinations(async () => {
       if (isBroken) throw new Error('EMFILE')

@@ -14,7 +14,7 @@ const server = require('node:net').createServer((socket) => {
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port))
 `
 
-test('a shot that a swamped listener lets fall has not escaped: its next packet lands', async () => {
+test('a probe whose SYN an overloaded listener drops is not reported as escaped: the retransmission lands', async () => {
   const listener = spawn(process.execPath, ['-e', LISTENER], { stdio: ['ignore', 'pipe', 'inherit'] })
   const others: Socket[] = []
   try {

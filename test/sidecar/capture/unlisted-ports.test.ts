@@ -81,7 +81,7 @@ describe('a port that an entry of allowedHosts does not cover', () => {
     expect(warningsOf(listing(['example.com']), [['example.com', 8443]], now)).toEqual([])
   })
 
-  test('is one of 32 at most; a last sentence says that there are more', () => {
+  test('is listed among at most 32; a last sentence says that there are more', () => {
     const snapshot = listing(['example.com'])
     const many = Array.from({ length: 200 }, (_, index) => ['example.com', 1_000 + index] as const)
     const warnings = warningsOf(snapshot, many)
@@ -91,7 +91,7 @@ describe('a port that an entry of allowedHosts does not cover', () => {
     expect(warningsOf(snapshot, many, listing([]))).toEqual([])
   })
 
-  test('makes room for others once it is listed', () => {
+  test('is removed once an entry covers it', () => {
     const ports = createUnlistedPorts()
     const before = listing(['example.com'])
     for (let port = 1_000; port < 1_100; port++) ports.note(exchangeOf(before, 'example.com', port))

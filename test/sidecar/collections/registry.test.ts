@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Registry, type RegistryHandle } from '../../../sidecar/collections/registry.ts'
 import fc from '../../support/fast-check.ts'
 
-test('holds exactly those who came and did not leave, whatever the order', () => {
+test('contains exactly the added and not removed items, in any order', () => {
   const step = fc.record({ isComing: fc.boolean(), which: fc.nat() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -22,7 +22,7 @@ test('holds exactly those who came and did not leave, whatever the order', () =>
   )
 })
 
-test('leaving twice takes nobody else along', () => {
+test('removing an item twice removes no other item', () => {
   const roster = new Registry<string>()
   const first = roster.add('first')
   roster.add('second')
@@ -31,7 +31,7 @@ test('leaving twice takes nobody else along', () => {
   expect(roster.all()).toEqual(['second'])
 })
 
-test('those who are gone through may leave meanwhile', () => {
+test('items may be removed during iteration', () => {
   const roster = new Registry<string>()
   const seats = ['a', 'b', 'c'].map((name) => roster.add(name))
   for (const _name of roster.all()) for (const handle of seats) roster.remove(handle)

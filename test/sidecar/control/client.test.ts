@@ -79,7 +79,7 @@ describe('a call', () => {
     await expect(clientOf(url).get('/', 50)).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 
-  test('is given its whole time once it has a connection, however many others went before it', async () => {
+  test('has its full time limit once it has a connection, however long it was queued', async () => {
     const server = createServer((request, response) => {
       request.resume().on('end', () => setTimeout(() => response.end('{}'), 60))
     })
@@ -89,7 +89,7 @@ describe('a call', () => {
     expect(replies.filter(({ status }) => status !== 200)).toEqual([])
   })
 
-  test('about what is done already does not wait behind requests for a person, nor behind records', async () => {
+  test('that reports a result does not queue behind holds or records', async () => {
     const asked: ServerResponse[] = []
     const server = createServer((request, response) => {
       const isBulk = request.url === SYNC_PATHS.holds || request.url === SYNC_PATHS.records
@@ -111,7 +111,7 @@ describe('a call', () => {
     expect(answers.filter(({ status }) => status !== 'fulfilled')).toEqual([])
   })
 
-  test('that sets or acknowledges a kill switch does not wait behind any others', async () => {
+  test('that sets or acknowledges a kill switch does not queue behind any other', async () => {
     const urgent: ReadonlySet<string | undefined> = new Set([SYNC_PATHS.ack, SYNC_PATHS.commands])
     let hanging = 0
     const server = createServer((request, response) => {
@@ -149,7 +149,7 @@ describe('a call', () => {
     await taken
   })
 
-  test('whose answer stops half-way is rejected', async () => {
+  test('with a truncated response is rejected', async () => {
     const server = createServer((_request, response) => {
       response.writeHead(200, { 'content-length': 100 })
       response.write('half', () => response.destroy())
@@ -158,7 +158,7 @@ describe('a call', () => {
     await expect(clientOf(url).get('/')).rejects.toThrow()
   })
 
-  test('to nobody is rejected', async () => {
+  test('without a server is rejected', async () => {
     const server = createServer(echo)
     const url = await listen(server, 'http')
     server.close()
@@ -177,7 +177,7 @@ describe('a call', () => {
 })
 
 describe('the stream', () => {
-  test('arrives piece by piece, and whoever ends it is told so in his own words', async () => {
+  test('arrives in pieces, and an abort rejects with its reason', async () => {
     const server = createServer((_request, response) => void response.write('first'))
     const client = clientOf(await listen(server, 'http'))
     const session = new AbortController()
@@ -196,7 +196,7 @@ describe('the stream', () => {
 })
 
 describe('over TLS', () => {
-  test('believes the authority in the file, as it is at that moment, and no other', async () => {
+  test('trusts only the CA certificates currently in the file', async () => {
     const [own, other] = [createTestCa(), createTestCa()]
     const leaf = own.issue('127.0.0.1')
     const url = await listen(createTlsServer({ key: leaf.key, cert: leaf.cert }, echo), 'https')

@@ -12,7 +12,7 @@ const ORDER: Order = {
   action_spec: { type: 'codehost.issue.create', resource: { provider: 'codehost', target: 'a/b' } },
 }
 
-test('an order that is faster than the news of its agent waits for it, and is handled once', async () => {
+test('an order that arrives before the snapshot with its agent waits for it, and is executed once', async () => {
   let current: Snapshot = snapshotOf({}, 1, 1)
   const known: boolean[] = []
   const handle = async ({ credentials, reply }: Exchange) => {
@@ -20,7 +20,10 @@ test('an order that is faster than the news of its agent waits for it, and is ha
     reply.send(200, [], '{}')
   }
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
-  const execute = createOrderExecutor({ ports: { snapshot: () => current, clock, newId: () => 'req_1' }, handle })
+  const execute = createOrderExecutor({
+    ports: { snapshot: () => current, clock, newId: () => 'req_1' },
+    handle,
+  })
   const result = execute(ORDER)
   setImmediate(() => {
     expect(known).toEqual([])

@@ -64,14 +64,14 @@ test.each([500, 503])(
   },
 )
 
-test('an answer that is no hold is called that', async () => {
+test('an invalid reply is reported as such', async () => {
   await using control = await startRecorder({ answer: replyJson({ outcome: 'maybe' }) })
   const failure = await failureOf(control)
   expect(failure.code).toBe('not_ready')
   expect(failure.message).toContain('answered 200')
 })
 
-test('only a control plane that gives no answer cannot be reached', async () => {
+test('only a control plane without a reply counts as unreachable', async () => {
   const control = await startRecorder()
   await control.close()
   const failure = await failureOf(control)
@@ -79,7 +79,7 @@ test('only a control plane that gives no answer cannot be reached', async () => 
   expect(failure.message).toContain('cannot be reached')
 })
 
-test('a hold under a stop that the control plane knows first is refused as stopped', async () => {
+test('a hold under a kill switch that only the control plane has is refused as killed', async () => {
   const body = {
     error: 'Kill switch active: drill',
     message: 'Kill switch active: drill',

@@ -26,7 +26,7 @@ const never = () => new AbortController().signal
 const firstPending = (world: ControlWorld) => world.fake.pendingHolds()[0]?.id ?? ''
 
 describe('a held request', () => {
-  test('passes once a person approves, and the approval is spent', async () => {
+  test('passes once it is approved, and the approval is spent', async () => {
     await using world = await connected()
     const outcome = world.control.holds.wait(hold(), never())
     await until('hold', () => world.fake.pendingHolds().length === 1)
@@ -81,7 +81,7 @@ describe('a held request', () => {
     expect([...world.fake.holds.values()].filter(({ isSpent }) => isSpent)).toHaveLength(3)
   })
 
-  test('a release lets the latest of them pass: a client may have given up an earlier try without saying so', async () => {
+  test('a release lets the latest request pass: a client may have abandoned earlier attempts silently', async () => {
     await using world = await connected()
     const passed: number[] = []
     const wait = (n: number) =>
@@ -97,7 +97,7 @@ describe('a held request', () => {
     expect(passed).toEqual([2])
   })
 
-  test('an approval that somebody else has spent does not let it pass: it is held anew', async () => {
+  test('an approval that another request has spent does not let it pass: it is held again', async () => {
     await using world = await connected()
     const outcome = world.control.holds.wait(hold(), never())
     await until('hold', () => world.fake.pendingHolds().length === 1)
@@ -112,7 +112,7 @@ describe('a held request', () => {
     expect(await outcome).toMatchObject({ kind: 'approved', approvalId: second })
   })
 
-  test('reports that the agent left once the last request that waits has gone away, and not before', async () => {
+  test('reports the departure once the last waiting request is gone, and not before', async () => {
     await using world = await connected()
     world.fake.leaveFailures = 2
     const clients = [1, 2, 3].map(() => new AbortController())
@@ -130,7 +130,7 @@ describe('a held request', () => {
     expect(asker).not.toBe('')
   })
 
-  test('a request that comes again waits under another name, so that a late report of the first does not count for it', async () => {
+  test('a retried request waits under another asker id, so that a late departure report of the first does not affect it', async () => {
     await using world = await connected()
     const first = new AbortController()
     const gone = world.control.holds.wait(hold(), first.signal)
@@ -164,7 +164,7 @@ describe('a held request', () => {
     },
   )
 
-  test('a yes that was given while nobody waited is used by the retry', async () => {
+  test('an approval that was granted while no request waited is used by the retry', async () => {
     await using world = await connected()
     const client = new AbortController()
     const gone = world.control.holds.wait(hold(), client.signal)
@@ -181,7 +181,7 @@ describe('a held request', () => {
     expect(world.fake.holds.size).toBe(1)
   })
 
-  test('a request whose client has gone already asks nobody', async () => {
+  test('a request whose client has disconnected creates no approval', async () => {
     await using world = await connected()
     expect(await world.control.holds.wait(hold(), AbortSignal.abort())).toEqual({
       kind: 'aborted',
@@ -190,7 +190,7 @@ describe('a held request', () => {
     expect(world.fake.holdPosts).toBe(0)
   })
 
-  test('it goes on waiting while the control plane restarts, and finds a verdict that it missed', async () => {
+  test('it keeps waiting while the control plane restarts, and finds a verdict that it missed', async () => {
     await using world = await connected()
     const outcome = world.control.holds.wait(hold(), never())
     await until('hold', () => world.fake.pendingHolds().length === 1)
@@ -212,7 +212,7 @@ describe('a held request', () => {
     expect(world.fake.holds.size).toBe(1)
   })
 
-  test('an approval that a stop cancelled while the gateway was cut off is not released by the reconnection', async () => {
+  test('an approval that a kill switch cancelled during a disconnect is not released after the reconnect', async () => {
     await using world = await connected()
     const outcome = world.control.holds.wait(hold(), never())
     await until('hold', () => world.fake.pendingHolds().length === 1)
@@ -238,7 +238,7 @@ describe('a held request', () => {
     expect(world.fake.spends).toBe(1)
   })
 
-  test('a control plane that has forgotten the approval is asked anew', async () => {
+  test('an approval that the control plane no longer has is created again', async () => {
     await using world = await connected()
     const outcome = world.control.holds.wait(hold(), never())
     await until('hold', () => world.fake.pendingHolds().length === 1)
@@ -249,7 +249,7 @@ describe('a held request', () => {
     expect(await outcome).toMatchObject({ kind: 'approved' })
   })
 
-  test('without a control plane nobody can be asked: 503', async () => {
+  test('is refused with 503 without a control plane', async () => {
     await using world = await connected()
     await world.fake.stop()
     const failure = await world.control.holds.wait(hold(), never()).catch((error: unknown) => error)
@@ -268,7 +268,7 @@ describe('a held request', () => {
     await Promise.all(waits)
   })
 
-  test('a hold that nobody answers ends by itself shortly after its own end', async () => {
+  test('a hold without an answer ends shortly after its expiry', async () => {
     await using world = await connected({ fake: { holdLifeMs: -4_900 } })
     expect(await world.control.holds.wait(hold(), never())).toMatchObject({ kind: 'expired' })
   })

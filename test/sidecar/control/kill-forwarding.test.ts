@@ -76,7 +76,7 @@ describe.each<[string, Answer]>([
     (sent) => (sent.stop?.retried_after_ms === undefined ? AWAY : { status: 400, body: {} }),
   ],
 ])('a stop that was set here while the control plane %s', (_, answer) => {
-  test('is forwarded until it is stored, by one number, further and further apart', async () => {
+  test('is forwarded with one id until it is stored, with growing pauses', async () => {
     const { sent, state, set, kill, receive, scopes } = world(answer)
     await set('all')
     await pass(0)
@@ -106,7 +106,7 @@ describe.each<[string, Answer]>([
   })
 })
 
-describe('a stop that was set here and stored', () => {
+describe('a local kill switch that the control plane has stored', () => {
   test.each([
     ['stored and lifted', [7, 8]],
     ['stored', [7]],
@@ -124,7 +124,7 @@ describe('a stop that was set here and stored', () => {
     expect(scopes()).toEqual([])
   })
 
-  test('stays until the state that has it, whatever other states come before', async () => {
+  test('stays until the state that contains it, whatever states arrive before', async () => {
     const { state, set, receive, scopes } = world()
     receive(3)
     state.answer = () => STORED(7)
@@ -139,7 +139,7 @@ describe('a stop that was set here and stored', () => {
     expect(scopes()).toEqual([])
   })
 
-  test('by a control plane of an earlier version counts until a later state comes', async () => {
+  test('stays until a later state with a control plane of an earlier version', async () => {
     const { state, set, receive, scopes } = world()
     receive(3)
     state.answer = () => ({ status: 200, body: { ok: true } })
@@ -151,7 +151,7 @@ describe('a stop that was set here and stored', () => {
   })
 })
 
-describe('the announcement of a stop that was set here', () => {
+describe('the announcement of a local kill switch', () => {
   test.each([
     ['is announced', (id: string) => ({ announced: [announced(id, 'all')] })],
     ['is settled', (id: string) => ({ settled: [`gw_1:${id}`] })],
@@ -189,8 +189,8 @@ describe('the announcement of a stop that was set here', () => {
   })
 })
 
-describe('a lift of a stop that was set here', () => {
-  test('names its number, so that it is not set by an attempt that arrives later', async () => {
+describe('a lift of a local kill switch', () => {
+  test('names its id, so that a delayed attempt does not activate it again', async () => {
     const { sent, state, set, stops, kill, scopes } = world(() => NOT_STORED)
     await set('all')
     state.answer = () => STORED(9)
@@ -204,7 +204,7 @@ describe('a lift of a stop that was set here', () => {
     expect(sent).toHaveLength(2)
   })
 
-  test('leaves a stop that is set while it is under way, which is forwarded behind it', async () => {
+  test('keeps a kill switch that is activated during the lift, which is forwarded afterwards', async () => {
     const { sent, state, set, stops, scopes } = world(() => STORED(3))
     await set('all')
     const { promise, resolve } = Promise.withResolvers<CommandReply>()
@@ -221,7 +221,7 @@ describe('a lift of a stop that was set here', () => {
     expect(sent.at(-1)?.stop?.id).not.toBe(sent[0]?.stop?.id)
   })
 
-  test('waits for no attempt to forward another scope', async () => {
+  test('does not wait for attempts of other scopes', async () => {
     const { state, set, stops } = world()
     state.answer = (one) =>
       (one.input as { scope: string }).scope === 'agent:x' ? new Promise(() => undefined) : STORED(2)
@@ -231,7 +231,7 @@ describe('a lift of a stop that was set here', () => {
   })
 })
 
-test('a stop that was not stored is forwarded after a restart, by the same number', async () => {
+test('a kill switch that was not stored is forwarded after a restart with the same id', async () => {
   const first = world()
   await first.set('all')
   const id = first.kill.localKillSwitch('all')?.id

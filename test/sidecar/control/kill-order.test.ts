@@ -40,7 +40,7 @@ const killState = () =>
   })
 const scopes = (kill: ReturnType<typeof killState>) => kill.effective().map(({ scope }) => scope)
 
-describe('kill states in the order of the database', () => {
+describe('kill states in database order', () => {
   const known = message(5, 10, { stored: [stop('all')] })
   test.each<[string, KillStateMessage, string[]]>([
     ['an earlier revision', message(5, 9), ['all']],
@@ -72,7 +72,7 @@ describe('kill states in the order of the database', () => {
     expect(scopes(again)).toEqual(expected)
   })
 
-  test('an announced stop stays until its id is settled, whatever states come; then it does not come back', () => {
+  test('an announced kill switch stays until its id is settled, whatever states arrive, and then does not return', () => {
     const kill = killState()
     kill.applyRemote([], message(5, 1, { announced: [announce('1', 'all')] }))
     for (const next of [message(5, 2), message(6, 1), message(6, 2, { settled: ['2'] })]) {
@@ -96,7 +96,7 @@ describe('kill states in the order of the database', () => {
     expect(scopes(last)).toEqual([])
   })
 
-  test('a stop that was set here and forwarded stays until a later state comes', () => {
+  test('a forwarded local kill switch stays until a later state arrives', () => {
     const kill = killState()
     kill.applyRemote([], message(5, 10))
     kill.setLocal('all', 'here')
@@ -110,7 +110,7 @@ describe('kill states in the order of the database', () => {
     expect(scopes(kill)).toEqual([])
   })
 
-  test('the file of an earlier version is read, and what it says holds until the first state', () => {
+  test('the file of an earlier version is read and applies until the first state', () => {
     writeFileSync(
       join(dir, 'kill.json'),
       JSON.stringify({ gateway: 'a/b', remote: [stop('all')], local: [] }),
@@ -122,7 +122,7 @@ describe('kill states in the order of the database', () => {
     expect(JSON.parse(readFileSync(join(dir, 'kill.json'), 'utf8')).order).toEqual({ epoch: 5, revision: 1 })
   })
 
-  test('a control plane of an earlier version is believed as before', () => {
+  test('the state of a control plane of an earlier version is applied as it is', () => {
     const kill = killState()
     kill.applyRemote([], message(5, 10, { stored: [stop('all')] }))
     kill.applyRemote([])
@@ -146,7 +146,7 @@ describe('a gateway', () => {
     expect(last()?.kill_order).toEqual({ epoch: 5, revision: 10 })
   })
 
-  test('gives an announced stop back until it is settled', async () => {
+  test('reports an announced kill switch until it is settled', async () => {
     await using world = await startControlWorld()
     await until('connection', () => world.control.beats.isConnected)
     const given = () => world.fake.acks.filter(({ announced }) => announced?.[0]?.id === 'x').length
@@ -159,7 +159,7 @@ describe('a gateway', () => {
     await until('settled', () => world.kill.effective().length === 0)
   })
 
-  test('ignores an earlier configuration and says which one it has', async () => {
+  test('ignores an older configuration and reports its own', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const configure = (revision: number, agent: string) => {
@@ -179,7 +179,7 @@ describe('a gateway', () => {
   })
 })
 
-describe('announcements beyond what one acknowledgement may have', () => {
+describe('announcements that exceed one acknowledgement', () => {
   const announcements = (count: number, reason = 'incident') =>
     Array.from({ length: count }, (_, at) => {
       const { entry, ...rest } = announce(`id${at}`, `agent:a${at}`)
@@ -208,7 +208,7 @@ describe('announcements beyond what one acknowledgement may have', () => {
     expect(reported.size).toBe(count)
   })
 
-  test('are reported whatever is never settled before them, and not once they are settled', () => {
+  test('are reported even if earlier ones are never settled, and not after they are settled', () => {
     const kill = killState()
     kill.applyRemote([], message(5, 10, { announced: announcements(1_200) }))
     const settled = Array.from({ length: 1_199 }, (_, at) => `id${at + 1}`)
@@ -219,10 +219,10 @@ describe('announcements beyond what one acknowledgement may have', () => {
   })
 })
 
-describe('more settled announcements than a gateway remembers', () => {
+describe('more settled announcements than a gateway stores', () => {
   const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `id${from + at}`)
 
-  test('settle all of theirs, also when they come at once', () => {
+  test('are all settled, also when they arrive at once', () => {
     const kill = killState()
     const announced = ids(1_064).map((id) => announce(id, `agent:${id}`))
     kill.applyRemote([], message(5, 10, { announced }))
@@ -232,7 +232,7 @@ describe('more settled announcements than a gateway remembers', () => {
     expect(scopes(kill)).toEqual([])
   })
 
-  test('the one that was evicted stops again when a replica repeats it, is reported, and ends once it is settled', () => {
+  test('an evicted one takes effect again when a replica repeats it, is reported, and ends once it is settled', () => {
     const kill = killState()
     kill.applyRemote([], message(5, 10, { settled: ids(1) }))
     kill.applyRemote([], message(5, 11, { settled: ids(999, 1) }))
@@ -247,7 +247,7 @@ describe('more settled announcements than a gateway remembers', () => {
   })
 })
 
-test('the file of the kill state is on disk before it takes the place of the former one, and its folder after', () => {
+test('the kill state file is flushed before the rename, and its folder afterwards', () => {
   const calls: string[] = []
   const path = join(dir, 'kill.json')
   const { renameSync, fsyncSync, writeFileSync } = fs

@@ -34,7 +34,7 @@ function killState() {
 }
 
 describe('the kill state', () => {
-  test('is the union of the control plane and what was set here', () => {
+  test('is the union of the control plane and local kill switches', () => {
     const { kill } = killState()
     kill.applyRemote([stop('agent:other')])
     expect(kill.match(bot)).toBeNull()
@@ -46,7 +46,7 @@ describe('the kill state', () => {
     expect(kill.effective()).toHaveLength(1)
   })
 
-  test('a stop that was set here is not undone by a control plane that does not know it yet', () => {
+  test('a local kill switch is not lifted by a control plane that does not have it yet', () => {
     const { kill } = killState()
     kill.setLocal('all', 'here')
     kill.applyRemote([])
@@ -83,7 +83,7 @@ describe('the kill state', () => {
     expect(kill.unforwarded().map(({ entry }) => entry.scope)).toEqual(['connector:payments'])
   })
 
-  test('a stored state that cannot be read stops everything until the control plane speaks', () => {
+  test('an unreadable stored state covers everything until the control plane sends its state', () => {
     writeFileSync(join(dir, 'kill.json'), '{"remote": [')
     const { kill, log } = killState()
     expect(kill.match(bot)).not.toBeNull()
@@ -92,7 +92,7 @@ describe('the kill state', () => {
     expect(kill.match(bot)).toBeNull()
   })
 
-  test('a scope that names the gateway stops it', () => {
+  test('a scope that names the gateway covers it', () => {
     const { kill } = killState()
     kill.setGatewayName('team/edge')
     kill.applyRemote([stop('gateway:edge')])
@@ -100,7 +100,7 @@ describe('the kill state', () => {
   })
 })
 
-describe('a stop from the control plane', () => {
+describe('a kill switch from the control plane', () => {
   test('cuts held requests and open streams before it is acknowledged', async () => {
     await using world = await startControlWorld()
     await until('connection', () => world.control.beats.isConnected)
@@ -116,7 +116,7 @@ describe('a stop from the control plane', () => {
     expect(acksAtCut).toBe(0)
   })
 
-  test('one that was set here while it was away is forwarded as soon as it is back', async () => {
+  test('a local kill switch from an outage of the control plane is forwarded after the reconnect', async () => {
     await using world = await startControlWorld()
     await until('connection', () => world.control.beats.isConnected)
     world.kill.setLocal('agent:bot', 'while away')

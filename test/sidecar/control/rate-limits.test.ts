@@ -58,8 +58,8 @@ function seeded(seed: number): () => number {
   }
 }
 
-describe('one budget for several processes of an agent', () => {
-  test('two that both want all of it get exactly all of it together, and then wait', async () => {
+describe('the quota of an agent that several processes serve', () => {
+  test('two processes at full demand use exactly the whole quota together, then wait', async () => {
     const ledger = new Ledger()
     const rates = processesOf(ledger, 2)
     shareAll(rates)
@@ -72,7 +72,7 @@ describe('one budget for several processes of an agent', () => {
     expect(await isTaken(rates[1] as RateLimits)).toBe(true)
   })
 
-  test.each([1, 2, 3, 4, 5])('no minute ever has more, whatever is asked when (seed %i)', async (seed) => {
+  test.each([1, 2, 3, 4, 5])('no minute exceeds the quota, whatever the demand (seed %i)', async (seed) => {
     const random = seeded(seed)
     const ledger = new Ledger()
     const limit = 1 + Math.floor(random() * 40)
@@ -90,7 +90,7 @@ describe('one budget for several processes of an agent', () => {
     expect(admitted.length).toBeGreaterThan(limit)
   })
 
-  test('what one gives back the other has', async () => {
+  test('slots that one process releases are available to the other', async () => {
     const ledger = new Ledger()
     const [idle, busy] = processesOf(ledger, 2) as [RateLimits, RateLimits]
     shareAll([idle, busy])
@@ -104,7 +104,7 @@ describe('one budget for several processes of an agent', () => {
     expect(admitted).toBe(LIMIT - 1)
   })
 
-  test('a loan is not used after ten seconds', async () => {
+  test('a lease is not used after ten seconds', async () => {
     const ledger = new Ledger()
     const [rate] = processesOf(ledger, 1) as [RateLimits]
     rate.share([{ agent: '*', processes: 2 }])
@@ -117,7 +117,7 @@ describe('one budget for several processes of an agent', () => {
     expect(ledger.asked).toHaveLength(asked + 1)
   })
 
-  test('what it admitted alone counts from the moment it is shared, and a minute longer than it is', async () => {
+  test('requests admitted alone count once the quota is shared, and for a minute after it is not', async () => {
     const ledger = new Ledger()
     const [first, second] = processesOf(ledger, 2) as [RateLimits, RateLimits]
     for (let n = 0; n < 100; n++) await isTaken(first)
@@ -133,7 +133,7 @@ describe('one budget for several processes of an agent', () => {
     for (let n = 0; n < LIMIT; n++) expect(second.take('bot', LIMIT)).toEqual({ ok: true })
   })
 
-  test('without the control plane each counts for itself, and is honest about it afterwards', async () => {
+  test('without the control plane each process counts alone and reports its usage afterwards', async () => {
     const ledger = new Ledger()
     const [rate, other] = processesOf(ledger, 2) as [RateLimits, RateLimits]
     shareAll([rate, other])
@@ -147,7 +147,7 @@ describe('one budget for several processes of an agent', () => {
     expect(await isTaken(other)).toBe(false)
   })
 
-  test('a limit too large to be lent is divided', async () => {
+  test('a limit too large for leases is divided', async () => {
     const ledger = new Ledger()
     const [rate] = processesOf(ledger, 1) as [RateLimits]
     rate.share([{ agent: 'bot', processes: 3 }])

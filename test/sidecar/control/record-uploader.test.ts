@@ -49,7 +49,7 @@ afterEach(async () => {
 const put = (record: TrafficRecord) => journal.result(record, Buffer.from(recordJson(record)))
 
 describe('records', () => {
-  test('reach the control plane whole and in order, and the journal forgets them', async () => {
+  test('reach the control plane complete and in order, and leave the journal', async () => {
     const records = Array.from({ length: 1_200 }, (_, n) =>
       trafficRecord({ id: `rec_${n}`, seq: n, ...(n % 7 === 0 ? { note: `ünïcödé — "${n}"\n` } : {}) }),
     )
@@ -59,7 +59,7 @@ describe('records', () => {
     await until('trim', () => journal.pending === 0)
   })
 
-  test('wait in the journal while the control plane is away, and arrive once each when it is back', async () => {
+  test('stay in the journal during an outage of the control plane, and arrive exactly once afterwards', async () => {
     fake.recordsStatus = 503
     for (let n = 0; n < 10; n++) put(trafficRecord({ id: `rec_${n}`, seq: n }))
     await until('attempts', () => fake.paths.filter((path) => path.endsWith('/records')).length >= 2)
@@ -87,7 +87,7 @@ describe('records', () => {
     expect(log.text()).toContain('the ingest quota is used up')
   })
 
-  test('one record that the control plane cannot take does not hold up the others', async () => {
+  test('an invalid record does not block the others', async () => {
     fake.poison.add('rec_3')
     for (let n = 0; n < 8; n++) put(trafficRecord({ id: `rec_${n}`, seq: n }))
     await until('upload', () => fake.records.length === 7)
@@ -98,7 +98,7 @@ describe('records', () => {
     expect(journal.lost).toBe(1)
   })
 
-  test('of another owner hold up no others, and are reported as lost before they leave the journal', async () => {
+  test('of another owner do not block others, and are reported as lost before they leave the journal', async () => {
     fake.foreign.process_ids.add('proc_old')
     fake.foreign.agents.add('moved')
     fake.recordsStatus = 503
@@ -123,7 +123,7 @@ describe('records', () => {
     expect(log.text()).toContain('refuses records of another owner')
   })
 
-  test('that are refused one by one hold up no others of the same agent', async () => {
+  test('that are refused one by one do not block others of the same agent', async () => {
     fake.foreign.record_ids.add('rec_1')
     fake.recordsStatus = 503
     for (let n = 0; n < 3; n++) put(trafficRecord({ id: `rec_${n}`, agent: 'moved', seq: n }))
@@ -170,7 +170,7 @@ describe('records', () => {
     expect(fake.lost).toEqual(lost)
   })
 
-  test('what is left is uploaded before the process ends, and nothing stays on disk', async () => {
+  test('are uploaded before the process ends, and nothing stays on disk', async () => {
     put(trafficRecord({ id: 'rec_last', seq: 0 }))
     await uploader.close(1_000)
     journal.close()

@@ -113,8 +113,8 @@ function world(random = () => 0.5) {
 }
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
-describe('a stream without beats', () => {
-  test('is kept, and left only for a second one that beats', async () => {
+describe('a stream without heartbeats', () => {
+  test('is kept, and replaced only by a second stream with heartbeats', async () => {
     const { streams, open, beats, stream, renewals, onOpen } = world()
     await pass(0)
     streams[0]?.beat()
@@ -140,7 +140,7 @@ describe('a stream without beats', () => {
     stream.close()
   })
 
-  test('takes stops from both streams; only the one in use acknowledges, the other once it is in use', async () => {
+  test('applies kill switches of both streams; a stream acknowledges only while it is in use', async () => {
     const { streams, kills, stream, onOpen } = world()
     await pass(0)
     streams[0]?.say({ type: 'kill', seq: 1, effective: [] })
@@ -159,7 +159,7 @@ describe('a stream without beats', () => {
     stream.close()
   })
 
-  test('beats again: the second one is closed', async () => {
+  test('recovers: the second stream is closed', async () => {
     const { streams, open, stream } = world()
     await pass(19_000)
     expect(open()).toHaveLength(2)
@@ -171,7 +171,7 @@ describe('a stream without beats', () => {
     stream.close()
   })
 
-  test('that is ended by its replica because the second one leads there too gives its place to that one', async () => {
+  test('is replaced by the second stream when both lead to one replica, which ends the first', async () => {
     const { streams, open, beats, stream, hellos, onOpen } = world()
     await pass(0)
     onOpen(() => {
@@ -200,7 +200,7 @@ describe('a stream without beats', () => {
     },
   )
 
-  test('is searched from by a thousand gateways at a thousand times', async () => {
+  test('makes a thousand gateways search at different times', async () => {
     let seed = 1
     const random = () => {
       seed = (seed * 16_807) % 2_147_483_647
@@ -218,7 +218,7 @@ describe('a stream without beats', () => {
     for (const { stream } of gateways) stream.close()
   })
 
-  test('whose second one is refused is kept', async () => {
+  test('is kept when the second stream is refused', async () => {
     const { streams, open, stream, refuse } = world()
     await pass(1_000)
     refuse(true)
@@ -229,7 +229,7 @@ describe('a stream without beats', () => {
   })
 })
 
-test('a beat with another key neither renews nor changes over', async () => {
+test('a heartbeat with another key neither renews the lease nor promotes its stream', async () => {
   const { streams, open, beats, stream, onOpen } = world()
   await pass(0)
   onOpen((fake) =>
@@ -246,7 +246,7 @@ test('a beat with another key neither renews nor changes over', async () => {
   stream.close()
 })
 
-test('a silent stream that ends is lost since its last beat', async () => {
+test('a silent stream that ends is lost since its last heartbeat', async () => {
   const { streams, beats, stream, refuse } = world()
   await pass(0)
   streams[0]?.beat()
@@ -259,7 +259,7 @@ test('a silent stream that ends is lost since its last beat', async () => {
   stream.close()
 })
 
-describe('a beat that does not move forward', () => {
+describe('a heartbeat that does not advance', () => {
   const HOUR = 3_600_000
   test.each<[string, (start: number, second: number) => number]>([
     ['of a clock that was set back', (start, second) => start - HOUR + second * 1_000],
@@ -291,7 +291,7 @@ describe('a beat that does not move forward', () => {
     stream.close()
   })
 
-  test('of a second stream changes nothing over', async () => {
+  test('does not promote a second stream', async () => {
     const { streams, open, stream, onOpen } = world()
     await pass(0)
     onOpen((fake) => {
@@ -305,7 +305,7 @@ describe('a beat that does not move forward', () => {
     stream.close()
   })
 
-  test('is told from others by the monotonic clock when the clock of this machine is set back', async () => {
+  test('is detected by the monotonic clock when the wall clock is set back', async () => {
     const { streams, beats, stream } = world()
     await pass(0)
     streams[0]?.beat()
@@ -321,9 +321,9 @@ describe('a beat that does not move forward', () => {
   })
 })
 
-describe('the number of a kill state', () => {
+describe('the sequence number of a kill state', () => {
   const say = (fake: Fake | undefined, seq: number) => fake?.say({ type: 'kill', seq, effective: EFFECTIVE })
-  test('is compared with those of the same stream alone: an older state is ignored', async () => {
+  test('is compared within one stream: an older state is ignored', async () => {
     const { streams, kills, stream, onOpen } = world()
     await pass(0)
     for (const seq of [5, 4, 5, 6, 1, 6]) say(streams[0], seq)
@@ -370,7 +370,7 @@ describe('both streams that end together', () => {
       },
     ],
   ]
-  test.each(ORDERS)('%s: the control plane counts as lost until another stream greets', async (_, end) => {
+  test.each(ORDERS)('%s: the control plane counts as lost until the hello of another stream', async (_, end) => {
     const { streams, open, beats, stream, refuse, onOpen } = world()
     await pass(0)
     streams[0]?.beat()
@@ -396,7 +396,7 @@ describe('both streams that end together', () => {
   })
 })
 
-test('a second stream that has not greeted yet is not closed when the one in use ends', async () => {
+test('a second stream before its hello is not closed when the stream in use ends', async () => {
   const { streams, beats, stream, hellos, open, refuse } = world()
   await pass(0)
   streams[0]?.beat()

@@ -26,7 +26,7 @@ describe('the stream from the control plane', () => {
     expect(fetched).toEqual(['/api/gateway/sections/agents'])
   })
 
-  test('a version that was replaced while its sections were fetched is passed over at once and without a complaint', async () => {
+  test('a version that was replaced during its fetch is skipped at once without a warning', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const gate = Promise.withResolvers<void>()
@@ -42,7 +42,7 @@ describe('the stream from the control plane', () => {
     expect(world.log.lines.filter(({ level }) => level === 'warn')).toEqual([])
   })
 
-  test('sections that stay away are complained about', async () => {
+  test('sections that cannot be fetched are logged', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     world.fake.isForgetful = true
@@ -54,7 +54,7 @@ describe('the stream from the control plane', () => {
     await until('late', () => world.control.snapshots.current()?.agentsByName.has('late') === true)
   })
 
-  test('a section that is not what its hash says is refused, reported, and the last good snapshot stays', async () => {
+  test('a section that does not match its hash is refused and reported, and the last valid snapshot stays in force', async () => {
     await using world = await startControlWorld({
       prepare: (fake) => fake.configure({ agents: [agentEntry('good')] }),
     })
@@ -69,7 +69,7 @@ describe('the stream from the control plane', () => {
     expect(world.fake.acks.find((ack) => ack.rejected)?.rejected?.error).toContain('agents')
   })
 
-  test('a section that does not validate refuses the whole version, also what was right in it', async () => {
+  test('an invalid section refuses the whole version, valid sections included', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const good = world.control.snapshots.current()
@@ -80,7 +80,7 @@ describe('the stream from the control plane', () => {
     await until('recovery', () => world.control.snapshots.current()?.agentsByName.has('fine') === true)
   })
 
-  test('a manifest whose signature is wrong is ignored and said so', async () => {
+  test('a section index with an invalid signature is ignored and logged', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const { version } = world.control.snapshots.current() ?? { version: -1 }
@@ -89,7 +89,7 @@ describe('the stream from the control plane', () => {
     expect(world.control.snapshots.current()?.version).toBe(version)
   })
 
-  test('a stop is applied and acknowledged while sections are still being fetched', async () => {
+  test('a kill switch is applied and acknowledged while sections are being fetched', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const gate = Promise.withResolvers<void>()
@@ -106,7 +106,7 @@ describe('the stream from the control plane', () => {
     await until('snapshot', () => world.control.snapshots.current()?.agentsByName.has('late') === true)
   })
 
-  test('it comes back by itself after the connection was cut, and after goaway', async () => {
+  test('it reconnects after the connection was cut, and after goaway', async () => {
     await using world = await startControlWorld()
     await until('connection', () => world.control.beats.isConnected)
     world.fake.dropStreams()
@@ -121,7 +121,7 @@ describe('the stream from the control plane', () => {
     await until('connected again', () => world.control.beats.isConnected)
   })
 
-  test('messages that are not understood are skipped, the next one counts', async () => {
+  test('invalid messages are skipped, and later ones are processed', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     world.fake.raw('{"type":"from-the-future","x":1}\nnot json\n')
@@ -129,7 +129,7 @@ describe('the stream from the control plane', () => {
     await until('next', () => world.control.snapshots.current()?.agentsByName.has('after') === true)
   })
 
-  test('a token that is not accepted is said with what to check', async () => {
+  test('a refused token is logged with what to check', async () => {
     await using world = await startControlWorld({ token: 'wrong' })
     await until('complaint', () => world.log.text().includes('GATEWAY_TOKEN_FILE'))
     expect(world.control.snapshots.current()).toBeNull()
@@ -155,7 +155,7 @@ describe('the lease', () => {
     await eventually('lease', () => (world.control.leaseStep() === 'ok' ? true : null), 15_000)
   })
 
-  test('an open stream without beats counts as lost after 15 seconds', async () => {
+  test('an open stream without heartbeats counts as lost after 15 seconds', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     world.fake.isBeating = false
@@ -167,7 +167,7 @@ describe('the lease', () => {
     await until('renewal', () => world.control.leaseStep() === 'ok')
   })
 
-  test('a beat that was held back for longer than 15 seconds does not renew', async () => {
+  test('a heartbeat that was delayed for more than 15 seconds does not renew the lease', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     world.fake.isBeating = false

@@ -66,7 +66,7 @@ function addressOf({ answers: [answer] = [] }: Packet): string {
   return answer !== undefined && 'data' in answer ? String(answer.data) : ''
 }
 
-test('an agent that used up its queries leaves the other one its own', async () => {
+test('an agent that used its query limit does not affect another agent', async () => {
   const names = Array.from({ length: 1_001 }, (_, n) => `n${n}.test`)
   await ask('flood', names)
   expect(await ask('flood', ['more.test'])).toEqual([])

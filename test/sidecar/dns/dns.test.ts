@@ -60,7 +60,7 @@ describe('the answer to a query', () => {
     expect(reply.answers?.[0]?.name).toBe('Api.EXAMPLE.test')
   })
 
-  test('is NODATA for a family that leads nowhere here', async () => {
+  test('is NODATA for an address family without a route', async () => {
     const reply = await answerDns(query(OWNED, 'AAAA'), deps({ families: () => ({ v4: true, v6: false }) }))
     expect(rcode(reply)).toBe(0)
     expect(reply.answers ?? []).toEqual([])
@@ -83,7 +83,7 @@ describe('the answer to a query', () => {
     },
   )
 
-  test('asks outside only for names that nobody lists and the gateway lets through', async () => {
+  test('resolves outside only unlisted names that the gateway allows', async () => {
     const given = deps({ ownerOf: (name) => (name === OWNED ? 'governed' : 'open') })
     expect(rcode(await answerDns(query('there.test'), given))).toBe(0)
     expect(rcode(await answerDns(query('nowhere.test'), given))).toBe(3)
@@ -91,16 +91,16 @@ describe('the answer to a query', () => {
     expect(given.asked).toEqual(['there.test', 'nowhere.test'])
   })
 
-  test('is an address for any name before there are rules, so that the client hears 503', async () => {
+  test('is an address for any name before the first snapshot, so that the client receives 503', async () => {
     const reply = await answerDns(query('any.test'), deps({ ownerOf: () => null }))
     expect(reply.answers).toHaveLength(1)
   })
 
-  test('says that recursion is available: without it resolvers take an empty answer for a referral', async () => {
+  test('sets RA: without it resolvers take an empty answer for a referral', async () => {
     expect(((await answerDns(query(OWNED, 'TXT'), deps())).flags ?? 0) & 0x80).toBe(0x80)
   })
 
-  test('speaks EDNS where it is spoken to it', async () => {
+  test('uses EDNS when the query does', async () => {
     const opt = {
       type: 'OPT',
       name: '.',
@@ -172,8 +172,8 @@ describe('the answer to a query for a name that no connector owns', () => {
   })
 })
 
-describe('the addresses that are given out', () => {
-  test('are taken from the oldest name when there are no more', () => {
+describe('the assigned addresses', () => {
+  test('are reassigned from the oldest name when none are left', () => {
     const pool = createAddressPool(2).owned
     const first = pool.addressesOf('a.test').v4
     pool.addressesOf('b.test')
@@ -234,7 +234,7 @@ describe('the listener', () => {
     socket.destroy()
   })
 
-  test('drops what is more than it is willing to answer, and answers again a second later', async () => {
+  test('drops queries over its limit, and answers again a second later', async () => {
     let now = 0
     await using dns = await started({}, () => now)
     const socket = createSocket('udp4')

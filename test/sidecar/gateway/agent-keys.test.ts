@@ -97,7 +97,7 @@ describe("an agent's own port", () => {
     })
   })
 
-  test('takes no TLS that would go on without a key', async () => {
+  test('refuses TLS that would continue without a key', async () => {
     const seen = world.upstream.seen.length
     const head = `GET /things HTTP/1.1\r\nHost: ${UPSTREAM_HOST}\r\nConnection: close\r\n\r\n`
     expect(await conversation(place.port, head, true)).toMatch(/^HTTP\/1\.1 404 .*NAME:KEY/s)
@@ -178,7 +178,7 @@ describe('the socket of captured commands', () => {
     expect(statSync(join(world.dir, 'capture.sock')).mode & 0o777).toBe(0o600)
   })
 
-  test('names hosts for each agent alone: the names that another agent looks up take no addresses from it', async () => {
+  test('assigns addresses for each agent separately: names of another agent take none', async () => {
     const firstOf = async (agent: string, key: string, name: string) =>
       (await sendToSocket(line({ agent, key, kind: 'dns', destination: null }) + dnsQuery(name), 16)).slice(
         -4,

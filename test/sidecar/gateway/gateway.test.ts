@@ -9,7 +9,7 @@ import { AGENT_KEY, permission, startGatewayWorld } from './gateway-world.ts'
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
 
 describe('the gateway', () => {
-  test('forwards what is allowed with our credential, and uploads exactly one record of it', async () => {
+  test('forwards an allowed request with the injected credential, and uploads exactly one record', async () => {
     await using world = await startGatewayWorld()
     const answer = await world.proxied('GET', '/things')
     expect(answer.status).toBe(200)
@@ -24,7 +24,7 @@ describe('the gateway', () => {
     expect(world.log()).not.toContain('upstream-secret')
   })
 
-  test('the 121st request of a minute is told when the next one passes: not a second earlier, and then it does', async () => {
+  test('the 121st request of a minute is refused with the exact time after which the next one passes', async () => {
     await using world = await startGatewayWorld({
       prepare: (fake) => {
         const section = emptySections()['gateway'] as object
@@ -61,7 +61,7 @@ describe('the gateway', () => {
     }
   })
 
-  test('refuses what is denied; the upstream sees nothing and one record says so', async () => {
+  test('refuses a denied request; the upstream sees nothing, and one record exists', async () => {
     await using world = await startGatewayWorld({ permissions: [permission('generic.*', 'deny')] })
     expect((await world.proxied('GET', '/things')).status).toBe(403)
     await until('record', () => world.fake.records.length === 1)
@@ -69,7 +69,7 @@ describe('the gateway', () => {
     expect(world.upstream.seen).toHaveLength(0)
   })
 
-  test('holds a request until a person approves, then forwards it once', async () => {
+  test('holds a request until it is approved, then forwards it once', async () => {
     await using world = await startGatewayWorld({
       permissions: [permission('generic.*', 'require_approval')],
     })
@@ -135,7 +135,7 @@ describe('the gateway', () => {
     expect(world.upstream.seen).toHaveLength(seen)
   })
 
-  test('answers 503 while there is no control plane yet, and serves as soon as it comes', async () => {
+  test('answers 503 until the control plane is reachable, then serves', async () => {
     await using world = await startGatewayWorld()
     const { port } = world.fake
     await world.fake.stop()
@@ -158,7 +158,7 @@ describe('the gateway', () => {
     )
   })
 
-  test('an agent keeps its own port and the key of it over a restart', async () => {
+  test('an agent keeps its port and port key across a restart', async () => {
     await using world = await startGatewayWorld()
     const registered = JSON.parse(
       (await world.api('POST', '/internal/agents/register', { body: { name: 'bot' } })).text,

@@ -14,14 +14,14 @@ function snapshotOf(agents: readonly unknown[]) {
 const basic = (text: string) =>
   ({ kind: 'basic', header: `Basic ${Buffer.from(text).toString('base64')}` }) as const
 
-describe('who is asking', () => {
+describe('the identity of a request', () => {
   const snapshot = snapshotOf([
     agentEntry('bot', 'k:ey'),
     agentEntry('team/keyless'),
     agentEntry('other', 'other-key'),
   ])
 
-  test('is told by name and key, also on the second request', () => {
+  test('is determined by name and key, also on the second request', () => {
     for (let n = 0; n < 2; n++) expect(identify(basic('bot:k:ey'), snapshot)?.id).toBe('agent_bot')
   })
 
@@ -39,17 +39,17 @@ describe('who is asking', () => {
     expect(identify(basic(text), snapshot)).toBeNull()
   })
 
-  test('is nobody without credentials or with another scheme', () => {
+  test('is unknown without credentials or with another scheme', () => {
     expect(identify({ kind: 'none' }, snapshot)).toBeNull()
     expect(identify({ kind: 'basic', header: 'Bearer abc' }, snapshot)).toBeNull()
   })
 
-  test('is told by the port alone, as long as the agent exists', () => {
+  test('is determined by the port alone while the agent exists', () => {
     expect(identify({ kind: 'port', agent: 'team/keyless' }, snapshot)?.name).toBe('team/keyless')
     expect(identify({ kind: 'port', agent: 'gone' }, snapshot)).toBeNull()
   })
 
-  test('a key that was rotated ends with the snapshot that knew it', () => {
+  test('a rotated key is invalid from the next snapshot on', () => {
     expect(identify(basic('bot:k:ey'), snapshot)).not.toBeNull()
     expect(identify(basic('bot:k:ey'), snapshotOf([agentEntry('bot', 'new')]))).toBeNull()
   })

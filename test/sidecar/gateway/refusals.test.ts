@@ -37,7 +37,7 @@ const countOf = (records: readonly TrafficRecord[]) =>
   records.reduce((sum, { refusals }) => sum + (refusals?.count ?? 1), 0)
 
 describe('a flood of refusals', () => {
-  test('has a record each for the first sixty, one row for the rest, and every answer names its record', async () => {
+  test('has one record each for the first sixty and one aggregate for the rest, and every response names its record', async () => {
     await using world = await startGatewayWorld(DENIED)
     const answers = await flood(world, 1_000, () => '/things')
     await world.gateway.close()
@@ -80,7 +80,7 @@ describe('a flood of refusals', () => {
     expect(countOf(world.fake.records)).toBe(100)
   })
 
-  test('is counted after a kill: the row in the journal says all that was answered', async () => {
+  test('is counted after a crash: the aggregate in the journal has every response', async () => {
     await using world = await startGatewayWorld(DENIED)
     await flood(world, 400, () => '/things')
     const left = mkdtempSync(join(tmpdir(), 'chaperone-left-'))

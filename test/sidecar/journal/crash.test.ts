@@ -9,7 +9,7 @@ import { lockDataDir } from '../../../sidecar/journal/lock.ts'
 import { createTestLog } from '../control/test-log.ts'
 
 describe('a process that is killed', () => {
-  test('loses no intent that was journalled: each has its result or the note unknown, exactly once', async () => {
+  test('loses no written intent: each has its result or the note unknown, exactly once', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'chaperone-crash-'))
     try {
       const said = await runAndKill(dir)
@@ -28,7 +28,7 @@ describe('a process that is killed', () => {
 })
 
 describe('the lock of a data folder', () => {
-  test('excludes a second writer while the first lives, and not after it was killed', async () => {
+  test('excludes a second writer while the first runs, and not after it was killed', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'chaperone-lock-'))
     const script = `import { lockDataDir } from ${JSON.stringify(new URL('../../../sidecar/journal/lock.ts', import.meta.url).href)}
       lockDataDir(${JSON.stringify(dir)}); process.stdout.write('locked'); setInterval(() => {}, 1000)`

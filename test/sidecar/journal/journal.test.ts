@@ -100,7 +100,7 @@ describe('recovery', () => {
     expect(readdirSync(dir).filter((name) => !name.startsWith('proc_4'))).toEqual([])
   })
 
-  test('results that were not acknowledged come again under their own ids, acknowledged segments do not', async () => {
+  test('unacknowledged results are uploaded again under their ids; acknowledged segments are not', async () => {
     const first = journalOf('proc_1')
     for (let n = 0; n < 5; n++) refuse(first, record(n))
     first.flush()
@@ -110,7 +110,7 @@ describe('recovery', () => {
     expect(await idsOf(journalOf('proc_3'))).toEqual([])
   })
 
-  test('a line that was cut off in the middle costs that line and no other', async () => {
+  test('a truncated line loses that line only', async () => {
     const first = journalOf('proc_1')
     refuse(first, record(0))
     first.flush()
@@ -125,7 +125,7 @@ describe('recovery', () => {
 })
 
 describe('segments', () => {
-  test('rotate, carry open intents along, and go once everything in them is acknowledged', async () => {
+  test('rotate, carry open intents over, and are deleted once all their results are acknowledged', async () => {
     const journal = journalOf('proc_1', { maxBytes: 128 * 1024 })
     await journal.intent(record(10_000)).written
     for (let n = 0; n < 60; n++) {
@@ -146,7 +146,7 @@ describe('segments', () => {
     expect(after.records.get('rec_10000')).toMatchObject({ note: 'unknown' })
   })
 
-  test('of a long absence are read back from disk, all of them, in order', async () => {
+  test('of a long outage are read back from disk completely and in order', async () => {
     const journal = journalOf('proc_1', { maxBytes: 512 * 1024 })
     for (let n = 0; n < 500; n++) {
       refuse(journal, record(n))
@@ -162,8 +162,8 @@ describe('segments', () => {
   })
 })
 
-describe('a journal that cannot take more', () => {
-  test('refuses intents when it is full, takes the results of what is under way, and opens again when it was trimmed', async () => {
+describe('a journal that is full or unwritable', () => {
+  test('refuses intents when it is full, accepts results of requests in flight, and recovers once trimmed', async () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     let n = 0
     while (journal.isWritable) {
@@ -180,7 +180,7 @@ describe('a journal that cannot take more', () => {
     await journal.intent(record(n + 2)).written
   })
 
-  test('counts what it could not keep at all, and reports it as ranges until that was stored', async () => {
+  test('counts lost records, and reports them as ranges until those are stored', async () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     let n = 0
     while (journal.lost < 3) {
@@ -226,7 +226,7 @@ async function collect(journal: Journal) {
   }
 }
 
-describe('a row that grows', () => {
+describe('an aggregate record', () => {
   const tally = (count: number) => ({
     ...{ count, first: '2026-01-02T03:04:05.678Z', last: '2026-01-02T03:05:00.000Z' },
     ...{ distinct_targets: 1, more_targets: false, targets: ['acme/site'], reasons: { permission: count } },
@@ -242,7 +242,7 @@ describe('a row that grows', () => {
   }
   const onDisk = () => readFileSync(join(dir, 'proc_1-1.jsonl'), 'utf8')
 
-  test('is written once a turn, whole when more than its numbers changed', () => {
+  test('is written once in a turn, in full when more than its counters changed', () => {
     const journal = journalOf('proc_1')
     const row = rowOf('rec_row')
     for (let turn = 0; turn < 3; turn++) {
@@ -260,7 +260,7 @@ describe('a row that grows', () => {
     ])
   })
 
-  test('counts what it counted last after its process died, also in a later segment', async () => {
+  test('keeps its last counters after its process crashed, also in a later segment', async () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     const row = rowOf('rec_row')
     for (let n = 0; n < 400; n++) {
@@ -274,7 +274,7 @@ describe('a row that grows', () => {
     expect(found).toMatchObject({ refusals: tally(400), note: expect.stringMatching(/^400 refusals from /) })
   })
 
-  test('is over with its result, and is then like any other', async () => {
+  test('ends with its result, and is then an ordinary record', async () => {
     const journal = journalOf('proc_1')
     const row = rowOf('rec_row')
     row.add()
@@ -285,7 +285,7 @@ describe('a row that grows', () => {
     expect([...(await collect(journalOf('proc_2'))).records.keys()]).toEqual(['rec_row'])
   })
 
-  test('that reaches no disk is written whole once the disk is back', () => {
+  test('that could not be written is written in full once the disk recovers', () => {
     const journal = journalOf('proc_1', { maxBytes: 4_096 * 8 })
     const row = rowOf('rec_row')
     row.add()
@@ -300,7 +300,7 @@ describe('a row that grows', () => {
   })
 })
 
-test('an intent that a row counts leaves no record, and its sequence number is given again', async () => {
+test('an intent that an aggregate counts has no record, and its sequence number is reused', async () => {
   const journal = journalOf('proc_1')
   const seq = journal.nextSeq()
   const intent = journal.intent(record(seq))

@@ -9,7 +9,7 @@ const text = fc.string({ unit: 'binary', maxLength: 40 })
 const nullable = fc.option(text, { nil: null })
 
 describe('a journal line', () => {
-  test('holds exactly what JSON.stringify would say, whatever the strings are', () => {
+  test('equals the output of JSON.stringify for any string', () => {
     const record = fc.record({
       ...{ id: text, path: nullable, host: nullable, reason: nullable, method: text, agent: nullable },
       policies: fc.array(text, { maxLength: 3 }),
@@ -36,21 +36,21 @@ describe('a journal line', () => {
     )
   })
 
-  test('comes back as it was written, with its phase', () => {
+  test('is parsed as it was written, with its phase', () => {
     const record = trafficRecord({ path: '/a"b\\c\n', note: 'é\ud800' })
     const parsed = parseLine(line('intent', recordJson(record)).trimEnd())
     expect(parsed?.phase).toBe('intent')
     expect(parsed?.record).toEqual(JSON.parse(JSON.stringify(record)))
   })
 
-  test('that was cut off anywhere is recognised as such', () => {
+  test('is recognized as truncated wherever it is cut', () => {
     const whole = line('result', recordJson(trafficRecord())).trimEnd()
     for (let length = 0; length < whole.length; length++) expect(parseLine(whole.slice(0, length))).toBeNull()
   })
 })
 
-describe('lines that wait', () => {
-  test('are the same bytes as the lines one by one, however many and long they are, and are gone once taken', () => {
+describe('buffered lines', () => {
+  test('equal the lines one by one, whatever their number and length, and are removed once taken', () => {
     const entry = fc.record({
       phase: fc.constantFrom('intent', 'result'),
       json: fc.string({ unit: 'binary' }),

@@ -43,7 +43,7 @@ async function withStaleFlush() {
   return { disk, counts, stale, segments }
 }
 
-test('the flush of a segment that was replaced meanwhile does not count for its successor', async () => {
+test('the flush of a replaced segment does not count for its successor', async () => {
   const { disk, counts, stale, segments } = await withStaleFlush()
   const later = disk.held?.splice(0) ?? []
   stale?.()

@@ -82,7 +82,7 @@ const numbersOf = (ranges: readonly LostRange[]) =>
   ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, n) => from + n))
 
 describe('an intent with audit: sync', () => {
-  test('is written once the disk has it', async () => {
+  test('counts as written once it is on disk', async () => {
     const journal = journalOf()
     expect(disk.calls, 'the folder has the entry of the segment').toContain('fsync folder journal')
     disk.calls.length = 0
@@ -96,7 +96,7 @@ describe('an intent with audit: sync', () => {
     ])
   })
 
-  test('in a new segment is written once the disk has the segment and the entry of its folder', async () => {
+  test('in a new segment counts as written once the segment and its folder entry are on disk', async () => {
     const journal = journalOf()
     const large = recordOf(journal, { path: 'x'.repeat(140_000) })
     const intent = journal.intent(large)
@@ -119,7 +119,7 @@ describe('an intent with audit: sync', () => {
     expect(disk.calls.indexOf('fsync folder journal', data)).toBeGreaterThan(data)
   })
 
-  test('is flushed with all that wait: those that come during a flush share the next', async () => {
+  test('shares a flush with all that wait; those that arrive during a flush share the next', async () => {
     const journal = journalOf()
     await journal.intent(recordOf(journal)).written
     disk.calls.length = 0
@@ -188,7 +188,7 @@ describe('the disk that fails', () => {
     expect(() => journal.intent(recordOf(journal))).toThrow('EIO')
   })
 
-  test('is not believed again for the same file: all that is needed moves to a new segment, flushed first', async () => {
+  test('is final for its file: open lines move to a new segment, which is flushed first', async () => {
     const journal = journalOf()
     const kept = recordOf(journal)
     const keptIntent = journal.intent(kept)
@@ -215,7 +215,7 @@ describe('the disk that fails', () => {
     ).toEqual([2])
   })
 
-  test('one that does not answer counts as failed, and its descriptor stays open until it does', async () => {
+  test('a flush that does not return counts as failed, and its descriptor stays open until it does', async () => {
     const journal = journalOf({ syncTimeoutMs: 20 })
     await journal.intent(recordOf(journal)).written
     disk.held = []
@@ -279,7 +279,7 @@ describe('segments with audit: sync', () => {
 })
 
 describe('the sequence', () => {
-  test('shows what a power loss took from its end, and reports at most 64 numbers that were never used', async () => {
+  test('reveals records lost at its end by a power loss, and reports at most 64 unused numbers', async () => {
     const journal = journalOf()
     for (let n = 0; n < 10; n++) await journal.intent(recordOf(journal)).written
     for (let n = 0; n < 15; n++) finish(journal, recordOf(journal, { decision: 'DENY' }))
@@ -302,7 +302,7 @@ describe('the sequence', () => {
     expect([records.size, lost]).toEqual([10, []])
   })
 
-  test('gaps are on the disk before the segments that show them are deleted, and are reported until they are stored', async () => {
+  test('gaps are on disk before the segments that show them are deleted, and are reported until they are stored', async () => {
     const journal = journalOf()
     await journal.intent(recordOf(journal)).written
     // The process is gone; each of the next is killed as well before it reports anything.

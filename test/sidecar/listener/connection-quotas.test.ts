@@ -51,7 +51,7 @@ async function status(client: RawClient): Promise<number> {
 }
 
 describe('an agent', () => {
-  test('with as many idle connections as it may have leaves the others theirs, and is told the limit', async () => {
+  test('at its limit of idle connections does not affect others, and its refusal names the limit', async () => {
     await start({ maxConnections: 40, maxConnectionsPerAgent: 20 })
     for (let at = 0; at < 20; at++) expect(await status(await open(request('greedy')))).toBe(200)
     const over = await open(request('greedy'))
@@ -92,7 +92,7 @@ describe('an agent', () => {
     expect(front.quotas).toEqual([])
   })
 
-  test('has as many tunnels as it may have, however many connections', async () => {
+  test('is limited in tunnels, however many connections it has', async () => {
     await start({ maxTunnelsPerAgent: 3 })
     for (let at = 0; at < 3; at++) expect(await status(await open(connect('bot')))).toBe(200)
     const over = await open(connect('bot'))
@@ -183,7 +183,7 @@ describe('agents that have all connections of a gateway', () => {
     expect([left(b), left(c), left(d)]).toEqual([7, 4, 6])
   })
 
-  test('cannot take from each other in turns', async () => {
+  test('cannot evict each other in turns', async () => {
     await start({ maxConnections: 10, maxConnectionsPerAgent: 10 })
     await openMany('a', 5)
     await openMany('b', 5)

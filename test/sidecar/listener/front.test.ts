@@ -7,7 +7,7 @@ import { bodyOf, RawClient, rawClient, startFront, tlsTunnel, tunnel, until } fr
 
 const run = promisify(execFile)
 
-describe('one port, told apart by the first bytes', () => {
+describe('protocol detection on one port', () => {
   it('gives origin-form requests to the API with path, query, headers and body', async () => {
     await using t = await startFront()
     const client = await rawClient(t.port)
@@ -316,7 +316,7 @@ describe('agent ports', () => {
     })
   })
 
-  it('explain themselves with 404 to who takes them for a server, and never reach the API', async () => {
+  it('answer origin-form requests with an explaining 404, and never reach the API', async () => {
     await using t = await startFront()
     const port = await t.front.openAgentPort('bot')
     const client = await rawClient(port)

@@ -8,7 +8,10 @@ import { failureReply } from '../../../sidecar/admin/api-http.ts'
 import type { ApiReply, ApiRequest, FrontDeps, FrontLimits } from '../../../sidecar/listener/deps.ts'
 import { createFront, type Front } from '../../../sidecar/listener/front.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
-import { type CertificateAuthority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
+import {
+  type CertificateAuthority,
+  loadCertificateAuthority,
+} from '../../../sidecar/tls/certificate-authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
 
 export type Handle = (exchange: Exchange) => Promise<void>

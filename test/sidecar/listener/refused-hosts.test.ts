@@ -92,7 +92,7 @@ describe('a host that no connector owns, asked for by a client of chaperone run'
     expectRefused(stage)
   })
 
-  it('is told of a kill switch in the same way', async () => {
+  it('receives the refusal of a kill switch in the same way', async () => {
     const stage = await start()
     stage.world.state.kill = [killAll()]
     const inside = await secure(stage, ['http/1.1'])

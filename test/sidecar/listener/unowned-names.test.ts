@@ -57,7 +57,7 @@ describe('look-ups of names that no connector owns', () => {
     expect(failures).toEqual([])
   })
 
-  it('take nothing of the limit of the agent', async () => {
+  it('do not count against the rate limit of the agent', async () => {
     const { world, report } = await start()
     world.state.rate = { ok: false, retryAfterS: 7 }
     report('evil.example', BUILDER)

@@ -126,7 +126,7 @@ describe('a hostile message', () => {
     await waitFor(() => expect(model.messages).toEqual([TEXT]))
   })
 
-  it('what passes says what the HTTP request says, and what is sent is what was read', () => {
+  it('that passes is classified like the HTTP request, and is forwarded as it was read', () => {
     const read = (text: string) => {
       const message = runSliced(readResponseMessage(Buffer.from(text)))
       if (message.kind !== 'request') throw new Error(`it is read as ${message.kind}`)

@@ -48,7 +48,7 @@ describe('a message of a WebSocket', () => {
     await waitFor(() => expect(client.events.at(-1)).toMatchObject({ type: 'error', status: 413 }))
   }, 60_000)
 
-  it('waits for room in the budget of all bodies and then gets an error event; a short one passes', async () => {
+  it('waits for the memory budget and then receives an error event; a short one passes', async () => {
     const { world, answers, connect } = await startHeld(MIB, 100)
     const [first, second] = [await connect(), await connect()]
     first.send(create(700 * KIB))
@@ -66,7 +66,7 @@ describe('a message of a WebSocket', () => {
     await waitFor(() => expect(world.holds).toHaveLength(3))
   })
 
-  it('passes once there is room again, in fragments, too, and keeps its place before later ones', async () => {
+  it('passes once memory is available, also in fragments, and before later messages', async () => {
     const { world, answers, connect } = await startHeld(MIB, 60_000)
     const [first, second] = [await connect(), await connect()]
     first.send(create(700 * KIB))
@@ -104,7 +104,7 @@ describe('a message of a WebSocket', () => {
     await run
   })
 
-  it('that is cut while it waits for room, or is only begun, takes nothing', async () => {
+  it('that is cut while it waits for memory, or is incomplete, reserves nothing', async () => {
     const { world, answers, connect } = await startHeld(MIB, 60_000)
     const first = await connect()
     first.send(create(700 * KIB))

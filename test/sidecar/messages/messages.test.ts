@@ -134,7 +134,7 @@ describe('a WebSocket whose messages are read', () => {
     expect(world.records[0]).toMatchObject({ decision: 'ALLOW', note: 'approved', approval_id: 'apv_1' })
   })
 
-  it('keeps a held message an event of its WebSocket, however long it is held', async () => {
+  it('sends the result of a held message as an event of its WebSocket, however long it is held', async () => {
     const { world, model, connect } = await startMessages({ permissions: [['llm_a.*', 'require_approval']] })
     Object.assign(world.ports, { heldEvents: { openAfterMs: 1, everyMs: 1 } })
     let deny = () => {}
@@ -241,7 +241,7 @@ describe('a WebSocket whose messages are read', () => {
     if (status === 503) expect(await client.closed).toBe(1012)
   })
 
-  it('goes on after rules changed that do not concern it', async () => {
+  it('continues after a change of unrelated rules', async () => {
     const { world, connect, rules } = await startMessages()
     const client = await connect()
     world.apply(rules({ permissions: [...ALLOW_CALLS, ['llm_a.file.*', 'deny']] }))
@@ -277,7 +277,7 @@ describe('a WebSocket whose messages are read', () => {
     expect(world.records).toHaveLength(1)
   })
 
-  it('tells of an upstream that closes before it answers, and cuts an answer that was begun', async () => {
+  it('reports an upstream that closes before its response, and cuts a response that had begun', async () => {
     const { world, model, connect } = await startMessages()
     model.answer = (_text, socket) => socket.terminate()
     const client = await connect()

@@ -55,7 +55,7 @@ const world = () =>
     policies: [{ ...approvalsChannelPolicy(CHANNEL) }],
   })
 
-describe('a body that names the channel of the approvals where nobody looks', () => {
+describe('an unreadable body that names the approval channel', () => {
   it.each(Object.entries(UNREADABLE))('%s is refused for every method', async (_name, [headers, body]) => {
     let here = await world()
     for (const [n, target] of TARGETS.entries()) {

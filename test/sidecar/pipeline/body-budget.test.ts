@@ -58,7 +58,7 @@ describe('the budget of the process', () => {
     expect(third?.state).toBe('read')
   })
 
-  test('refuses with 503 and Retry-After what has waited too long, and gives its place to nobody', async () => {
+  test('refuses a request that waited too long with 503 and Retry-After', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       const { budget, read } = start(1024 * KIB, 10_000)
@@ -80,7 +80,7 @@ describe('the budget of the process', () => {
     }
   })
 
-  test('counts nothing that has waited for an agent that left', async () => {
+  test('releases the waiting reservations of an agent that disconnected', async () => {
     const { budget, read } = start(1024 * KIB)
     const first = request('a', 1000)
     await read(first).done
@@ -108,7 +108,7 @@ describe('the budget of the process', () => {
     expect(other.state).toBe('read')
   })
 
-  test('gives room to the agent that has least of it, in the order of arrival', async () => {
+  test('serves the agent that uses least first, in order of arrival', async () => {
     const { budget, read } = start(1024 * KIB)
     const large = request('a', 700)
     await read(large).done
@@ -121,7 +121,7 @@ describe('the budget of the process', () => {
     expect(waiting.map(({ state }) => state)).toEqual(['waits', 'read', 'read', 'waits'])
   })
 
-  test('takes a whole limit for a body without a length until its end is there', async () => {
+  test('reserves the whole limit for a body without a length until it is complete', async () => {
     const { read } = start(2 * LIMIT)
     const exchanges = [request('a', 100, null), request('b', 100, null), request('c', 100, null)]
     const done = exchanges.map(read)
@@ -167,7 +167,7 @@ describe('the budget of the process', () => {
     expect([watched.state, long.reservedBytes ?? 0]).toEqual(['too long', 0])
   })
 
-  test('gets back all that was taken, however often a body is read and released', async () => {
+  test('is released completely, however often a body is read and released', async () => {
     const { budget, read } = start(1024 * KIB)
     for (let round = 0; round < 50; round++) {
       const exchanges = Array.from({ length: 8 }, (_, n) =>

@@ -130,7 +130,7 @@ describe('a method without a row on the path of known operations', () => {
     ])
   })
 
-  it('covers declared rows of a connector as well', async () => {
+  it('applies to declared rows of a connector as well', async () => {
     const world = await start({
       connectors: [
         {

@@ -42,7 +42,7 @@ describe('a host that egress.tcp lists', () => {
     expect(world.records[0]).toMatchObject({ decision: 'ALLOW', transport: 'connect' })
   })
 
-  it('says nothing of another port of the same host', async () => {
+  it('does not apply to another port of the same host', async () => {
     const { world, sending } = await tunnelUnder({ host: '127.0.0.1', port: 1, allowPrivateAddresses: true })
     expect((await sending).reply.status).toBe(403)
     expect(world.upstream.connections).toBe(0)

@@ -186,7 +186,7 @@ async function give(world: World, [, request, answer]: Given): Promise<void> {
 const refusalOf = ({ at, body }: Ask) => (at === 'mcp' && body !== undefined ? 200 : 403)
 const lastRecord = (world: World) => world.records.at(-1)
 
-describe('what a provider gave to one agent', () => {
+describe('a handle that a provider gave to one agent', () => {
   it.each(GIVEN)('%s is refused to another one, and passes for its own', async (...given) => {
     const world = await start(rules())
     await give(world, given)
@@ -204,7 +204,7 @@ describe('what a provider gave to one agent', () => {
     }
   })
 
-  it.each(GIVEN)('%s passes for everybody with handles: shared', async (...given) => {
+  it.each(GIVEN)('%s passes for every agent with handles: shared', async (...given) => {
     const world = await start(rules({ handles: 'shared' }))
     await give(world, given)
     for (const use of given[3]) expect((await world.send(asked('b', use))).reply.status).toBe(200)
@@ -246,7 +246,7 @@ describe('what a provider gave to one agent', () => {
     expect(hashes[0]).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  it('stays refused while the control plane does not answer, and the unknown passes', async () => {
+  it('stays refused while the control plane does not answer, and an unknown handle passes', async () => {
     const world = await start(rules())
     world.state.onHandles = async () => {
       throw new Error('away')

@@ -107,13 +107,13 @@ const SDKS = [
 ] as const
 
 describe('an unmodified SDK that waits in a stream', () => {
-  it.each(SDKS)('reads %s after the yes', async (_what, type, read, answer) => {
+  it.each(SDKS)('reads %s after the approval', async (_what, type, read, answer) => {
     const { world, governed } = await start(model(type), YES, answer)
     expect(await read(governed)).toBe('hello')
     expect(world.upstream.seen).toHaveLength(1)
   })
 
-  it.each(SDKS)('raises the reason of a no for %s', async (_what, type, read, answer) => {
+  it.each(SDKS)('raises the reason of a denial for %s', async (_what, type, read, answer) => {
     const { world, governed } = await start(model(type), NO, answer)
     await expect(read(governed)).rejects.toThrow('not today')
     expect(world.upstream.seen).toEqual([])

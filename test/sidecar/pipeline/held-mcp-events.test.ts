@@ -95,7 +95,7 @@ describe('a held MCP call whose client takes events', () => {
     },
   )
 
-  it('that the kill switch stops gets its reason', async () => {
+  it('that the kill switch cuts receives its reason', async () => {
     const held = await holdRequest(RULES, call())
     await held.sent('progress')
     held.exchange.abort.abort({ kind: 'kill', entry: killAll() })
@@ -108,7 +108,7 @@ describe('a held MCP call whose client takes events', () => {
     expect(held.world.records).toMatchObject([{ decision: 'DENY', status: 200, reason: 'kill_switch' }])
   })
 
-  it('that new rules deny after the yes gets their reason', async () => {
+  it('that new rules deny after the approval receives their reason', async () => {
     const held = await holdRequest(RULES, call())
     await held.sent('progress')
     held.world.apply({ ...RULES, permissions: [['mcp.*', 'deny']] })
@@ -192,7 +192,7 @@ describe('a held MCP call whose client takes events', () => {
     expect(held.world.records).toMatchObject([{ decision: 'ALLOW', status: 502, error_type: 'connect' }])
   })
 
-  it('is refused within the stream where the journal fails after the yes', async () => {
+  it('is refused within the stream when the journal fails after the approval', async () => {
     const held = await holdRequest(RULES, call())
     held.world.state.intentError = journalFailure()
     await held.sent('progress')

@@ -127,7 +127,7 @@ describe('a target that is given by an id', () => {
     expect(world.holds[0]).toMatchObject({ action_type: 'codehost.pr.merge', target: 'acme/prod' })
   })
 
-  it('is asked for a bounded number of times in a minute, and is unknown beyond', async () => {
+  it('is looked up a bounded number of times in a minute, and is unknown beyond', async () => {
     const world = await startAt(guarding('acme/prod'))
     for (let n = 0; n <= LOOK_UPS_PER_MINUTE; n++) {
       await world.send(mutation(`mergePullRequest(input: {pullRequestId: "PR_${n}"})`))
@@ -177,7 +177,7 @@ describe('an operation on an issue whose number may be that of a pull request', 
     expect((await world.send(closing(8, '/repositories/8/issues/8'))).reply.status).toBe(403)
   })
 
-  it('counts as one where the provider does not tell', async () => {
+  it('counts as one when the provider does not answer', async () => {
     const world = await startAt(denyingPull)
     const { reply } = await world.send(closing(99))
     expect(reply.status).toBe(403)

@@ -126,7 +126,7 @@ describe('a model request under plain rules', () => {
     expect(world.upstream.seen[0]?.body.length).toBe(32 * MIB)
   })
 
-  it('that is denied whatever it says is not waited for', async () => {
+  it('that is denied with any body is refused before its body arrives', async () => {
     const world = await start({ connectors: CONNECTORS })
     const { reply } = await world.send(messages(new Readable({ read() {} })))
     expect(reply.status).toBe(403)
@@ -248,13 +248,13 @@ describe('a held model request', () => {
   })
 })
 
-describe('the budget of kept bodies', () => {
+describe('the budget of buffered bodies', () => {
   const PATIENT = 20_000
   const FULL = { bodyBudget: { totalBytes: 2 * MIB, waitMs: 50 } }
   const TWO: Rules = { ...PLAIN, agents: [{}, { id: 'agent_2', name: 'other' }] }
   const body = (kib: number) => prompt('"stream":true', JSON.stringify('x'.repeat(kib * 1024)))
 
-  it('refuses with 503 and Retry-After what finds no room, in the shape of the provider', async () => {
+  it('refuses requests over the budget with 503 and Retry-After, in the error format of the provider', async () => {
     const connectors = CONNECTORS.map((one) => ({ ...one, errorShape: 'provider' as const }))
     const world = await start({ ...TWO, connectors }, FULL)
     world.upstream.answerWith(() => undefined)
@@ -275,7 +275,7 @@ describe('the budget of kept bodies', () => {
     await done
   })
 
-  it('has room again as soon as the provider begins to answer', async () => {
+  it('is released as soon as the provider begins to respond', async () => {
     const world = await start(TWO, { bodyBudget: { ...FULL.bodyBudget, waitMs: 60_000 } })
     world.upstream.answerWith(replySse(100_000, 5))
     const exchanges = Array.from({ length: 4 }, () => testExchange(messages(body(1900))))
@@ -289,7 +289,7 @@ describe('the budget of kept bodies', () => {
     await Promise.all(done)
   })
 
-  it('is given back by requests that are refused', async () => {
+  it('is released by refused requests', async () => {
     const world = await start(PLAIN, FULL)
     for (let n = 0; n < 5; n++) {
       expect(

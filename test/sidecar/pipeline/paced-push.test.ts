@@ -23,7 +23,7 @@ const PUSH: TestExchangeInput = {
 }
 
 describe('a push', () => {
-  it('that is denied whatever it does is refused by its line: its body is not waited for', async () => {
+  it('that is denied with any body is refused by its line, before its body arrives', async () => {
     const world = await start({ permissions: [['codehost.*', 'deny']] })
     const never = new PassThrough()
     const exchange = await world.send({ ...PUSH, body: never })
@@ -36,7 +36,7 @@ describe('a push', () => {
     })
   })
 
-  it('that is denied whatever it does and is here already has the name of what it does', async () => {
+  it('that is denied with any body and has arrived is classified by its body', async () => {
     const world = await start({ permissions: [['codehost.*', 'deny']] })
     const gone = { before: OLD, after: '0'.repeat(40), ref: 'refs/heads/main' }
     await world.send({ ...PUSH, body: pushBody([gone], Buffer.alloc(0)) })
@@ -44,7 +44,7 @@ describe('a push', () => {
     expect(world.records[0]).toMatchObject({ action_type: 'codehost.branch.delete', decision: 'DENY' })
   })
 
-  it('that is denied whatever it does and large is not read', async () => {
+  it('that is denied with any body and large is not read', async () => {
     const world = await start({ permissions: [['codehost.*', 'deny']] })
     await world.send({ ...PUSH, body: LARGE })
     expectRefused(world)
@@ -59,7 +59,7 @@ describe('a push', () => {
     expect(world.records[0]).toMatchObject({ action_type: 'codehost.git.force_push', decision: 'DENY' })
   })
 
-  it('that is stopped while its commits are read is read no further', async () => {
+  it('that is killed while its commits are read is not read further', async () => {
     const world = await start({ permissions: [['codehost.git.push', 'allow']] })
     const exchange = testExchange({ ...PUSH, body: LARGE })
     const running = world.run(exchange)
@@ -75,7 +75,7 @@ describe('a push', () => {
     expect(exchange.actions).toBeUndefined()
   })
 
-  it('gives way: other requests are answered while sixteen are read', async () => {
+  it('yields: other requests are answered while sixteen are read', async () => {
     const world = await start({
       permissions: [
         ['codehost.git.push', 'allow'],
@@ -121,7 +121,7 @@ describe('a push', () => {
 describe('a body that arrives byte by byte', () => {
   const source = { want: () => undefined, hold: () => undefined }
 
-  it('is looked at only where the scan asked for it, and kept in a few pieces', async () => {
+  it('is scanned once, and buffered in a few pieces', async () => {
     const intake = new BodyIntake(source, null)
     const seen: number[] = []
     const peeked = intake.peek(100_000, (bytes) => {

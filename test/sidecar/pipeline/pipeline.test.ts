@@ -6,7 +6,7 @@ import { testExchange } from './test-exchange.ts'
 import { journalFailure, killAll, SECRET, type World } from './test-world.ts'
 
 describe('an allowed request', () => {
-  it('reaches upstream once with our credential and none of the agent, and has one record with its intent', async () => {
+  it('reaches upstream once with the injected credential and none of the agent, and has one record with its intent', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     const exchange = await world.send({
       ...MERGE,
@@ -135,7 +135,7 @@ describe('a denied request', () => {
   })
 })
 
-describe('who is asking', () => {
+describe('the identity of a request', () => {
   const key = 'svc_test_abc'
   const key_sha256 = createHash('sha256').update(key).digest('hex')
   const basic = (text: string) => ({
@@ -216,7 +216,7 @@ describe('guards', () => {
     expectRefused(world)
   })
 
-  it('limits how many requests of one agent run at once, and lets go when they end', async () => {
+  it('limits concurrent requests of one agent, and admits others when they end', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     world.upstream.answerWith(replyNever())
     const running = Array.from({ length: 256 }, () => testExchange(LIST))
@@ -263,7 +263,7 @@ describe('guards', () => {
     expect((await world.send(MERGE)).reply.status).toBe(403)
   })
 
-  it('turns an error of our own into a 500 without its message, and forwards nothing', async () => {
+  it('turns an internal error into a 500 without its message, and forwards nothing', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     world.state.intentError = new Error('internal canary')
     const exchange = await world.send(LIST)

@@ -56,8 +56,8 @@ function typeOf(provisional: ReturnType<typeof classifyByRequestLine>): string |
   return isRefusal(provisional) ? provisional.detail : provisional.actions[0]?.type
 }
 
-describe('the name of a request line', () => {
-  it('is asked for once per method, host, target and presence of a body', () => {
+describe('the provisional classification of a request line', () => {
+  it('is computed once for each method, host, target and presence of a body', () => {
     const { connector, asked } = counting(false)
     const bound = bindConnector(connectorAt(1), connector)
     for (let round = 0; round < 3; round++)
@@ -69,14 +69,14 @@ describe('the name of a request line', () => {
     expect(asked).toEqual(['GET /a', 'PUT /a', 'PUT /a', 'GET /b'])
   })
 
-  it('is asked for again for every request with a query', () => {
+  it('is computed again for every request with a query', () => {
     const { connector, asked } = counting(false)
     const bound = bindConnector(connectorAt(1), connector)
     for (let round = 0; round < 2; round++) classifyByRequestLine(bound, request('GET', '/a?b=c'), true)
     expect(asked).toHaveLength(2)
   })
 
-  it('is never remembered for a connector that looks at more than the line', () => {
+  it('is never cached for a connector that reads more than the line', () => {
     const { connector } = counting(true)
     const bound = bindConnector(connectorAt(1), connector)
     const named = (verb: string) =>
@@ -86,7 +86,7 @@ describe('the name of a request line', () => {
     expect(named('read')).toBe('counting.thing.read')
   })
 
-  it('forgets old lines when an agent makes up thousands', () => {
+  it('is evicted when an agent requests thousands of paths', () => {
     const { connector, asked } = counting(false)
     const bound = bindConnector(connectorAt(1), connector)
     classifyByRequestLine(bound, request('GET', '/first'), true)
@@ -98,8 +98,8 @@ describe('the name of a request line', () => {
 
 const LIST = { method: 'GET', target: '/repos/acme/site/issues' } as const
 
-describe('a remembered decision', () => {
-  it('ends with the rules that it was taken under', async () => {
+describe('a cached decision', () => {
+  it('is invalid under another snapshot', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     for (let round = 0; round < 3; round++) expect((await world.send(LIST)).reply.status).toBe(200)
     world.apply({ permissions: [['codehost.*', 'deny']] })
@@ -108,7 +108,7 @@ describe('a remembered decision', () => {
     expect(world.records.map((record) => record.decision)).toEqual(['ALLOW', 'ALLOW', 'ALLOW', 'DENY'])
   })
 
-  it('is one agent’s own', async () => {
+  it('applies to one agent only', async () => {
     const agents = [
       { id: 'agent_1', name: 'builder' },
       { id: 'agent_2', name: 'reader' },
@@ -147,7 +147,7 @@ describe('a remembered decision', () => {
     expect(world.upstream.seen).toHaveLength(2)
   })
 
-  it('looks at the body where a policy asks for it, for every request anew', async () => {
+  it('reads the body of every request where a policy needs it', async () => {
     const document = {
       scope: { actions: ['codehost.issue.*'] },
       rules: [

@@ -59,8 +59,8 @@ const SOME_SERVERS = [
   'y=;dry_run=',
 ]
 
-describe('a parameter that only some servers find', () => {
-  it.each(SOME_SERVERS)('allows nothing by being there: %s', async (query) => {
+describe('a query parameter that only some parsers find', () => {
+  it.each(SOME_SERVERS)('never allows: %s', async (query) => {
     for (const condition of CONDITIONS) {
       const { here, reply } = await send(condition, query)
       expect(reply.status, condition).toBe(403)
@@ -69,7 +69,7 @@ describe('a parameter that only some servers find', () => {
     }
   })
 
-  it.each(SOME_SERVERS)('denies by being there, too: %s', async (query) => {
+  it.each(SOME_SERVERS)('denies as well: %s', async (query) => {
     const { here, reply } = await send(`!${PRESENT}`, query)
     expect(reply.status).toBe(403)
     expectRefused(here)
@@ -87,7 +87,7 @@ describe('a parameter that only some servers find', () => {
   })
 })
 
-describe('a parameter that every server finds', () => {
+describe('a query parameter that every parser finds', () => {
   it.each([
     'dry_run',
     'dry_run=',

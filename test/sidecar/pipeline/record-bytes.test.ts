@@ -3,14 +3,14 @@ import { createRecordBytes } from '../../../sidecar/pipeline/record/record-bytes
 
 const TEXTS = ['{"a":1}', '{"path":"/é/☃/😀"}', `{"long":"${'é'.repeat(9_000)}"}`, '{}']
 
-test('every record is its own UTF-8, and stays so while thousands follow', () => {
+test('every record keeps its own UTF-8 bytes while thousands follow', () => {
   const bytesOf = createRecordBytes()
   const records = Array.from({ length: 5_000 }, (_, n) => `{"n":${n},"of":${TEXTS[n % TEXTS.length]}}`)
   const made = records.map(bytesOf)
   expect(made.map(String)).toEqual(records)
 })
 
-test('a record shares its space with records alone', () => {
+test('the buffer of a record is shared with records only', () => {
   const bytesOf = createRecordBytes()
   const others = () => [Buffer.from('head'), Buffer.allocUnsafe(100), Buffer.concat([Buffer.from('body')])]
   const before = others()

@@ -98,7 +98,7 @@ describe('the message of a refusal', () => {
     expect(reply.json()['message']).toBe(`${reason} ${ADVICE} (apv_7)`)
   })
 
-  test('that a client should send again does not say that it should not', async () => {
+  test('that a client should retry does not advise against a retry', async () => {
     const world = await start({ permissions: [['codehost.*', 'require_approval']] })
     const { reply } = await world.send(MERGE)
     expect(reply.json()['message']).toBe(

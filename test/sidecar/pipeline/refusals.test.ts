@@ -31,7 +31,7 @@ const countOf = (records: readonly TrafficRecord[]) =>
   records.reduce((sum, { refusals }) => sum + (refusals?.count ?? 1), 0)
 
 describe('refusals beyond the first sixty of a minute', () => {
-  it('are one row: the upstream sees nothing, each is counted, each answer names it', async () => {
+  it('are one aggregate record: the upstream sees nothing, each is counted, each response names it', async () => {
     const world = await start(DENIED)
     const ids = await flood(world, 200)
     expect(world.upstream.seen).toHaveLength(0)
@@ -123,7 +123,7 @@ describe('refusals beyond the first sixty of a minute', () => {
     expect(world.upstream.seen).toHaveLength(0)
   })
 
-  it('gives the rate limit a row without an action: no audit event tells of it', async () => {
+  it('gives the rate limit an aggregate without an action and without an audit event', async () => {
     const world = await start(DENIED)
     world.state.rate = { ok: false, retryAfterS: 3 }
     await flood(world, 100)
@@ -164,7 +164,7 @@ describe('refusals beyond the first sixty of a minute', () => {
     expect(countOf(rowsOf(world))).toBe(40)
   })
 
-  it('leave what a later window refuses a row of its own, whatever the wall clock says', async () => {
+  it('have an aggregate for each window, whatever the wall clock says', async () => {
     const world = await start(DENIED)
     world.clock.wallMs = Date.parse('2026-03-01T00:00:59.900Z')
     await flood(world, 100)

@@ -41,7 +41,7 @@ describe('a target that is given by an id', () => {
     }
   })
 
-  it('is nothing that a request without a target has', async () => {
+  it('does not apply to a request without a target', async () => {
     const world = await start(denying('has(resource.target) && resource.target == "acme/prod"'))
     expect((await world.send({ method: 'GET', target: '/user' })).reply.status).toBe(200)
     expect((await world.send({ method: 'GET', target: '/repos/acme/site/issues' })).reply.status).toBe(200)

@@ -51,7 +51,7 @@ async function tunnelTo(front: TestFront, host: string): Promise<TLSSocket> {
 }
 
 describe('through the real front', () => {
-  it('each connection over the limit is told when to come again and has one record; upstream sees nothing', async () => {
+  it('each connection over the limit gets Retry-After and one record; upstream sees nothing', async () => {
     const world = await startWorld({ agents: [AGENT], permissions: [['*', 'allow']] })
     const front = await startFront({
       handle: world.run,

@@ -27,7 +27,7 @@ function setUp(thresholdMs = 200) {
 }
 
 describe('the watchdog', () => {
-  it('names the stage that blocked the event loop, though others ran before and behind it', () => {
+  it('names the stage that blocked the event loop, although others ran before and after it', () => {
     const { run, lines, blocked, look } = setUp()
     run('decide', 3)
     run('classify', 450)
@@ -37,7 +37,7 @@ describe('the watchdog', () => {
     expect(lines).toEqual([{ stage: 'classify', blocked_ms: 355 }])
   })
 
-  it('says other where no stage ran for half of the time', () => {
+  it('reports other when no stage ran for half of the time', () => {
     const { clock, run, blocked, look } = setUp()
     run('classify', 90)
     clock.ms += 400

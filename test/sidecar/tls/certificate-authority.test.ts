@@ -47,7 +47,7 @@ describe('the certificate authority', () => {
     expect(new X509Certificate(first.caPem).subject).not.toBe(new X509Certificate(second.caPem).subject)
   })
 
-  it('writes a bundle of every public root and ours', async () => {
+  it('writes a bundle of every public root and its own', async () => {
     await using files = await folder()
     const { caPem } = await loadCertificateAuthority(files)
     const bundle = await readFile(files.bundleFile, 'utf8')
@@ -55,7 +55,7 @@ describe('the certificate authority', () => {
     expect(bundle).toContain(caPem.trim())
   })
 
-  it('makes a certificate anew when only the key survived a crash', async () => {
+  it('creates the certificate again when only the key survived a crash', async () => {
     await using files = await folder()
     await loadCertificateAuthority(files)
     const key = await readFile(files.keyFile, 'utf8')
@@ -64,7 +64,7 @@ describe('the certificate authority', () => {
     expect(new X509Certificate(caPem).checkPrivateKey(createPrivateKey(key))).toBe(true)
   })
 
-  it('refuses to start with files that do not fit, and says which and what to do', async () => {
+  it('refuses mismatched files, and names the file and a remedy', async () => {
     await using files = await folder()
     await using others = await folder()
     await loadCertificateAuthority(files)

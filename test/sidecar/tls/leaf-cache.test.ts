@@ -8,7 +8,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createLru } from '../../../sidecar/collections/lru.ts'
-import { type CertificateAuthority, loadCertificateAuthority } from '../../../sidecar/tls/certificate-authority.ts'
+import {
+  type CertificateAuthority,
+  loadCertificateAuthority,
+} from '../../../sidecar/tls/certificate-authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
 import { size } from '../../support/proof.ts'
 
@@ -45,7 +48,7 @@ describe('the cache of TLS identities', () => {
     expect(ca.minted).toEqual(['a.example', 'b.example'])
   })
 
-  it('forgets the name that was unused for longest', async () => {
+  it('evicts the least recently used name', async () => {
     await using ca = await counted()
     const cache = createLeafCache(ca, { max: 2 })
     for (const host of ['a.example', 'b.example', 'a.example', 'c.example', 'a.example', 'b.example']) {
@@ -54,7 +57,7 @@ describe('the cache of TLS identities', () => {
     expect(ca.minted).toEqual(['a.example', 'b.example', 'c.example', 'b.example'])
   })
 
-  it('keeps the certificate of a name whose context it had to give up', async () => {
+  it('keeps the certificate of a name whose context was evicted', async () => {
     await using ca = await counted()
     const cache = createLeafCache(ca, { max: 1_000 })
     const hosts = Array.from({ length: 300 }, (_, i) => `h${i}.example`)
@@ -148,7 +151,7 @@ function held(): number {
 }
 
 describe('an LRU', () => {
-  it('tells who watches about everything that leaves, once', () => {
+  it('reports every evicted or replaced value once', () => {
     const left: number[] = []
     const lru = createLru<number>(2, (value) => left.push(value))
     lru.set('a', 1)

@@ -85,7 +85,7 @@ test('the root of the pod is the same after a restart, and its key is readable f
   expect((await pod.ready(1_000))[1]).toBe(own)
 })
 
-test('another set of hosts gets another certificate; the same set, in another order, does not', async () => {
+test('another set of hosts causes another certificate; the same set in another order does not', async () => {
   hosts = ['b.example', 'a.example']
   await pod.ready(1_000)
   pod.cover(['a.example', 'b.example'])
@@ -99,7 +99,7 @@ test('another set of hosts gets another certificate; the same set, in another or
   expect(issuerOf('b.example')).toBe('pod')
 })
 
-test('a control plane that is behind is asked again until it permits the hosts', async () => {
+test('a replica that lags is asked again until it permits the hosts', async () => {
   await pod.ready(1_000)
   pod.cover(['api.example', 'new.example'])
   await eventually('asked', () => signed >= 3 || null)
@@ -171,7 +171,7 @@ test('a certificate that has expired already is not requested again at once', as
   expect(issuerOf('api.example')).toBe('pod')
 })
 
-test('a lost control plane takes no host away that was permitted', async () => {
+test('a lost control plane revokes no permitted host', async () => {
   await pod.ready(1_000)
   hosts = null
   pod.cover(['api.example', 'new.example'])

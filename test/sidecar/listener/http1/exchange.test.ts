@@ -294,7 +294,7 @@ describe('one connection', () => {
     expect(String(t.exchanges[0]?.abort.signal.reason)).toContain('too long')
   })
 
-  it('answers 500 when the handler fails or forgets to answer, and says so to nobody but the log', async () => {
+  it('answers 500 when the handler fails or sends no reply, with the cause in the log only', async () => {
     await using t = await startFront({
       handle: async ({ raw }) => {
         if (raw.target.endsWith('/throw')) throw new Error('secret')
@@ -359,7 +359,7 @@ describe('a client that leaves', () => {
     )
   })
 
-  it('only half still reads the answer that is given', async () => {
+  it('only half still receives the response', async () => {
     await using t = await startFront({
       handle: ({ abort, reply }) =>
         new Promise((resolve) => {

@@ -370,7 +370,7 @@ const request = fc
     ([m, t, v, e, hs, [framing, body]]) => `${m} ${t} ${v}${e}Host: a\r\n${hs.join('')}${framing}\r\n${body}`,
   )
 
-describe('our reading against the reference parser', () => {
+describe('the parser compared with the reference parser', () => {
   it('accepts nothing that Node refuses, and reads method, target, headers and body alike', {
     timeout: 120_000,
   }, async () => {

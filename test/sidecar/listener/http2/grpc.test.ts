@@ -48,7 +48,7 @@ async function ask(
 
 const BODY = JSON.stringify({ error: 'denied', message: 'No rule allows it: ask “ada” for 100%\nof it.' })
 
-describe('an answer of our own to a gRPC call', () => {
+describe('a refusal of a gRPC call', () => {
   it.each([
     [400, '3'],
     [401, '16'],
@@ -129,7 +129,7 @@ it('has its trailers, and so its status, for a client that does not say that it 
   expect(await ask(session, fields)).toMatchObject({ body: 'abc', trailers: { 'grpc-status': '0' } })
 })
 
-describe('a gRPC answer that is cut', () => {
+describe('a gRPC response that is cut', () => {
   /** An answer that goes on until `cut` is called, and by whom it is cut. */
   async function startEndless(entry: unknown) {
     const state = { cut: () => {} }
@@ -158,7 +158,7 @@ describe('a gRPC answer that is cut', () => {
     expect(await ask(session, GRPC, cut)).toMatchObject({ body: 'abc', trailers: { 'grpc-status': '14' } })
   })
 
-  it('is reset when its client does not take what it was sent: it is not waited for', async () => {
+  it('is reset when its client does not read', async () => {
     const { session } = await start(async ({ reply }) => {
       const stream = reply.stream(200, ['content-type', 'application/grpc'], true)
       stream.write(Buffer.alloc(1_000_000))

@@ -65,7 +65,7 @@ describe('a stream that the HTTP/2 library resets by itself', () => {
     expect(t.exchanges).toHaveLength(6)
   })
 
-  it('leaves one when the client vanishes without a word', async () => {
+  it('leaves one exchange when the client disconnects abruptly', async () => {
     await using t = await startFront()
     const socket = await open(t)
     await speakHttp2(socket, [headersFrame(1, BAD)], settled(1))
@@ -77,7 +77,7 @@ describe('a stream that the HTTP/2 library resets by itself', () => {
     expect(t.exchanges).toHaveLength(1)
   })
 
-  it('leaves no more than a hundred of one connection, however its client counts', async () => {
+  it('leaves at most a hundred exchanges of one connection', async () => {
     await using t = await startFront()
     const session = await talk(
       await open(t),
@@ -126,7 +126,7 @@ describe('an HTTP/2 connection that breaks the protocol', () => {
   })
 })
 
-it('a connection of good requests leaves nothing else, whether its client says goodbye or not', async () => {
+it('a connection with valid requests only reports no rejected stream, with or without GOAWAY', async () => {
   await using t = await startFront()
   for (const goodbye of [true, false]) {
     const socket = await open(t)
