@@ -28,7 +28,7 @@ import { createEventRoutes } from './features/overview/change-routes.ts'
 import { createDemoRoutes } from './features/overview/demo-routes.ts'
 import { createOverviewRoutes } from './features/overview/routes.ts'
 import { createEffectiveRoutes } from './features/permissions/routes.ts'
-import { createPolicyDeskRoutes } from './features/policies/authoring-routes.ts'
+import { createPolicyAuthoringRoutes } from './features/policies/authoring-routes.ts'
 import { createPolicyRoutes } from './features/policies/routes.ts'
 import { createChallengeRoutes } from './features/sessions/challenge-routes.ts'
 import { createAuthOptionRoutes } from './features/sessions/option-routes.ts'
@@ -75,7 +75,7 @@ export function createRoutes(
     ...createEventRoutes(parts),
     ...createCatalogueRoutes({ catalogue: parts.catalogueReading }),
     ...createDryRunRoutes(parts),
-    ...createPolicyDeskRoutes(parts),
+    ...createPolicyAuthoringRoutes(parts),
     ...createEffectiveRoutes(parts),
     ...createEvidenceRoutes(parts),
     ...createSettingsRoutes(parts),

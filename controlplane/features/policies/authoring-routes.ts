@@ -12,14 +12,14 @@ import type { PolicyCheck } from './check.ts'
 import type { PolicyHistory } from './history.ts'
 import type { PolicyReplay } from './replay.ts'
 
-export type PolicyDeskRoutesDeps = {
+export type PolicyAuthoringRoutesDeps = {
   readonly policyCheck: PolicyCheck
   readonly policyReplay: PolicyReplay
   readonly policyHistory: PolicyHistory
 }
 
-/** What an editor of policies asks while nothing is saved. */
-export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Route[] {
+/** Checks, replays and versions for the policy editor. Nothing is stored. */
+export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): readonly Route[] {
   return [
     route({
       method: 'POST',
