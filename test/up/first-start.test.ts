@@ -16,7 +16,7 @@ afterEach(async () => {
   rmSync(tree, { recursive: true, force: true })
 })
 
-test('the first start in a folder names the data folder that it made there, and gives a log no owner link', async () => {
+test('the first start in a folder prints the data folder that it created, and no owner link to a log', async () => {
   const postgres = await workerPostgres()
   const { url } = await postgres.createDatabase()
   const child = spawn(process.execPath, [CLI, 'up', '--here', '--port', '0', '--gateway-port', '0'], {

@@ -8,7 +8,7 @@ export const CLI = join(import.meta.dirname, '../../controlplane/cli/main.ts')
 export type Started = {
   readonly child: ChildProcess
   readonly pid: number
-  /** The parsed line; everything on standard output so far is `stdout()`. */
+  /** The parsed ready line; `stdout()` returns the complete standard output. */
   readonly ready: {
     readonly base_url: string
     readonly gateway_url: string | null
@@ -44,7 +44,7 @@ export async function up(
   }
 }
 
-/** For starts that are refused: what was said, and the exit code. */
+/** Runs a start that fails; resolves with the output and the exit code. */
 export async function upEnds(
   data: string,
   args: readonly string[],
@@ -86,7 +86,7 @@ export async function stop(started: Started, signal: NodeJS.Signals = 'SIGTERM')
   return { code: child.exitCode, ms: performance.now() - began }
 }
 
-/** Every process that belongs to the data folder: by its command line, its environment or where it works. */
+/** Processes of the data folder, found by command line, environment or working directory. */
 export function processesOf(data: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

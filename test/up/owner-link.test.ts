@@ -19,7 +19,7 @@ afterEach(async () => {
 
 type Run = { readonly child: ChildProcess; readonly ended: Promise<number | null>; text(): string }
 
-/** `isTerminal`: on a terminal of its own (script of util-linux), else with pipes. */
+/** `isTerminal`: run in a new terminal (script of util-linux), else with pipes. */
 function chaperone(args: readonly string[], env: NodeJS.ProcessEnv, isTerminal: boolean): Run {
   const command = [process.execPath, CLI, ...args]
   const line = command.map((word) => shellQuote(word)).join(' ')
@@ -35,7 +35,7 @@ function chaperone(args: readonly string[], env: NodeJS.ProcessEnv, isTerminal: 
   return { child, ended, text: () => parts.join('') }
 }
 
-/** The one link that a command prints. */
+/** The link in the output of a command. */
 async function onlyLink(run: Run): Promise<string> {
   expect(await run.ended, run.text()).toBe(0)
   const [link = '', ...others] = links(run.text())
@@ -53,7 +53,7 @@ function logs(): string {
   return files.join('\n')
 }
 
-test('a terminal is shown the owner link once by the first start, by owner-link and by run; no log and no pipe has one', async () => {
+test('the first start, owner-link and run print the owner link to a terminal once, and never to a log or a pipe', async () => {
   const postgres = await workerPostgres()
   const { url } = await postgres.createDatabase()
   const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, 'state'), DATABASE_URL: url }

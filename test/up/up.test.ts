@@ -66,7 +66,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
   }, 60_000)
   afterAll(removeFolder, 30_000)
 
-  it('opens no inspector on SIGUSR1, in any of its processes', async () => {
+  it('does not open the inspector on SIGUSR1, in any of its processes', async () => {
     const pids = processesOf(data).filter((pid) => /\/node$/.test(readlinkSync(`/proc/${pid}/exe`)))
     expect(pids.length).toBeGreaterThanOrEqual(4)
     for (const pid of pids) process.kill(pid, 'SIGUSR1')
@@ -77,7 +77,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     expect((await fetch(`${shared.ready.gateway_url}/health`)).status).toBe(200)
   })
 
-  it('prints exactly one line with addresses, certificates, owner link and the agent dev, and nothing else', async () => {
+  it('prints exactly one line with addresses, certificates, owner link and the agent dev', async () => {
     const { ready, stdout } = shared
     expect(Object.keys(ready)).toEqual([
       'base_url',
@@ -110,7 +110,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     expect(JSON.parse((await cli('get', 'manifests', '--json')).stdout).problems).toEqual([])
   })
 
-  it('refuses the line to paste with the reason, without a packet leaving the machine', async () => {
+  it('refuses the request of the printed command line with the reason, without a packet leaving the machine', async () => {
     const { ready } = shared
     const line = tryCommand(ready.agents[0]?.proxy_url ?? '', ready.ca_file)
     const { stdout } = await run('sh', ['-c', line])
@@ -135,7 +135,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     expect(governed).toMatchObject({ code: 0, stdout: '403' })
   })
 
-  it('refuses a second one on the same folder, naming the pid and what to do, and does not disturb the first', async () => {
+  it('rejects a second start in the same folder with the pid and the remedy, and the first one keeps running', async () => {
     const first = shared
     const { code, stdout, stderr } = await upEnds(data, ['--port', '0', '--gateway-port', '0'])
     expect([code, stdout]).toEqual([1, ''])
@@ -144,7 +144,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     expect((await cli('status')).code).toBe(0)
   })
 
-  it('takes a manifest with apply, and refuses one with a mistake by file and line without touching anything', async () => {
+  it('applies a manifest, and rejects one with an error by file and line without changes', async () => {
     writeFileSync(
       join(root, 'bad.yaml'),
       'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules: []\n',
@@ -164,7 +164,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     expect(explained.stdout).toMatch(/deny/i)
   })
 
-  it('stops and releases with kill, and tells agents why', async () => {
+  it('activates and lifts the kill switch, and agents receive the reason', async () => {
     const { ready } = shared
     const on = await cli('kill', 'on', '--reason', 'testing the switch')
     expect(on).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of 1 stopped in \d+ ms/) })
@@ -178,7 +178,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
 describe('chaperone up', { timeout: 90_000 }, () => {
   beforeEach(async () => {
     makeFolder()
-    // What a first start does from nothing is tested above.
+    // The first start is tested above.
     await seedCluster(data)
   })
   afterEach(removeFolder, 30_000)
@@ -214,7 +214,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     expect([existsSync(join(data, 'run.json')), existsSync(join(data, 'lock'))]).toEqual([false, false])
   })
 
-  it('leaves no process when it is killed with -9, and starts again afterwards', async () => {
+  it('leaves no process when it is killed with SIGKILL, and starts again afterwards', async () => {
     const first = await start()
     await stop(first, 'SIGKILL')
     await untilNoProcess(data)
@@ -222,7 +222,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     expect(second.ready.agents).toEqual(first.ready.agents)
   })
 
-  it('names the port that is in use and the option that changes it, and leaves nothing running', async () => {
+  it('reports a port that is in use and the option to change it, and leaves no process', async () => {
     const blocker = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => blocker.once('listening', resolve))
     const address = blocker.address()
@@ -245,7 +245,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     }
   })
 
-  it('says what is wrong with a DATABASE_URL that leads nowhere', async () => {
+  it('reports an unreachable DATABASE_URL', async () => {
     const { code, stderr } = await upEnds(data, ['--port', '0', '--gateway-port', '0'], {
       DATABASE_URL: 'postgres://nobody:x@127.0.0.1:1/none',
     })
@@ -255,7 +255,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
   })
 })
 
-/** The PostgreSQL that it starts itself is tested above, and costs 1 s of CPU time at each start. */
+/** The embedded PostgreSQL is tested above, and each start of it takes 1 s of CPU time. */
 describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
   let postgres: TestPostgres
   let env: NodeJS.ProcessEnv
@@ -269,7 +269,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
     await postgres.stop()
   }, 30_000)
 
-  it('keeps an existing empty manifests folder empty and denies everything', async () => {
+  it('does not change an existing empty manifests folder, and denies every request', async () => {
     const manifests = join(root, 'manifests')
     mkdirSync(manifests)
     const { ready } = await start(['--manifests', manifests], env)
@@ -291,7 +291,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
     expect(stdout).toContain('403')
   })
 
-  it('starts a gateway again that died, says so, and gives the agent the same port', async () => {
+  it('restarts a gateway that has exited, reports it, and keeps the port of the agent', async () => {
     const each = await start([], env)
     const [gateway] = processesOf(data).filter((pid) =>
       readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sidecar/main.'),
@@ -320,7 +320,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
         expect((await fetch(`http://${host}:${port}/livez`)).status).toBe(200)
       expect(await cli('status', '--json')).toMatchObject({ code: 0 })
       expect((await cli('agent', 'list')).stdout).toMatch(/^dev +active/m)
-      // No token leaves the machine, also when the address has moved to another one.
+      // No token is sent to another machine, even when it has the address now.
       const environments = processesOf(data).map((pid) => readFileSync(`/proc/${pid}/environ`, 'latin1'))
       expect(environments.join('')).not.toContain(`CONTROL_PLANE_URL=http://${ownAddress}`)
       expect(JSON.parse(readFileSync(join(data, 'run.json'), 'utf8')).base_url).toBe(
@@ -343,7 +343,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
     expect([ready.gateway_url, ready.agents]).toEqual([null, []])
     expect((await cli('status')).stdout).toContain('Mode B')
     expect((await fetch(`${ready.base_url}/livez`)).status).toBe(200)
-    // The starter set names a gateway, but none was ever given a token: nothing is missing.
+    // The starter set has a gateway, but no gateway has a token, so none is missing.
     expect((await fetch(`${ready.base_url}/api/health`)).status).toBe(200)
   })
 })
@@ -352,7 +352,7 @@ describe('chaperone demo', { timeout: 90_000 }, () => {
   beforeEach(makeFolder)
   afterEach(removeFolder, 30_000)
 
-  it('ends by a Ctrl-C that npm repeats, in the middle of the story, and leaves nothing behind', async () => {
+  it('ends on a Ctrl-C that npm repeats, and leaves no files or processes', async () => {
     const child = spawn(process.execPath, [CLI, 'demo'], {
       env: { ...process.env, TMPDIR: root },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -371,7 +371,7 @@ describe('chaperone demo', { timeout: 90_000 }, () => {
     await untilNoProcess(root)
   })
 
-  it('makes a folder that the command it names accepts, also where files are writable by the group', async () => {
+  it('creates a data folder that the printed command accepts, even with a umask that makes files group-writable', async () => {
     const child = spawn('sh', ['-c', 'umask 0002; exec "$0" "$@"', process.execPath, CLI, 'demo'], {
       env: { ...process.env, TMPDIR: root },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -392,7 +392,7 @@ describe('chaperone demo', { timeout: 90_000 }, () => {
     expect([listed.code, listed.stderr]).toEqual([0, ''])
   })
 
-  it('tells the whole story by itself with --yes and leaves nothing behind', async () => {
+  it('runs the complete demo with --yes, and leaves no files or processes', async () => {
     const tmp = join(root, 'tmp')
     mkdirSync(tmp)
     const { stdout } = await run(process.execPath, [CLI, 'demo', '--yes'], {

@@ -44,7 +44,7 @@ describe('the structure check', () => {
     ['sidecar/a.ts', "import { x } from './x'", /write the extension/],
     ['sidecar/a.ts', 'x()\n'.repeat(301), /^301 has 301 lines, at most 300/],
     ['sidecar/main.ts', 'x()\n'.repeat(61), /at most 60/],
-  ])('finds what is wrong in %s: %s', (path, text, expected) => {
+  ])('reports the violation in %s: %s', (path, text, expected) => {
     expect(messages(path, text)).toEqual([expect.stringMatching(expected)])
   })
 
@@ -59,7 +59,7 @@ describe('the structure check', () => {
     ['controlplane/main.ts', 'start(process.env)'],
     ['sidecar/pipeline/stages/forward.ts', "import { dial } from '../../upstream/dial.ts'"],
     ['test/a.test.ts', "import { x } from '../sidecar/a.ts'\nprocess.env"],
-  ])('leaves alone what is right in %s', (path, text) => {
+  ])('accepts %s', (path, text) => {
     expect(messages(path, text)).toEqual([])
   })
 })
@@ -88,7 +88,7 @@ describe('the generated CRDs', () => {
     }
   })
 
-  it('are structural: every level has a type, and nothing that Kubernetes forbids', () => {
+  it('are structural: every level has a type, and no field that Kubernetes forbids', () => {
     generate()
     const problems: string[] = []
     const walk = (schema: Record<string, unknown>, path: string) => {
@@ -109,7 +109,7 @@ describe('the generated CRDs', () => {
     expect(problems).toEqual([])
   })
 
-  it('are checked: an edited file is named and fails', () => {
+  it('are checked: an edited file is reported', () => {
     generate()
     expect(generate('--check').status).toBe(0)
     appendFileSync(join(out, 'chaperone.dev_policies.yaml'), '# edited\n')

@@ -10,7 +10,7 @@ const project = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) 
   readonly dependencies: Record<string, string>
 }
 
-/** First cells of the table under a heading, without their backticks. */
+/** First cells of the table below a heading, without backticks. */
 function firstCells(heading: string): string[] {
   const section = readme.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
   return [...section.matchAll(/^\| (`.*?)(?<!\\\\) \|/gm)].map(([, cell = '']) => cell)
@@ -30,13 +30,13 @@ async function overview(): Promise<string> {
   return lines.join('\n')
 }
 
-test('the README names exactly the commands that there are', async () => {
+test('the README lists exactly the existing commands', async () => {
   const named = new Set(quoted(firstCells('Command line')).map((text) => text.split(/[ |]/)[0]))
   const real = [...(await overview()).matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name)
   expect([...named].sort()).toEqual(real.filter((name) => name !== 'chaperone').sort())
 })
 
-test('the README gives a reason for exactly the dependencies that there are', () => {
+test('the README gives a reason for exactly the existing dependencies', () => {
   expect(quoted(firstCells('Dependencies, and why each')).sort()).toEqual(
     Object.keys(project.dependencies).sort(),
   )

@@ -38,14 +38,14 @@ const dial = () => {
 }
 const ask = (timeoutMs: number) => forwardQuery(dial, Buffer.from(QUERY), timeoutMs)
 
-test('an answer that comes byte by byte is passed on whole', async () => {
+test('a response that arrives byte by byte is returned complete', async () => {
   await gateway((socket) => {
     for (const byte of framed(ANSWER)) socket.write(Uint8Array.of(byte))
   })
   expect(await ask(10_000)).toEqual(Buffer.from(ANSWER))
 })
 
-test('a gateway that starts anew is asked again until it is there', async () => {
+test('a query is retried until a restarting gateway is available', async () => {
   dials = 0
   const answer = ask(10_000)
   while (dials < 3) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -53,7 +53,7 @@ test('a gateway that starts anew is asked again until it is there', async () => 
   expect(await answer).toEqual(Buffer.from(ANSWER))
 })
 
-test('a gateway that ends without an answer is asked again', async () => {
+test('a query is retried when the gateway closes the stream without a response', async () => {
   let asked = 0
   await gateway((socket) => {
     asked++
@@ -67,7 +67,7 @@ test.each([
   ['is not there', () => Promise.resolve()],
   ['does not answer', () => gateway(() => undefined)],
   ['answers half', () => gateway((socket) => void socket.write(framed(ANSWER).subarray(0, 9)))],
-])('a gateway that %s for the whole time is a server failure', async (_what, start) => {
+])('a gateway that %s until the timeout results in SERVFAIL', async (_what, start) => {
   await start()
   const answer = await ask(300)
   expect(decode(answer)).toMatchObject({ id: 77, type: 'response', rcode: 'SERVFAIL' })

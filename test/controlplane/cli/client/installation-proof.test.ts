@@ -37,7 +37,7 @@ async function cli(args: readonly string[]) {
 
 type Fake = { readonly data: string; readonly url: string; readonly seen: string[]; close(): void }
 
-/** A data folder, and a server that answers every request but the challenge as an installation would. */
+/** A data folder, and a server that answers every request like an installation, except the challenge. */
 async function plantedInstallation(proof: (nonce: string, url: string) => string | null): Promise<Fake> {
   const seen: string[] = []
   const server = createServer((request, response) => {
@@ -112,7 +112,7 @@ const COMMANDS: ReadonlyArray<readonly string[]> = [
   ['doctor'],
 ]
 
-/** Proofs by those who do not have the key, by name. */
+/** Proofs of servers without the key, by name. */
 const FORGERIES: Readonly<
   Record<string, (key: InstallationKey, nonce: string, url: string) => string | null>
 > = {
@@ -145,7 +145,7 @@ function secretsIn(seen: readonly string[]): readonly string[] {
 }
 
 describe.each(COMMANDS.map((args) => [args.join(' '), args] as const))('chaperone %s', (_name, args) => {
-  test('sends nothing to a server whose folder has no key in the home', async () => {
+  test('sends nothing to a server without an installation key in the home folder', async () => {
     const fake = await plantedInstallation(() => null)
     writeFileSync(join(root, 'secret.yaml'), SECRET)
     storeSession(env, fake.data, { id: 'kept-session-id', email: 'a@b.c' })
@@ -178,7 +178,7 @@ describe.each(COMMANDS.map((args) => [args.join(' '), args] as const))('chaperon
   })
 })
 
-test('a server that proves itself gets the token, and each command asks it once', async () => {
+test('a server with a valid proof receives the token, and each command sends one challenge', async () => {
   const fake = await plantedInstallation((nonce, url) => sign(installationKey(env, fake.data)!, nonce, url))
   ensureInstallationKey(env, fake.data)
   const ran = await cli(['kill', '--data', fake.data, 'on'])
@@ -188,7 +188,7 @@ test('a server that proves itself gets the token, and each command asks it once'
   expect(fake.seen.at(-1)).toContain('planted-admin-token')
 })
 
-test('the key lies in the home, private, one for each folder, and is kept', () => {
+test('the key is a private file in the home folder, one for each data folder, and is kept', () => {
   const folders = [join(root, 'a'), join(root, 'b')]
   for (const folder of folders) mkdirSync(folder)
   const files = folders.map((folder) => ensureInstallationKey(env, folder))
@@ -202,7 +202,7 @@ test('the key lies in the home, private, one for each folder, and is kept', () =
   expect(readFileSync(files[0] ?? '', 'utf8')).toBe(first)
 })
 
-test('keys of folders that are gone are removed', () => {
+test('keys of data folders that no longer exist are removed', () => {
   const [gone, here] = [join(root, 'gone'), join(root, 'here')]
   for (const folder of [gone, here]) mkdirSync(folder)
   const file = ensureInstallationKey(env, gone)
@@ -211,7 +211,7 @@ test('keys of folders that are gone are removed', () => {
   expect(existsSync(file)).toBe(false)
 })
 
-test('user reset-password works on folders that this user started only', async () => {
+test('user reset-password works only for installations that this user has started', async () => {
   const data = join(root, 'planted')
   mkdirSync(join(data, 'postgres'), { recursive: true })
   const ran = await cli(['user', '--data', data, 'reset-password', 'a@b.c'])
@@ -232,7 +232,7 @@ describe('CHAPERONE_URL', () => {
     'ws://127.0.0.1',
     '127.0.0.1:3000',
     'not an address',
-  ])('%s is refused: it would carry the token in clear', async (url) => {
+  ])('%s is rejected, because the token would be sent in clear text', async (url) => {
     env = { ...env, CHAPERONE_URL: url, CHAPERONE_TOKEN: 'secret' }
     for (const args of [['kill', 'on'], ['status'], ['login', '--email', 'a@b.c'], ['approvals', 'ls']]) {
       const ran = await cli(args)

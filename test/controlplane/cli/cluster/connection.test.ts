@@ -116,14 +116,14 @@ test.each<[string, object | null, RegExp]>([
   ['nothing of their own', {}, /neither a bearer token nor a client certificate/],
   ['a password', { username: 'ann', password: 'x' }, /neither a bearer token nor a client certificate/],
   ['the right to impersonate', { ...CERTIFICATE, as: 'bob' }, /impersonates/],
-])('a user with %s is refused before anything is sent', async (_what, user, message) => {
+])('a user with %s is rejected before a request is sent', async (_what, user, message) => {
   const { code, stderr } = await plugin(user)
   expect(code).not.toBe(0)
   expect(stderr).toMatch(message)
   expect(calls).toEqual([])
 })
 
-/** The answer to those that may list in these places only; `where` is what the last `kubectl get gateways` was asked. */
+/** The response for users who can list in these namespaces only; `where` is the argument of the last `kubectl get gateways`. */
 const listing = (allowed: 'all' | 'namespace' | 'nothing') => {
   const forbidden =
     'echo "Error from server (Forbidden): gateways.chaperone.dev is forbidden: User ann cannot list" >&2; exit 1'
@@ -150,7 +150,7 @@ test.each([
   },
 )
 
-test('status reports what kubectl says when the list fails for another reason', async () => {
+test('status reports the error of kubectl when the list fails for another reason', async () => {
   writeFileSync(join(folder, 'gateways.sh'), 'echo "the server does not have a resource type" >&2; exit 1\n')
   const { code, stderr } = await plugin(CERTIFICATE, {}, ['status'])
   expect(code).not.toBe(0)

@@ -9,7 +9,7 @@ const PROGRAM = new URL('../../../../controlplane/cli/cluster/kubectl-chaperone.
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-kubectl-'))
 const kubectl = join(folder, 'kubectl')
 
-/** What kubectl says when nobody listens where its configuration points. */
+/** Error of kubectl when the API server of its configuration is unreachable. */
 const REFUSED = [
   'E1121 20:51:46.811072 17435 memcache.go:265] "Unhandled Error" err="couldn\'t get current server API group list"',
   'E1121 20:51:46.812571 17435 memcache.go:265] "Unhandled Error" err="couldn\'t get current server API group list"',
@@ -31,7 +31,7 @@ async function plugin(args: readonly string[], program = kubectl) {
 
 describe('kubectl chaperone', () => {
   test.each([['status'], ['doctor', 'web-0']])(
-    '%s of a cluster that cannot be reached is told once, with what to change, and ends with 3',
+    '%s reports an unreachable cluster in one line with the remedy, and exits with 3',
     async (...args) => {
       const { code, stderr } = await plugin(args)
       expect(code).toBe(3)
@@ -42,20 +42,20 @@ describe('kubectl chaperone', () => {
     },
   )
 
-  test('a command that there is not is refused before the cluster is asked', async () => {
+  test('an unknown command is rejected without a request to the cluster', async () => {
     const { code, stderr } = await plugin(['frobnicate'])
     expect(code).toBe(2)
     expect(stderr).toContain('frobnicate')
     expect(stderr).toContain('kubectl chaperone help')
   })
 
-  test('without kubectl it says where to put it', async () => {
+  test('a missing kubectl is reported with the remedy', async () => {
     const { code, stderr } = await plugin(['status'], join(folder, 'none'))
     expect(code).toBe(2)
     expect(stderr).toContain('KUBECTL')
   })
 
-  test('without a command it teaches', async () => {
+  test('prints the help without a command', async () => {
     const { code, stdout } = await plugin([])
     expect(code).toBe(0)
     expect(stdout).toContain('doctor POD')

@@ -55,8 +55,8 @@ const said = (changes: Changes) =>
     .map(({ state, name, found, remedy }) => `${state} ${name}: ${found} -> ${remedy}`)
     .join('\n')
 
-describe('the examination of a pod', () => {
-  test('finds nothing wrong with one that is governed, captured, current and ready', () => {
+describe('the checks of a pod', () => {
+  test('report no problem for a governed, captured, current and ready pod', () => {
     expect(said({})).toBe('')
     expect(podChecks(facts()).length).toBeGreaterThan(5)
   })
@@ -103,11 +103,11 @@ describe('the examination of a pod', () => {
       },
       /warning user: .*gosu -> set runAsUser/,
     ],
-  ])('says it of one %s', (_what, changes, wanted) => {
+  ])('report a pod %s', (_what, changes, wanted) => {
     expect(said(changes)).toMatch(wanted)
   })
 
-  test('does not pretend to know what it could not look into', () => {
+  test('report a container that could not be inspected', () => {
     const checks = podChecks(facts({ programs: null }))
     expect(checks.find(({ name }) => name === 'agent')?.found).toContain('could not be listed')
   })

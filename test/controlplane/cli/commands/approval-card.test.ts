@@ -12,7 +12,7 @@ const CARD = {
 const lines = (more: object) => cardLines(ApprovalCard.parse({ ...CARD, ...more }))
 
 describe('the card of the command line', () => {
-  test('shows each header on a line, whatever stands in its value', () => {
+  test('prints each header field on one line, whatever its value', () => {
     const headers = [
       { name: 'x-account', value: 'alice\u202e\u200b\u0085' },
       { name: 'x-dry-run', value: 'true' },
@@ -25,14 +25,14 @@ describe('the card of the command line', () => {
     )
   })
 
-  test('states that the body is not shown, and quotes its beginning on one line', () => {
+  test('states that the body is not shown, and prints its beginning on one line', () => {
     const unread_body = { description: 'The body is not shown.', excerpt: 'pay\n  risk        0\u202e' }
     const shown = lines({ unread_body })
     expect(shown).toContain('  body        The body is not shown.')
     expect(shown).toContain('  begins with "pay\\n  risk        0\\u202e"')
   })
 
-  test('names the hash of a body that is shown by its fields', () => {
+  test('prints the hash of a body whose fields are shown', () => {
     expect(lines({})).toContain(`  body        SHA-256 ${'a'.repeat(64)}`)
   })
 })

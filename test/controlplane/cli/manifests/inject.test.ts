@@ -56,7 +56,7 @@ metadata: { name: main, namespace: team }
 spec: { interception: proxyEnv }
 `
 
-it('prints the pods of workloads with the sidecar in front, as agents of the name of the workload', async () => {
+it('prints the pods of workloads with the sidecar first, as agents with the name of the workload', async () => {
   const { code, pods } = await inject(
     `${DEPLOYMENT}---${CRON}`,
     '--gateway',
@@ -77,13 +77,13 @@ it('prints the pods of workloads with the sidecar in front, as agents of the nam
   }
 })
 
-it('prints the same for what it has printed', async () => {
+it('is idempotent for its own output', async () => {
   const once = await inject(DEPLOYMENT, '--gateway', 'team/main')
   const twice = await inject(once.text, '--gateway', 'team/main')
   expect(twice.text).toBe(once.text)
 })
 
-it('takes the Gateway from the same file, or from a file of its own', async () => {
+it('reads the Gateway from the same file or from another file', async () => {
   const same = await inject(`${POD}---${GATEWAY}`)
   expect(same.pods[0]?.spec.initContainers.map(({ name }) => name)).toEqual(['chaperone-proxy'])
   await writeFile(join(cwd, 'gateway.yaml'), GATEWAY)
@@ -91,7 +91,7 @@ it('takes the Gateway from the same file, or from a file of its own', async () =
   expect(own.pods[0]?.spec.initContainers.map(({ name }) => name)).toEqual(['chaperone-proxy'])
 })
 
-it('names every field that is in the way, and prints no pod', async () => {
+it('prints every conflicting field, and no pod', async () => {
   const bad = POD.replace('spec: {', 'spec: { hostNetwork: true, shareProcessNamespace: true,')
   const { code, text, warnings } = await inject(`${bad}---${GATEWAY}`)
   expect(code).toBe(1)
@@ -100,7 +100,7 @@ it('names every field that is in the way, and prints no pod', async () => {
   expect(warnings).toContain('spec.shareProcessNamespace')
 })
 
-it('says that a pod without a Gateway is not governed, unless its namespace requires it', async () => {
+it('reports a pod without a Gateway as not governed, unless its namespace requires it', async () => {
   const free = await inject(DEPLOYMENT)
   expect(free.code).toBe(0)
   expect(free.warnings).toContain('is not governed: it has no annotation')
@@ -128,7 +128,7 @@ it.each([
     2,
     'neither an existing file nor the name',
   ],
-])('says what is wrong: %s', async (_, manifests, args, code, words) => {
+])('reports the error: %s', async (_, manifests, args, code, words) => {
   const result = await inject(manifests, ...args)
   expect([result.code, result.warnings]).toEqual([code, expect.stringContaining(words)])
 })

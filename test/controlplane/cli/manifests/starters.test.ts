@@ -27,7 +27,7 @@ function read(dir: string) {
   }))
 }
 
-/** What the gateway decides of an action under these manifests. */
+/** The decision on an action under these manifests. */
 function decideUnder(sets: Set) {
   const resources = sets.flatMap((set) => set.resources)
   const permissions = buildPermissionIndex(
@@ -77,7 +77,7 @@ function decideUnder(sets: Set) {
 const base = read(STARTER_DIR)
 const sets = read(STARTERS)
 
-test('every agent program that is recognised has a starter, and every starter a program', () => {
+test('every recognized agent program has a starter, and every starter a program', () => {
   const wanted = AGENT_PROGRAMS.map(({ starter }) => `${starter}.yaml`).sort()
   expect(readdirSync(STARTERS).sort()).toEqual(wanted)
 })
@@ -94,33 +94,33 @@ describe.each(sets.map((set) => [set.name, set] as const))('the starter %s', (na
     expect(policies.flatMap((spec) => policyWarnings(spec))).toEqual([])
   })
 
-  test('has its own objects, so that it can stand beside the first set', () => {
+  test('has its own objects, so that it can be applied in addition to the starter set', () => {
     const nameOf = (each: Set[number]['resources'][number]) => `${each.kind} ${each.metadata.name}`
     const taken = new Set(base.flatMap(({ resources }) => resources.map(nameOf)))
     expect(set.resources.map(nameOf).filter((each) => taken.has(each))).toEqual([])
     expect(new Set(set.resources.map(({ metadata }) => metadata.name))).toEqual(new Set([name]))
   })
 
-  test('asks nothing about model calls and about what the program requests for itself', () => {
+  test('allows model calls and the requests of the program for itself', () => {
     for (const type of ['llm_a', 'llm_b', 'llm_c'])
       for (const { type: action, effect } of rows(type))
         if (/\.(message|response|chat|content|client|trace)\.(?!delete|update|cancel)/.test(action))
           if (effect !== 'write') expect(verdictOf(action, { effect }), action).toBe('allow')
   })
 
-  test('refuses calls without a name on model hosts at once', () => {
+  test('denies unknown operations on model hosts', () => {
     for (const type of ['llm_a', 'llm_b', 'llm_c'])
       for (const verb of ['get', 'post', 'put', 'patch', 'delete', 'other'])
         expect(verdictOf(`${type}.unmapped.${verb}`, { effect: 'write', unmapped: true })).toBe('deny')
   })
 
-  test('asks before merges and refunds', () => {
+  test('requires an approval for merges and refunds', () => {
     for (const type of ['codehost.pr.merge', 'payments.charge.refund'])
       expect(verdictOf(type, { effect: 'write' })).toBe('hold')
   })
 })
 
-test('the starter of LangGraph permits the token tables of LangChain, and nothing else of their host', () => {
+test('the starter of LangGraph allows the token tables of LangChain, and no other path of their host', () => {
   const set = sets.find(({ name }) => name === 'langgraph')
   const connectors = set?.resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec] : [])) ?? []
   expect(connectors).toMatchObject([{ domains: ['tiktoken.pages.dev'], auth: { type: 'none' } }])

@@ -33,7 +33,7 @@ async function cli(...args: readonly string[]) {
 }
 
 describe('the command line where objects are edited in YAML', () => {
-  test('prints the manifest in place of an edit', async () => {
+  test('prints the manifest instead of an edit', async () => {
     const api = createClient(here.plane.url, here.adminToken, 'control plane')
     const rule = { connector_type: 'generic', action_pattern: 'generic.*', decision: 'deny' }
     const edit = api.call('POST', '/api/dashboard/permissions', { ...rule, gateway_name: 'local' })
@@ -51,12 +51,12 @@ describe('the command line where objects are edited in YAML', () => {
     ['agent', 'suspend', 'newcomer'],
     ['get', 'policies'],
     ['export'],
-  ])('does as before what edits none of the four kinds: %s %s', async (...args) => {
+  ])('still runs commands that edit none of the four kinds: %s %s', async (...args) => {
     const { code, err } = await cli(...args.filter((arg) => arg !== undefined))
     expect([code, err]).toEqual([0, expect.not.stringContaining('Edited in YAML')])
   })
 
-  test('names on standard error what an export cannot say, and ends with 1', async () => {
+  test('prints on standard error what an export cannot express, and exits with 1', async () => {
     const broken = 'rules: [{ name: a, conditions: ["action.efect == 1"], decision: deny }]\n'
     await here.sql(
       "update policies set origin = 'dashboard', policy_yaml = $1, active_yaml = $1 where name = 'default-allow-safe'",

@@ -20,7 +20,7 @@ const servers: EmbeddedPostgres[] = []
 const isRoot = process.getuid?.() === 0
 
 beforeEach(() => {
-  // 0700: as under /root or mktemp -d, where no other account can walk.
+  // Mode 0700, as of /root or mktemp -d, which other accounts cannot traverse.
   root = mkdtempSync(join(databasesFolder(), 'chaperone-cli-'))
   dir = join(root, 'postgres')
 })
@@ -30,7 +30,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
-/** As a first start leaves the folder, which takes a second: for what is not about making it. */
+/** Copies the result of a first start, which takes a second, for tests that are not about the first start. */
 function startSeeded(options: Parameters<typeof start>[0] = {}) {
   seedPostgres(dir)
   return start(options)
@@ -65,7 +65,7 @@ async function untilGone(pid: number, timeoutMs = 10_000) {
 }
 
 describe('the embedded PostgreSQL', () => {
-  it('gives a role that owns its database and is no superuser, and lets nobody else in', async () => {
+  it('creates a role that owns its database and is not a superuser, and no other role can log in', async () => {
     const { url, port, created } = await start()
     expect(created).toBe(true)
     const [role] = await query(
@@ -86,7 +86,7 @@ describe('the embedded PostgreSQL', () => {
     )
   })
 
-  it('takes the role its own rights on a table away for good', async () => {
+  it('lets the role revoke its own rights on a table permanently', async () => {
     const { url } = await startSeeded()
     await query(
       url,
@@ -110,21 +110,21 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select n from kept')).toEqual([{ n: 7 }])
   })
 
-  it('tells an existing cluster a password that was made anew', async () => {
+  it('sets a new password in an existing cluster', async () => {
     await (await startSeeded()).stop()
     const { url } = await start({ password: { value: 'other456', isNew: true } })
     expect(url).toContain('other456')
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('stops a server that an earlier run left behind on the folder and takes the folder over', async () => {
+  it('stops a server that an earlier run left in the data directory, and uses the directory', async () => {
     const earlier = await startSeeded()
     const second = await start()
     expect(processIdentity(earlier.pid)).toBeUndefined()
     expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('ignores a pid file whose number belongs to another program by now', async () => {
+  it('ignores a pid file whose pid was reused', async () => {
     await (await startSeeded()).stop()
     const lines = [String(process.pid), dir, '0', '1', '', '127.0.0.1', '', 'ready']
     writeFileSync(join(dir, 'postmaster.pid'), lines.join('\n'))
@@ -132,7 +132,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('begins anew when an earlier set-up was cut short', async () => {
+  it('creates the cluster again when an earlier set-up was interrupted', async () => {
     mkdirSync(`${dir}.new`)
     writeFileSync(join(`${dir}.new`, 'PG_VERSION'), '18\n')
     const { url } = await start()
@@ -157,13 +157,13 @@ describe('the embedded PostgreSQL', () => {
     expect(readFileSync(join(root, 'postgres.log'), 'utf8')).toContain('database system is shut down')
   })
 
-  it('says what to do when the folder was made by another major version', async () => {
+  it('reports a data directory of another major version, and the remedy', async () => {
     await (await startSeeded()).stop()
     writeFileSync(join(dir, 'PG_VERSION'), '14\n')
     await expect(start()).rejects.toThrow(/incompatible[\s\S]*another --data/)
   })
 
-  it('says what to do when the port is taken', async () => {
+  it('reports a port that is in use, and the remedy', async () => {
     const other = await startSeeded()
     const secondDir = join(root, 'second')
     seedPostgres(secondDir)
@@ -172,7 +172,7 @@ describe('the embedded PostgreSQL', () => {
     )
   })
 
-  it('says what to do on a platform without binaries', () => {
+  it('reports a platform without binaries, and the remedy', () => {
     expect(() => installedBinaries('sunos', 'sparc')).toThrow(/sunos-sparc[\s\S]*DATABASE_URL/)
   })
 
@@ -183,7 +183,7 @@ describe('the embedded PostgreSQL', () => {
     expect(statSync(dir).uid).toBe(statSync(`/proc/${pid}`).uid)
   })
 
-  it.runIf(isRoot)('copies binaries that only root can reach to a folder of root once', async () => {
+  it.runIf(isRoot)('copies binaries that only root can execute once, to a folder of root', async () => {
     const installed = installedBinaries()
     const hidden = { root: join(root, 'native'), version: `test-${process.pid}` }
     cpSync(installed.root, hidden.root, { recursive: true, verbatimSymlinks: true })

@@ -21,20 +21,20 @@ function start(source: string) {
   return startProgram(spec, new AbortController().signal)
 }
 
-test('a process that cannot be created is no exit code', async () => {
+test('a process that cannot be created has an error and no exit code', async () => {
   process.execPath = join(dir, 'missing')
   await expect(start('')).rejects.toThrow(
     /^The program ended because it could not be created \(spawn .*missing ENOENT\) before it was ready/,
   )
 })
 
-test('a program that ends before it is ready leaves the end of its log', async () => {
+test('the error of a program that ends before it is ready contains the end of its log', async () => {
   await expect(start('console.error("no room"); process.exitCode = 7')).rejects.toThrow(
     /ended with exit code 7 before it was ready\. Log: .*\nno room$/s,
   )
 })
 
-test('a message that cannot be sent to a program ends nothing', async () => {
+test('a message that cannot be sent to a program does not end it', async () => {
   const program = await start('process.send({ type: "ready", port: 1 }); setInterval(() => undefined, 1_000)')
   expect(program.ready).toMatchObject({ port: 1 })
   await program.stop(1_000)

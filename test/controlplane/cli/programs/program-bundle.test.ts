@@ -34,7 +34,7 @@ async function bundle(program: BundledProgram = 'sidecar'): Promise<string> {
 const outputOf = (file: string) => execFileSync(process.execPath, [file], { encoding: 'utf8' }).trim()
 
 describe('the bundle of a program', () => {
-  test('does what the sources do, in one file that has their name and no character beyond ASCII', async () => {
+  test('behaves like the sources, in one ASCII file with their name', async () => {
     const file = await bundle()
     expect(outputOf(file)).toBe('first \u2026')
     expect(file).toMatch(/\/sidecar\/main\.cjs$/)
@@ -42,19 +42,19 @@ describe('the bundle of a program', () => {
     expect(readFileSync(`${file}.map`, 'utf8')).toContain('core/word.ts')
   })
 
-  test('is the same as long as the sources are, and another one when a file of them has changed', async () => {
+  test('is reused while the sources are unchanged, and rebuilt when one of them has changed', async () => {
     const first = await bundle()
     expect(await bundle()).toBe(first)
     write('core/word.ts', "export const word: string = 'second'\n")
     const second = await bundle()
     expect(second).not.toBe(first)
     expect(outputOf(second)).toBe('second')
-    // Whoever runs the first one can still start it again.
+    // A process that runs the first bundle can be restarted from it.
     expect(outputOf(first)).toBe('first \u2026')
     expect(warnings).toEqual([])
   })
 
-  test('is made by several at once without harm', async () => {
+  test('can be built by several processes at the same time', async () => {
     const files = await Promise.all(Array.from({ length: 4 }, () => bundle()))
     expect(new Set(files).size).toBe(1)
     expect(outputOf(files[0] ?? '')).toBe('first \u2026')
@@ -77,7 +77,7 @@ describe('the bundle of a program', () => {
     },
   )
 
-  test('is missing, with a word about it, when the sources cannot be bundled', async () => {
+  test('is null, with a warning, when the sources cannot be bundled', async () => {
     write('core/word.ts', 'export const = 1\n')
     expect(await programBundle('sidecar', (line) => warnings.push(line), root)).toBeNull()
     expect(warnings).toEqual([expect.stringMatching(/runs from its sources.*Build failed/s)])

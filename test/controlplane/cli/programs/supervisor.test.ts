@@ -30,7 +30,7 @@ function setup(start: () => Promise<Fake>) {
   return { kept, first, said, until }
 }
 
-it('starts a process again that died, and says so', async () => {
+it('restarts a process that has exited, and reports it', async () => {
   const second = fake()
   const { kept, first, said, until } = setup(async () => second)
   first.die('by SIGKILL')
@@ -40,7 +40,7 @@ it('starts a process again that died, and says so', async () => {
   await kept.stop(10)
 })
 
-it('waits longer after each failure, up to the longest wait', async () => {
+it('waits longer after each failure, up to the maximum backoff', async () => {
   let failures = 0
   const { kept, first, said, until } = setup(async () => {
     failures += 1
@@ -60,7 +60,7 @@ it('waits longer after each failure, up to the longest wait', async () => {
   await kept.stop(10)
 })
 
-it('never starts again what was stopped on purpose', async () => {
+it('does not restart a process that was stopped', async () => {
   let starts = 0
   const { kept, said } = setup(async () => {
     starts += 1

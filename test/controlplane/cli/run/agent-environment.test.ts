@@ -14,7 +14,7 @@ it('sets the proxy in both cases, because wget reads only one and others only th
     expect(env[name]).toBe('http://127.0.0.1:41001')
 })
 
-it('names no proxy where connections are redirected, not even one of the caller, but the trust of every client', () => {
+it('sets no proxy where connections are redirected, removes that of the caller, and sets the trust of every client', () => {
   const env = agentEnvironment({
     ...{ ...input, proxyUrl: null, javaStoreFile: '/d/truststore.p12' },
     env: { HTTPS_PROXY: 'http://corp:3128', no_proxy: '*', HOME: '/h' },
@@ -29,13 +29,13 @@ it('names no proxy where connections are redirected, not even one of the caller,
   expect(env['JAVA_TOOL_OPTIONS']).not.toContain('proxy')
 })
 
-it('exempts nothing but loopback, whatever the caller had exempted', () => {
+it('exempts only loopback, and drops the exemptions of the caller', () => {
   const env = agentEnvironment({ ...input, env: { NO_PROXY: '*', no_proxy: 'api.github.com' } })
   expect(env['NO_PROXY']).toBe('localhost,127.0.0.1,::1')
   expect(env['no_proxy']).toBe('localhost,127.0.0.1,::1')
 })
 
-it('points variables that replace the roots at the bundle, and the one that adds at our certificate', () => {
+it('sets variables that replace the roots to the bundle, and the one that adds roots to the CA of the gateway', () => {
   const env = agentEnvironment({ ...input, env: {} })
   const bundles = [
     'SSL_CERT_FILE',
@@ -71,7 +71,7 @@ it('gives SDKs placeholder keys only where the caller has none', () => {
   expect(agentEnvironment({ ...input, env: {} })['GEMINI_API_KEY']).toMatch(/placeholder/)
 })
 
-it('keeps what the caller gave Java and adds the proxy', () => {
+it('keeps the caller's Java options and adds the proxy', () => {
   const env = agentEnvironment({ ...input, env: { JAVA_TOOL_OPTIONS: '-Xmx1g' } })
   expect(env['JAVA_TOOL_OPTIONS']).toMatch(/^-Xmx1g .*-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=41001/)
   expect(env['JAVA_TOOL_OPTIONS']).toContain('-Djdk.http.auth.tunneling.disabledSchemes=')
@@ -87,7 +87,7 @@ it.each(['CHAPERONE_TOKEN', 'MASTER_KEY', 'MASTER_KEY_FILE', 'MAINTENANCE_SECRET
   },
 )
 
-it('turns off what makers of agent programs collect, unless the person has set the switch, also to nothing', () => {
+it('disables telemetry of agent programs, unless the user has set the variable, even to an empty value', () => {
   const switches = [
     ...['AIDER_CHECK_UPDATE', 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC', 'CREWAI_DISABLE_TELEMETRY'],
     ...['DISABLE_TELEMETRY', 'DO_NOT_TRACK', 'LITELLM_LOCAL_MODEL_COST_MAP', 'OPENAI_AGENTS_DISABLE_TRACING'],
@@ -104,7 +104,7 @@ it('turns off what makers of agent programs collect, unless the person has set t
   for (const name of switches) expect(captured[name]).toBe(env[name])
 })
 
-it('leaves OpenTelemetry on where a person has set it up', () => {
+it('keeps OpenTelemetry enabled where the user has configured it', () => {
   const own = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
   const env = agentEnvironment({ ...input, env: own })
   expect(env['OTEL_SDK_DISABLED']).toBeUndefined()

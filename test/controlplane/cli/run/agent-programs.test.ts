@@ -40,7 +40,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const starterOf = (line: string) => agentProgramOf(line.split(' '), dir)?.starter ?? null
 
-describe('chaperone run recognises', () => {
+describe('chaperone run recognizes', () => {
   test.each([
     ['claude', 'claude-code'],
     ['claude -p hello', 'claude-code'],
@@ -85,7 +85,7 @@ describe('chaperone run recognises', () => {
   })
 })
 
-describe('chaperone run takes for no agent program', () => {
+describe('chaperone run does not recognize as an agent program', () => {
   test.each([
     'curl https://api.anthropic.com',
     'cat graph.py',
@@ -118,9 +118,9 @@ describe('chaperone run takes for no agent program', () => {
   })
 })
 
-describe('the offer of a starter', () => {
+describe('the starter notice', () => {
   test.each(AGENT_PROGRAMS.map((program) => [program.name, program] as const))(
-    'is one line for %s, with the command that adds it, and none once it is there',
+    'is one line for %s with the command that applies the starter, and null when it is present',
     (_name, program) => {
       const manifests = mkdtempSync(join(dir, 'manifests-'))
       const notice = starterNotice(program, { manifests, command: 'chaperone apply --data /d' })

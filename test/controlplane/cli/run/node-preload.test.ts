@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => new Promise((resolve) => proxy.close(resolve)))
 
-/** Runs an expression that makes a socket; resolves with the bytes that it read, its error and what the proxy was asked. */
+/** Runs an expression that creates a socket; resolves with the received bytes, the error and the requests to the proxy. */
 async function connecting(expression: string) {
   const before = asked.length
   const code = `const net = require('net'), tls = require('tls'); let text = ''
@@ -122,13 +122,13 @@ test.each([
   ],
   ['loopback by name', `net.connect(1, 'LOCALHOST')`, /ECONNREFUSED/],
   ['loopback by address', `net.connect(1, '127.0.0.1')`, /ECONNREFUSED/],
-])('the proxy is not asked for %s', async (_what, code, error) => {
+])('the proxy is not used for %s', async (_what, code, error) => {
   const seen = await connecting(code)
   expect(seen.error).toMatch(error)
   expect(seen.asked).toEqual([])
 })
 
-test('the warning of Node 22 about its proxy support is not printed, and every other one is', async () => {
+test('the warning of Node 22 about its proxy support is suppressed, and other warnings are printed', async () => {
   const warn = (code: string) => `process.emitWarning('from the start: ${code}', { code: '${code}' })`
   const file = join(mkdtempSync(join(tmpdir(), 'preload-')), 'start.cjs')
   writeFileSync(file, `${warn('UNDICI-EHPA')};${warn('OTHER')}`)

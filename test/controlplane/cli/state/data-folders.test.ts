@@ -77,7 +77,7 @@ function makeTree(...parts: readonly string[]): string {
   return dir
 }
 
-/** A folder that answers like an installation, as a repository or an agent can make it. */
+/** A data folder with a server that imitates an installation, as a repository or an agent can create it. */
 async function planted(tree: string) {
   const seen: string[] = []
   const data = join(tree, '.chaperone')
@@ -111,7 +111,7 @@ function proofOf(data: string, nonce: string, end: Socket): string | undefined {
   return key && createInstallationProof(key)(nonce, end)
 }
 
-describe('a data folder that a working tree brings', () => {
+describe('a data folder in a working tree', () => {
   test.each([
     [['kill', 'on']],
     [['kill', 'off']],
@@ -129,7 +129,7 @@ describe('a data folder that a working tree brings', () => {
     [['traffic']],
     [['explain', 'GET', 'https://api.github.com/user']],
     [['login', '--email', 'a@b.c']],
-  ])('is passed over by %j, with what to do', async (args) => {
+  ])('is ignored by %j, with the remedy', async (args) => {
     const tree = makeTree('project', 'src')
     const fake = await planted(makeTree('project'))
     writeFileSync(
@@ -147,7 +147,7 @@ describe('a data folder that a working tree brings', () => {
     expect(existsSync(join(fake.data, 'manifests', 'secret.yaml'))).toBe(false)
   })
 
-  test('counts once it is trusted, until it is not, and kill names it', async () => {
+  test('is used while it is trusted, and kill prints it', async () => {
     const tree = makeTree('project', 'src')
     const own = await planted(makeTree('project'))
     ensureInstallationKey(env, own.data)
@@ -174,7 +174,7 @@ describe('a data folder that a working tree brings', () => {
     own.close()
   })
 
-  test('is named where it runs and the command was given in another folder', async () => {
+  test('is printed when it runs and the command is run in another folder', async () => {
     const tree = makeTree('project', '.chaperone')
     ensureInstallationKey(env, tree)
     const elsewhere = makeTree('elsewhere')
@@ -185,7 +185,7 @@ describe('a data folder that a working tree brings', () => {
     expect([code, err]).toEqual([3, expect.stringContaining(`\nIt runs with --data ${tree}\n`)])
   })
 
-  test('is found by its real path, so that a link is no other folder', async () => {
+  test('is found by its real path, so that a link is the same folder', async () => {
     const tree = makeTree('project', '.chaperone')
     const other = makeTree('other')
     symlinkSync(tree, join(other, '.chaperone'))
@@ -197,7 +197,7 @@ describe('a data folder that a working tree brings', () => {
     expect(find(other).folder).toBe(home())
   })
 
-  test('does not hide a trusted one further up, and says that it is there', async () => {
+  test('does not hide a trusted one in a parent folder, and is reported', async () => {
     const upper = makeTree('project', '.chaperone')
     await cli(['trust', upper], root)
     const nearer = makeTree('project', 'vendor', '.chaperone')
@@ -225,7 +225,7 @@ describe('a data folder that a working tree brings', () => {
     },
   )
 
-  test('is the only folder that can be trusted: a tree without one is none, by whatever name', async () => {
+  test('is the only folder that can be trusted: a tree without one is rejected', async () => {
     const tree = makeTree('project', 'src')
     expect(await cli(['trust', '.'], tree)).toMatchObject({
       code: 1,
@@ -237,7 +237,7 @@ describe('a data folder that a working tree brings', () => {
     expect(await cli(['trust', '.'], tree)).toMatchObject({ code: 0, err: '' })
   })
 
-  test('is not trusted before it is there', async () => {
+  test('cannot be trusted before it exists', async () => {
     expect(await cli(['trust', 'nowhere'], root)).toMatchObject({
       code: 1,
       err: expect.stringMatching(/The data folder .* does not exist/),
@@ -245,7 +245,7 @@ describe('a data folder that a working tree brings', () => {
   })
 })
 
-describe('a data folder that others may change', () => {
+describe('a data folder that other users can write', () => {
   const data = () => join(root, 'data')
   beforeEach(() => {
     mkdirSync(join(data(), 'keys'), { recursive: true })
@@ -265,7 +265,7 @@ describe('a data folder that others may change', () => {
     ['gateway.token', 0o602],
     ['keys/master.key', 0o660],
     ['keys/ca.key', 0o606],
-  ])('is refused: %j with mode %o', async (name, mode) => {
+  ])('is rejected: %j with mode %o', async (name, mode) => {
     chmodSync(join(data(), name), mode)
     for (const args of [
       ['kill', 'on'],
@@ -315,7 +315,7 @@ describe('a data folder that others may change', () => {
     },
   )
 
-  test.skipIf(!IS_ROOT)('is refused where a folder above it belongs to another user', async () => {
+  test.skipIf(!IS_ROOT)('is rejected where a parent folder belongs to another user', async () => {
     chownSync(root, 1_000, 1_000)
     expect((await cli(['kill', 'on', '--data', data()], root)).err).toContain(
       `${root} belongs to another user`,
@@ -325,7 +325,7 @@ describe('a data folder that others may change', () => {
     )
   })
 
-  test('is refused behind a link as well', async () => {
+  test('is rejected behind a link too', async () => {
     symlinkSync(data(), join(root, 'link'))
     chmodSync(join(data(), 'run.json'), 0o666)
     expect((await cli(['kill', 'on', '--data', join(root, 'link')], root)).err).toContain(
@@ -334,7 +334,7 @@ describe('a data folder that others may change', () => {
   })
 })
 
-test('what a start makes is accepted where files are writable by the group', async () => {
+test('a data folder that a start creates is accepted with a umask that makes files group-writable', async () => {
   const before = process.umask(0o002)
   try {
     const tree = workingTreeFolder({ env, cwd: makeTree('checkout') })
@@ -352,7 +352,7 @@ test('what a start makes is accepted where files are writable by the group', asy
 })
 
 describe('a start from a working tree', () => {
-  test('makes the folder there, and every command in the tree finds it', () => {
+  test('creates the folder in the tree, and every command in the tree finds it', () => {
     const tree = makeTree('checkout')
     const own = join(tree, '.chaperone')
     expect(workingTreeFolder({ env, cwd: tree }).root).toBe(realpathSync(own))
@@ -365,7 +365,7 @@ describe('a start from a working tree', () => {
     ['a link to another folder', (dir: string) => symlinkSync(makeTree('elsewhere'), dir)],
     ['a link to a folder that is not there', (dir: string) => symlinkSync(join(root, 'nowhere'), dir)],
     ['a file', (dir: string) => writeFileSync(dir, '')],
-  ])('refuses %s that was there before, with the remedy', (_what, plant) => {
+  ])('rejects %s that existed before, with the remedy', (_what, plant) => {
     const tree = makeTree('clone')
     plant(join(tree, '.chaperone'))
     expect(() => workingTreeFolder({ env, cwd: tree })).toThrow(
@@ -374,7 +374,7 @@ describe('a start from a working tree', () => {
     expect(find(tree).folder).toBe(home())
   })
 
-  test('with --data or CHAPERONE_DATA nothing is made there', async () => {
+  test('creates nothing in the tree with --data or CHAPERONE_DATA', async () => {
     const tree = makeTree('checkout')
     const busy = join(root, 'busy')
     writeFileSync(busy, '')
@@ -404,7 +404,7 @@ describe('files of a data folder', () => {
     expect(lstatSync(file()).mode & 0o777).toBe(0o644)
   })
 
-  test('are never written through a link, and leave nothing unfinished', () => {
+  test('are not written through a link, and leave no temporary file', () => {
     const target = join(root, 'target')
     writeFileSync(target, 'same', { mode: 0o600 })
     symlinkSync(target, file())

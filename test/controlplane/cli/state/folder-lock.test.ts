@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-it('refuses a second holder and names the pid and what to do', async () => {
+it('rejects a second holder, with the pid and the remedy', async () => {
   const lock = await lockFolder(file)
   await expect(lockFolder(file)).rejects.toThrow(
     new RegExp(`pid ${process.pid}[\\s\\S]*kill ${process.pid}[\\s\\S]*--data`),
@@ -25,7 +25,7 @@ it('refuses a second holder and names the pid and what to do', async () => {
   ;(await lockFolder(file)).release()
 })
 
-it('takes over the lock of a process that is gone', async () => {
+it('takes over the lock of a process that has ended', async () => {
   const child = spawn(process.execPath, ['-e', ''])
   const started = processIdentity(child.pid ?? 0)
   await once(child, 'exit')
@@ -35,14 +35,14 @@ it('takes over the lock of a process that is gone', async () => {
   lock.release()
 })
 
-it('takes over a lock whose process number belongs to another process by now', async () => {
+it('takes over a lock whose pid was reused', async () => {
   writeFileSync(file, JSON.stringify({ pid: process.ppid, started: 'another boot:1' }))
   const lock = await lockFolder(file)
   expect(lockHolder(file)).toBe(process.pid)
   lock.release()
 })
 
-it('lets exactly one of many take over a stale lock', async () => {
+it('lets exactly one of several processes take over a stale lock', async () => {
   const module = new URL('../../../../controlplane/cli/state/folder-lock.ts', import.meta.url).href
   writeFileSync(file, JSON.stringify({ pid: 999_999_999, started: 'gone' }))
   const script = `const { lockFolder } = await import(${JSON.stringify(module)})

@@ -31,7 +31,7 @@ describe('the state home', () => {
     expect(statePath(given)).toBe(expected)
   })
 
-  it('is created with mode 0700, and loses the rights of others to read it', () => {
+  it('is created with mode 0700, and read rights of other users are removed', () => {
     expect(stateHome(env)).toBe(dir)
     expect(statSync(dir).mode & 0o777).toBe(0o700)
     chmodSync(dir, 0o755)
@@ -39,13 +39,13 @@ describe('the state home', () => {
     expect(statSync(dir).mode & 0o777).toBe(0o700)
   })
 
-  it.each([0o770, 0o720, 0o702, 0o777, 0o1777])('is refused with the mode %o', (mode) => {
+  it.each([0o770, 0o720, 0o702, 0o777, 0o1777])('is rejected with the mode %o', (mode) => {
     mkdirSync(dir)
     chmodSync(dir, mode)
     expect(() => stateHome(env)).toThrow('writable by other users')
   })
 
-  it('is refused when it is a link or a file', () => {
+  it('is rejected when it is a link or a file', () => {
     mkdirSync(join(root, 'elsewhere'))
     symlinkSync(join(root, 'elsewhere'), dir)
     expect(() => stateHome(env)).toThrow('is not a folder')
@@ -54,7 +54,7 @@ describe('the state home', () => {
     expect(() => stateHome(env)).toThrow('cannot be created')
   })
 
-  it('keeps files that only their user reads', () => {
+  it('stores files that only the user can read', () => {
     expect(readStateFile(env, 'session.json')).toBeUndefined()
     writeStateFile(env, 'session.json', '{}')
     expect(statSync(join(dir, 'session.json')).mode & 0o777).toBe(0o600)
@@ -64,13 +64,13 @@ describe('the state home', () => {
     expect(readStateFile(env, 'session.json')).toBeUndefined()
   })
 
-  it.each([0o640, 0o604, 0o660, 0o666])('refuses a file with the mode %o', (mode) => {
+  it.each([0o640, 0o604, 0o660, 0o666])('rejects a file with the mode %o', (mode) => {
     writeStateFile(env, 'session.json', '{}')
     chmodSync(join(dir, 'session.json'), mode)
     expect(() => readStateFile(env, 'session.json')).toThrow(/chmod/)
   })
 
-  it('refuses a link and a folder in the place of a file', () => {
+  it('rejects a link and a folder in place of a file', () => {
     writeFileSync(join(root, 'planted'), '{}', { mode: 0o600 })
     stateHome(env)
     symlinkSync(join(root, 'planted'), join(dir, 'session.json'))

@@ -12,7 +12,7 @@ const failing = (times: number, error: Error) => async (port: number) => {
   return `on ${port}`
 }
 
-test('a port that was taken in the meantime is replaced by another one', async () => {
+test('a port that another program has taken is replaced by another port', async () => {
   expect(await startOnPorts(true, ports(), failing(2, TAKEN))).toEqual({ ports: 3, started: 'on 3' })
 })
 
@@ -20,6 +20,6 @@ test.each([
   ['a port that was asked for', false, 1, TAKEN],
   ['three taken ports', true, 3, TAKEN],
   ['any other reason', true, 1, new Error('no database')],
-])('%s ends the start with the reason', async (_, isChosen, times, error) => {
+])('%s ends the start with the error', async (_, isChosen, times, error) => {
   await expect(startOnPorts(isChosen, ports(), failing(times, error))).rejects.toBe(error)
 })

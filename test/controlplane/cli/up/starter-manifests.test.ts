@@ -23,7 +23,7 @@ describe('the starter manifests', () => {
     expect(checked.flatMap((each) => each.problems)).toEqual([])
   })
 
-  it('hold the local gateway, a connector for each of the five providers, permissions and a policy with tests', () => {
+  it('contain the local gateway, a connector for each of the five providers, permissions and a policy with tests', () => {
     const names = (kind: string) =>
       resources.filter((each) => each.kind === kind).map((each) => each.metadata.name)
     expect(names('Gateway')).toEqual(['local'])
@@ -39,13 +39,13 @@ describe('the starter manifests', () => {
     expect(policies.flatMap(({ spec }) => policyWarnings(spec))).toEqual([])
   })
 
-  it('refuse in the format of the provider, whose SDKs show no other reason', () => {
+  it('refuse requests in the error format of the provider, so that SDKs show the reason', () => {
     const connectors = resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec] : []))
     const shown = connectors.filter(({ errorShape }) => errorShape === 'provider').map(({ type }) => type)
     expect(shown.sort()).toEqual(['chat', 'llm_a', 'llm_b', 'llm_c', 'payments'])
   })
 
-  it('refuse calls without a name on model hosts at once, and let pass what programs call for themselves', () => {
+  it('deny unknown operations on model hosts, and allow the requests of agent programs for themselves', () => {
     const rules = resources.flatMap((each) => (each.kind === 'Permission' ? each.spec.rules : []))
     const index = buildPermissionIndex(
       rules.map((rule, at) => ({
@@ -71,11 +71,11 @@ describe('the starter manifests', () => {
     }
   })
 
-  it('hold no secret', () => {
+  it('contain no secret', () => {
     expect(resources.filter((each) => each.kind === 'Secret')).toEqual([])
   })
 
-  it('are valid too once the commented Secrets and credentials are uncommented', () => {
+  it('are valid when the Secrets and credentials are uncommented', () => {
     for (const file of files) {
       const uncommented = file.text.replace(
         /^( *)# ((?: *)(?:apiVersion: v1$|kind: Secret|metadata:| {2}name: |stringData:| {2}token: | {2}llm_[abc]: |---|credential:| {2}secretRef:).*)$/gm,
@@ -90,14 +90,14 @@ describe('the starter manifests', () => {
 })
 
 describe('the manifests folder', () => {
-  it('gets the starter set when it is missing', () => {
+  it('is created with the starter set when it is missing', () => {
     const dir = join(root, 'manifests')
     expect(ensureManifests(dir)).toEqual({ created: true })
     expect(readdirSync(dir)).toEqual([...readdirSync(STARTER_DIR), 'manifest.schema.json'])
     expect(existsSync(`${dir}.new`)).toBe(false)
   })
 
-  it('keeps the schema that editors read at the state of the program, and brings none where there is none', () => {
+  it('has its JSON schema updated with the program, but not created', () => {
     const dir = join(root, 'manifests')
     ensureManifests(dir)
     const schema = join(dir, 'manifest.schema.json')

@@ -4,7 +4,7 @@ import { stopSignals } from '../../../../controlplane/cli/up/stop-signals.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const counts = () => SIGNALS.map((signal) => process.listenerCount(signal))
 
-test('signals request a stop while they are listened for, and leave no listener behind', async () => {
+test('signals request a stop until dispose, which removes the listeners', async () => {
   const before = counts()
   for (let n = 0; n < 20; n++) {
     using stop = stopSignals()
