@@ -44,11 +44,11 @@ export const PatchAgentBody = z
   })
   .refine((body) => Object.keys(body).length > 1, {
     path: ['action'],
-    message: 'name an action or a field to change',
+    message: 'requires an action or a field to change',
   })
   .refine((body) => body.action === undefined || Object.keys(body).length === 2, {
     path: ['action'],
-    message: 'goes alone: change fields in a request of their own',
+    message: 'cannot be combined with other fields; change these in a separate request',
   })
 export const PatchAgentReply = Ok.extend({
   agent: AgentView,

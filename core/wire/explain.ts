@@ -39,7 +39,7 @@ export const DryRunQuery = z.strictObject({
         return JSON.parse(text)
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
-        context.addIssue({ code: 'custom', message: `is no JSON: ${error.message}` })
+        context.addIssue({ code: 'custom', message: `is not valid JSON: ${error.message}` })
         return z.NEVER
       }
     })

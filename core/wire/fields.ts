@@ -12,13 +12,13 @@ export const AgentName = z
   .regex(
     // Not `\p{Cc}`: not every regular expression engine that reads the OpenAPI document supports it.
     /^[^\s:*]([^:*\u0000-\u001f\u007f-\u009f]*[^\s:*])?$/,
-    'has no `:`, `*` or control characters, and no blank at either end',
+    'cannot contain `:`, `*` or control characters, or start or end with a space',
   )
 export const GatewayName = z
   .string()
   .min(1)
   .max(253)
-  .regex(/^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/, 'has letters, digits, blanks and . _ / - only')
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/, 'can contain only letters, digits, spaces and . _ / -')
 export const Environment = z.string().min(1).max(64)
 export const Runtime = z.string().max(128)
 export const Capabilities = z.array(z.string().min(1).max(128)).max(64)
@@ -42,7 +42,7 @@ export const PlainUrl = z
   .max(2_000)
   .refine(
     isWithoutUser,
-    'has a user name or password in it: leave it out, a credential has a field of its own',
+    'contains a user name or password; use the field for the credential',
   )
 
 function isWithoutUser(text: string): boolean {
@@ -54,7 +54,7 @@ function isWithoutUser(text: string): boolean {
 /** ISO 8601 time in a query. PostgreSQL has no year 0. */
 export const Moment = z.iso
   .datetime({ offset: true })
-  .refine((text) => !text.startsWith('0000'), 'has no year 0')
+  .refine((text) => !text.startsWith('0000'), 'cannot have year 0')
 
 /** `limit` of a list, as text of a query string. */
 export const Limit = z.coerce.number().pipe(z.int().min(1).max(LIMITS.listMax)).default(LIMITS.listDefault)

@@ -61,7 +61,7 @@ export const PatchPolicyBody = z
   })
   .refine(({ policy_id: _id, expected_version: _version, ...fields }) => Object.keys(fields).length > 0, {
     path: ['policyYaml'],
-    message: 'name a field to change',
+    message: 'requires a field to change',
   })
 export const RemovePolicyQuery = z.strictObject({ policy_id: Id })
 export const SavedPolicy = Ok.extend({

@@ -9,7 +9,7 @@ const ExportQuery = z
   .strictObject(AuditFilterFields)
   .refine(({ type, event_type }) => type === undefined || event_type === undefined || type === event_type, {
     path: ['type'],
-    message: 'says something else than event_type: give one of the two',
+    message: 'differs from event_type; send one of them',
   })
 
 export function createAuditRoutes({ auditExport }: { readonly auditExport: AuditExport }): readonly Route[] {

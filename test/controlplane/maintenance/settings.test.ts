@@ -46,7 +46,7 @@ test('settings merge, an empty text removes one, and an unknown name is refused 
   expect(at((await here.admin('GET', path)).body, 'settings')).not.toHaveProperty('codehost_pat')
   const before = await stored()
   const chosen = await here.admin('PUT', path, { settings: { webhook_secret: 'whsec_mine' } })
-  expect(at(chosen.body, 'details')).toMatch(/^settings\.webhook_secret: cannot be chosen/)
+  expect(at(chosen.body, 'details')).toMatch(/^settings\.webhook_secret: cannot be set/)
   const wrong = await here.admin('PUT', path, { settings: { chat_channel_id: 'C3', chat_chanel: 'x' } })
   expect(wrong).toMatchObject({
     status: 400,

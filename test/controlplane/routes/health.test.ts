@@ -94,7 +94,7 @@ test('an address with a user name or password in it, which anybody who sees the 
   ]) {
     const answer = await setGatewayUrl(url)
     expect(answer.status, url).toBe(400)
-    expect(answer.body['details']).toMatch(/^settings\.gateway_url: has a user name or password in it/)
+    expect(answer.body['details']).toMatch(/^settings\.gateway_url: contains a user name or password/)
     const connector = {
       type: 'codehost',
       token: 'x',
@@ -104,7 +104,7 @@ test('an address with a user name or password in it, which anybody who sees the 
     const agent = { name: 'a', runtime: 'b', environment: 'c' }
     const setup = await owner('POST', '/api/dashboard/setup', { agent, connectors: [connector] })
     expect(setup.status, setup.text).toBe(400)
-    expect(setup.body['details']).toMatch(/^connectors\.0\.base_url: has a user name or password in it/)
+    expect(setup.body['details']).toMatch(/^connectors\.0\.base_url: contains a user name or password/)
   }
 })
 
