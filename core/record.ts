@@ -31,7 +31,7 @@ export type RecordWhy = z.infer<typeof RecordWhySchema>
  * Details of the audit events of a refused or held request beyond its record (spec 6.1). Records of allowed traffic
  * have none, and the traffic log stores none.
  */
-export const RecordAuditSchema = z.object({
+const RecordAuditSchema = z.object({
   /** Details of `action.requested` without the action type. */
   requested: z.record(z.string(), z.unknown()),
   /** The sentence in the agent's response. */

@@ -17,7 +17,7 @@ export type DbOptions = {
   readonly connectMs?: number
 }
 
-export const DEFAULT_POOL_SIZE = 10
+const DEFAULT_POOL_SIZE = 10
 const HANG_MS = 10_000
 const CONNECT_MS = 10_000
 

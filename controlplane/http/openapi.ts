@@ -84,7 +84,7 @@ function failure(status: number, body?: z.ZodType): Json {
 }
 
 /** Returns the error statuses of a route. Tests check every response against them. */
-export function statusesOf(route: Route): readonly number[] {
+function statusesOf(route: Route): readonly number[] {
   const isWrite = route.method !== 'GET'
   const hasInput = route.params !== undefined || route.query !== undefined || route.body !== undefined
   const statuses = [

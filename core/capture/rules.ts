@@ -11,7 +11,7 @@ export type CaptureOptions = {
 }
 
 /** The product's only nftables table. Loading the rules again replaces it in one transaction. */
-export const CAPTURE_TABLE = 'inet chaperone'
+const CAPTURE_TABLE = 'inet chaperone'
 
 /** The rules file in the rule setter's image: `nft -D proxy_uid=UID -f FILE`. */
 export function podRules(): string {

@@ -5,7 +5,7 @@ import type { Opinion } from './policies/policy-opinion.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /** Spec 4.3: v1 without any matching policy or permission. */
-export const NO_MATCH = 'No policy matched'
+const NO_MATCH = 'No policy matched'
 
 const DOES: Readonly<Record<Verdict, string>> = {
   allow: 'allows',

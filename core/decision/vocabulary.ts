@@ -12,8 +12,6 @@ export type Outcome = 'allow' | 'requires_approval' | 'deny'
 export type RequestStatus = 'allowed' | 'pending_approval' | 'denied'
 /** Traffic log and record. */
 export type LogDecision = 'ALLOW' | 'HOLD' | 'DENY'
-/** Metric label `decision`. */
-export type MetricDecision = 'allow' | 'require_approval' | 'deny'
 
 export const RULE_DECISION: Readonly<Record<Verdict, RuleDecision>> = {
   allow: 'allow',
@@ -34,11 +32,6 @@ export const LOG_DECISION: Readonly<Record<Verdict, LogDecision>> = {
   allow: 'ALLOW',
   hold: 'HOLD',
   deny: 'DENY',
-}
-export const METRIC_DECISION: Readonly<Record<Verdict, MetricDecision>> = {
-  allow: 'allow',
-  hold: 'require_approval',
-  deny: 'deny',
 }
 
 const FROM_RULE: Readonly<Record<string, Verdict>> = {

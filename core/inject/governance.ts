@@ -32,7 +32,7 @@ export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLoo
 }
 
 /** Only the Gateway's namespace and those that it admits may use it. */
-export function mayUse(gateway: InjectGateway, namespace: RequestingNamespace): boolean {
+function mayUse(gateway: InjectGateway, namespace: RequestingNamespace): boolean {
   return admits({ namespace: gateway.namespace, allowed: gateway.spec.allowedNamespaces?.agents }, namespace)
 }
 

@@ -55,7 +55,7 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
 }
 
 /** True for a pod with the annotation of an injector. The annotation can be forged. */
-export function isMarked({ metadata }: Pod): boolean {
+function isMarked({ metadata }: Pod): boolean {
   return metadata.annotations?.[ANNOTATIONS.injected] !== undefined
 }
 

@@ -136,7 +136,7 @@ function proxyMounts({ gateway, options }: SidecarFacts): readonly VolumeMount[]
   ]
 }
 
-export function hasExtraTrust(gateway: InjectGateway): boolean {
+function hasExtraTrust(gateway: InjectGateway): boolean {
   return gateway.spec.trust?.extraSecretRef !== undefined
 }
 

@@ -34,7 +34,7 @@ export const AddConnectorReply = Ok.extend({
 })
 export const RemoveConnectorQuery = z.strictObject({ connector_id: Id })
 
-export const ConnectorKind = z.object({
+const ConnectorKind = z.object({
   type: ConnectorType,
   /** Default hosts; empty if hosts must be configured. */
   domains: z.array(z.string()),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Email, Ok, RoleSchema } from './fields.ts'
 
-export const SessionUser = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
+const SessionUser = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
 /** Secret of the page; sent with every write as `X-Service-Page-Secret`. Absent for sessions without a page. */
 const PageSecret = z.string().optional()
 const Password = z.string().min(12, 'has at least 12 characters').max(1_024)

@@ -7,7 +7,7 @@ import { LIMITS } from './limits.ts'
 
 /** The v1 API for agents (spec 4.3). Unknown fields of a request are ignored; those of a spec are kept. */
 
-export const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).max(2_048)
+const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).max(2_048)
 
 export const SubmitBody = z.object({ action_spec: SubmittedSpec, webhook_url: WebhookUrl.optional() })
 export const BatchBody = z.object({
@@ -33,7 +33,7 @@ export const KillSwitchBody = z.object({
   scope: KillScope.optional(),
 })
 
-export const ActionStatus = z.enum(ACTION_REQUEST_STATES)
+const ActionStatus = z.enum(ACTION_REQUEST_STATES)
 const Moment = z.string()
 
 export const DecisionView = z.object({
@@ -43,7 +43,7 @@ export const DecisionView = z.object({
   risk_score: z.number(),
   constraints: z.null(),
 })
-export const DryRunDecision = DecisionView.extend({
+const DryRunDecision = DecisionView.extend({
   matched_rules: z.array(z.string()),
   risk_factors: z.array(z.string()),
   approver_groups: z.array(z.string()),

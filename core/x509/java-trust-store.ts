@@ -19,7 +19,7 @@ export type TrustedCertificate = { readonly alias: string; readonly der: Uint8Ar
  * Creates a PKCS#12 file that Java accepts as its trust store. It contains only public certificates, so nothing is
  * encrypted or signed: any password opens it. Aliases are unique, ASCII.
  */
-export function javaTrustStore(certificates: readonly TrustedCertificate[]): Uint8Array {
+function javaTrustStore(certificates: readonly TrustedCertificate[]): Uint8Array {
   const contents = der.sequence(...certificates.map(bag))
   return der.sequence(VERSION_3, content(der.sequence(content(contents))))
 }

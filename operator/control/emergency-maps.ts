@@ -9,7 +9,7 @@ import type { KillRelay } from './kill-relay.ts'
 import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
 
 /** The ConfigMap exists in every namespace with a Gateway or a governed agent, and in the installation's own. */
-export const EMERGENCY_NAME = 'chaperone-emergency'
+const EMERGENCY_NAME = 'chaperone-emergency'
 
 /** Relays the emergency ConfigMaps of all namespaces, and creates empty ones where they are missing. */
 export type EmergencyMaps = {

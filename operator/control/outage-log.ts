@@ -53,6 +53,6 @@ export function createOutageLog(deps: OutageLogDeps): OutageLog {
 }
 
 /** The error message in one line. A stack names the caller, not the cause of an outage. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 500)
 }

@@ -12,7 +12,7 @@ export type LeaseTiming = {
   readonly retryMs: number
 }
 
-export const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
+const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
 
 export type ElectionDeps = {
   readonly client: Pick<KubeClient, 'call'>

@@ -53,7 +53,7 @@ export type ReflectorDeps<T extends KubeObject> = {
   readonly trim?: (object: KubeObject) => T
 }
 
-export const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
+const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
 /** A watch of this duration was healthy, and resets the back-off. */
 const HEALTHY_MS = 10_000
 

@@ -4,7 +4,7 @@ import { pathOf, RESOURCES } from '../kube/objects.ts'
 import type { TaskContext } from './task.ts'
 
 /** Contains the URL of the database, as the Secret of an external database does. */
-export const POSTGRES_SECRET = 'chaperone-postgres'
+const POSTGRES_SECRET = 'chaperone-postgres'
 
 /** Creates the Secret of the bundled database once: `password`, and `url` for the control plane. */
 export async function ensurePostgresSecret({ client, namespace, print }: TaskContext): Promise<void> {

@@ -6,7 +6,7 @@ import { sleep } from '../kube/sleep.ts'
 import type { TaskContext } from './task.ts'
 
 /** A Gateway that the chart creates for this test. */
-export const TEST_GATEWAY = 'chaperone-self-test'
+const TEST_GATEWAY = 'chaperone-self-test'
 /** Right after an installation the operator may not have started, and the Gateway may not be cached. */
 const PATIENCE_MS = 90_000
 const POLL_MS = 1_000

@@ -13,7 +13,7 @@ import {
   webhookConfiguration,
 } from './configuration.ts'
 
-export const WEBHOOK_SECRET = 'chaperone-webhook-ca'
+const WEBHOOK_SECRET = 'chaperone-webhook-ca'
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const CONFIGURATIONS = { base: ADMISSION, plural: 'mutatingwebhookconfigurations' }

@@ -33,7 +33,7 @@ export function failureReply(failure: ChaperoneError): ApiReply {
   return toReply({ status: failure.status, body: errorBody(failure) }, [...headers, ...challenge])
 }
 
-export function headerOf(headers: RawHeaders, name: string): string | null {
+function headerOf(headers: RawHeaders, name: string): string | null {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i]?.toLowerCase() === name) return headers[i + 1] ?? null
   }

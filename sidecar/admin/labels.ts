@@ -76,7 +76,7 @@ export const DENIED_LABEL: Readonly<Record<DenyReason, DeniedLabel | null>> = {
   address: 'unknown_host',
 }
 
-export const ERROR_TYPES = ['401', '429', '500', 'timeout', 'connect', 'tls'] as const
+const ERROR_TYPES = ['401', '429', '500', 'timeout', 'connect', 'tls'] as const
 export type ErrorType = (typeof ERROR_TYPES)[number]
 
 export function errorTypeOf(record: TrafficRecord): ErrorType | null {

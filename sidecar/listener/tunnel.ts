@@ -55,7 +55,7 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
 }
 
 /** Speaks HTTP/1.1 on the stream; call `start` on the result. */
-export function serveHttp1(
+function serveHttp1(
   deps: FrontDeps,
   context: TunnelContext,
   socket: Socket,

@@ -58,7 +58,7 @@ export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: bo
 }
 
 /** A connector's target: TLS always, unless its own URL says `http` and private addresses are allowed. */
-export function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
+function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
   const { url, caBundle = null, allowPrivateAddresses } = entry.upstream
   const asked = requestedPort(request)
   const common = {

@@ -6,7 +6,7 @@ import { MCP_HOST } from './stand-in/stand-in.ts'
 
 const STARTERS = new URL('../../starters/', import.meta.url).pathname
 /** Stored credentials, by connector type. */
-export const CREDENTIALS = {
+const CREDENTIALS = {
   codehost: 'ghp_stored_0001',
   llm_a: 'sk-stored-0002',
   llm_b: 'sk-ant-stored-0003',

@@ -153,7 +153,7 @@ function packets(isMeant: (packet: Packet) => boolean): readonly Packet[] | null
     .filter((packet) => packet.kind === 'outside' && isMeant(packet))
 }
 
-export async function addressesOf(pod: string): Promise<readonly string[]> {
+async function addressesOf(pod: string): Promise<readonly string[]> {
   type Status = { readonly status: { readonly podIPs?: ReadonlyArray<{ readonly ip: string }> } }
   const found = await get<Status>('pod', pod, AGENTS)
   return found?.status.podIPs?.map(({ ip }) => ip) ?? []

@@ -27,7 +27,7 @@ export async function seedCluster(data: string): Promise<void> {
 }
 
 /** The same, of the folder of the PostgreSQL alone. */
-export async function seedMigratedPostgres(dir: string): Promise<void> {
+async function seedMigratedPostgres(dir: string): Promise<void> {
   execFileSync('cp', ['-a', await migratedCluster(), dir])
 }
 
@@ -48,7 +48,7 @@ function emptyCluster(): string {
 }
 
 /** The folder of the template, made when there is none of this schema. */
-export async function migratedCluster(): Promise<string> {
+async function migratedCluster(): Promise<string> {
   const names = readdirSync(MIGRATIONS).sort()
   const schema = names.map((name) => `${name}\n${readFileSync(join(MIGRATIONS, name), 'utf8')}`)
   const content = [readFileSync(CODE, 'utf8'), ...schema].join('\n')

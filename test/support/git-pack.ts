@@ -6,7 +6,6 @@ export type GitObject = { readonly type: 'commit' | 'tree' | 'blob' | 'tag'; rea
 export type GitDelta = { readonly base: string | { readonly back: number }; readonly delta: Buffer }
 
 const TYPES = { commit: 1, tree: 2, blob: 3, tag: 4 } as const
-export const NOTHING = '0'.repeat(40)
 
 export function idOf({ type, data }: GitObject): string {
   return createHash('sha1').update(`${type} ${data.length}\0`).update(data).digest('hex')
@@ -22,7 +21,7 @@ export function packOf(entries: ReadonlyArray<GitObject | GitDelta>): Buffer {
   return Buffer.concat([pack, createHash('sha1').update(pack).digest()])
 }
 
-export function entryOf(entry: GitObject | GitDelta): Buffer {
+function entryOf(entry: GitObject | GitDelta): Buffer {
   if ('type' in entry) {
     return Buffer.concat([sizeOf(TYPES[entry.type], entry.data.length), deflateSync(entry.data)])
   }

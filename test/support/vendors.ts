@@ -5,7 +5,7 @@ import { type Answer, replyJson, startRecorder } from './recorder.ts'
 import { createTestCa } from './test-ca.ts'
 
 /** Where the providers, a git host and an MCP server live as far as the agents know. */
-export const VENDOR_HOSTS = [
+const VENDOR_HOSTS = [
   'api.github.com',
   'github.com',
   'api.openai.com',

@@ -19,7 +19,7 @@ export function agentKeyOf(proxyUrl: string): string {
 }
 
 const AgentRow = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
-export const AgentList = z.object({ agents: z.array(AgentRow) })
+const AgentList = z.object({ agents: z.array(AgentRow) })
 export type AgentRow = z.infer<typeof AgentRow>
 const Registered = z.looseObject({ proxy_url: z.string() })
 const RegisteredList = z.object({

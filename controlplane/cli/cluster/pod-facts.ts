@@ -52,7 +52,7 @@ export type PodFacts = {
 }
 
 /** Programs with an entry in the table of clients. */
-export const KNOWN_PROGRAMS = [
+const KNOWN_PROGRAMS = [
   'node',
   'python3',
   'java',

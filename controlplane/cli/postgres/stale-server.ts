@@ -34,7 +34,7 @@ export async function stopStaleServer(
   return 'stopped'
 }
 
-export function postmasterPid(dir: string): number | undefined {
+function postmasterPid(dir: string): number | undefined {
   const file = join(dir, 'postmaster.pid')
   if (!existsSync(file)) return undefined
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0])

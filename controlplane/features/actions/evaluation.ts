@@ -182,6 +182,6 @@ export function decisionView({ verdict, reason, policies, riskScore, source }: D
 }
 
 /** `pol_…` of `pol_…@version`. */
-export function policyId(ref: string): string {
+function policyId(ref: string): string {
   return ref.split('@')[0] ?? ref
 }

@@ -1,7 +1,7 @@
 import type { Query } from '../../db/query.ts'
 
 /** Refused items of batches that one agent may have stored in one minute. Single requests, up to 60, come on top. */
-export const REFUSED_ITEMS_PER_MINUTE = 540
+const REFUSED_ITEMS_PER_MINUTE = 540
 
 /** Counts refused items of an agent in the current minute. Null: counted; else the seconds until the next minute. */
 export async function takeRefusedItems(q: Query, agentId: string, items: number): Promise<number | null> {

@@ -52,7 +52,7 @@ export async function findAgentIn(q: ScopedQuery, name: string): Promise<AgentRo
   return (await q.rows<AgentRow>([name], (within) => `${select} and ${within.name('name')}`))[0]
 }
 
-export async function getAgent(q: Query, id: string): Promise<AgentRow | undefined> {
+async function getAgent(q: Query, id: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents where id = $1`, [id])
   return rows[0]
 }

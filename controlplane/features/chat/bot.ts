@@ -95,7 +95,7 @@ function isChatHost(host: string): boolean {
   return CHAT_HOST.test(host) && !WEBHOOK_HOSTS.includes(host)
 }
 
-export function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {
+function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {
   if (a === null || b === null || a.teamId === null || a.teamId !== b.teamId) return false
   return (a.botId !== null && a.botId === b.botId) || (a.userId !== null && a.userId === b.userId)
 }

@@ -19,7 +19,7 @@ type Claiming = {
  *
  * @param before Of the same object (uid); undefined: it is new.
  */
-export function claimsOf(
+function claimsOf(
   claiming: Claiming,
   { before, since }: { readonly before: HostClaims | undefined; readonly since: string },
 ): HostClaims | undefined {

@@ -73,11 +73,6 @@ export async function getConnector(q: Query, id: string): Promise<ConnectorRow |
   return rows.map(withDefaults)[0]
 }
 
-export async function findConnectorByName(q: Query, name: string): Promise<ConnectorRow | undefined> {
-  const { rows } = await q.query<ConnectorRow>(`select ${COLUMNS} from connectors where name = $1`, [name])
-  return rows.map(withDefaults)[0]
-}
-
 /** Inserts, or replaces the row with this id: choose the id first, a credential is sealed to it. */
 export async function upsertConnector(q: Query, row: ConnectorInput): Promise<ConnectorRow> {
   const { rows } = await q.query<ConnectorRow>(

@@ -98,7 +98,7 @@ async function byUrl(
   }
 }
 
-export function disconnected({ name }: { readonly name: string }): ChaperoneError {
+function disconnected({ name }: { readonly name: string }): ChaperoneError {
   return unavailable(
     `No process of the gateway ${name} is connected: start it with its enrolment token, then execute again with the same decision token`,
   )

@@ -3,7 +3,7 @@ import { type Outcome, outcomeOf, recordExecution } from './record.ts'
 import { type Interrupted, takeInterrupted } from './store.ts'
 
 /** Longer than an order may take (32 s) and its outcome may wait for the database (60 s). */
-export const INTERRUPTED_AFTER_S = 100
+const INTERRUPTED_AFTER_S = 100
 
 const UNKNOWN: Outcome = {
   isDone: false,

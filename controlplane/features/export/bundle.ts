@@ -18,7 +18,7 @@ import { untouchedDefaults } from '../policies/untouched-defaults.ts'
 import { manifestsOf } from './manifests.ts'
 
 /** Raised when a bundle of this program can no longer be read by older ones; they read every `1.x`. */
-export const BUNDLE_VERSION = '1.0'
+const BUNDLE_VERSION = '1.0'
 
 export type BundleDeps = {
   readonly db: Db

@@ -83,7 +83,7 @@ export function createRetention(deps: RetentionDeps): Retention {
 }
 
 /** Null = for ever. AUDIT_RETENTION_DAYS wins, then the plan; the plan Enterprise has what the organisation agreed on. */
-export function retentionDays(
+function retentionDays(
   configured: number | null,
   org: Pick<OrgRow, 'plan' | 'auditRetentionDays'>,
 ): number | null {

@@ -2,7 +2,7 @@ import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 
 /** Seconds that what the provider said counts without being confirmed. */
-export const CONFIRMED_S = 300
+const CONFIRMED_S = 300
 /** A replica that asks the provider has this long; another one asks then. */
 const CLAIM_S = 15
 

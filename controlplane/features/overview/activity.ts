@@ -51,7 +51,7 @@ export function createActivity(deps: {
   }
 }
 
-export function bucketFor(seconds: number): number {
+function bucketFor(seconds: number): number {
   return STEPS_S.find((step) => seconds / step <= BUCKETS) ?? 86_400
 }
 

@@ -100,7 +100,7 @@ function createWatch(deps: ChangesDeps, namespaces: Namespaces): Watch {
   }
 }
 
-export function changedKinds(before: Versions, after: Versions): ChangeKind[] {
+function changedKinds(before: Versions, after: Versions): ChangeKind[] {
   return (Object.keys(after) as ChangeKind[]).filter((kind) => before[kind] !== after[kind])
 }
 

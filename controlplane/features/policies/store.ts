@@ -84,11 +84,6 @@ export async function getPolicyIn(q: ScopedQuery, id: string): Promise<PolicyRow
   return (await q.rows<PolicyRow>([id], (within) => `${select} and ${within.configuration('policies')}`))[0]
 }
 
-export async function getPolicy(q: Query, id: string): Promise<PolicyRow | undefined> {
-  const { rows } = await q.query<PolicyRow>(`select ${COLUMNS} from policies where id = $1`, [id])
-  return rows[0]
-}
-
 /** The policy of one manifest: `name` is `namespace/name`. */
 export async function findManagedPolicy(q: Query, name: string): Promise<PolicyRow | undefined> {
   const { rows } = await q.query<PolicyRow>(

@@ -10,7 +10,7 @@ import { deleteSetting, getSetting, listSettings, putSetting } from './store.ts'
 import { readSetting, settingPlace } from './stored-setting.ts'
 
 /** Spec 2.9. */
-export const SETTING_KEYS = [
+const SETTING_KEYS = [
   'chat_bot_token',
   'chat_signing_secret',
   'chat_channel_id',

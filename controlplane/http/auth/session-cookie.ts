@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-export const SESSION_COOKIE = 'svc_session'
+const SESSION_COOKIE = 'svc_session'
 /** More than a browser stores for one host. */
 const MAX_IDS = 1_000
 

@@ -111,6 +111,6 @@ function countElsewhere(
 }
 
 /** Of a process that is connected to another replica. */
-export function placeOf({ gatewayId, facts }: Pick<ElsewhereProcess, 'gatewayId' | 'facts'>): KillPlace {
+function placeOf({ gatewayId, facts }: Pick<ElsewhereProcess, 'gatewayId' | 'facts'>): KillPlace {
   return { gatewayId, name: facts.name, agent: facts.agent ?? null }
 }

@@ -25,7 +25,7 @@ export function sidecarConnectors(
  * it. A tenant's pod holds no credential that its agent can never use. Where hosts that nobody owns are let through,
  * the others come without their credential: left out, their hosts would be nobody's and pass.
  */
-export function connectorsOf(
+function connectorsOf(
   entries: readonly ConnectorEntry[],
   rows: readonly PermissionRow[],
   { spec }: GatewayRow,

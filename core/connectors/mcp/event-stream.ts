@@ -128,7 +128,7 @@ function mayHoldList(event: string): boolean {
 }
 
 /** Filters the data of one server-sent event and keeps its other fields. */
-export function* filterEvent(
+function* filterEvent(
   event: string,
   filter: (data: string) => Sliced<FilteredMessage>,
 ): Sliced<FilteredMessage> {

@@ -7,7 +7,7 @@ const UTF8 = new TextEncoder()
 /**
  * Escapes a tool's or method's name as the last segment of an action type. Reversible, because `~` itself is escaped.
  */
-export function escapeName(name: string): string {
+function escapeName(name: string): string {
   if (PLAIN.test(name)) return name
   let out = ''
   for (const byte of UTF8.encode(name)) {

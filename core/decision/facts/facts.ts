@@ -153,7 +153,7 @@ function hintsOf({ action, isProduction }: PlacedInput): Parameters {
 }
 
 /** Converts JSON to CEL values: integers become int, other numbers double; objects become maps without special keys. */
-export function celValue(value: unknown, depth = 0): unknown {
+function celValue(value: unknown, depth = 0): unknown {
   switch (typeof value) {
     case 'string':
       return value.length > FACT_BOUNDS.text ? UNKNOWN : value

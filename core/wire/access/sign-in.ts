@@ -1,5 +1,5 @@
 /** Reasons why a sign-in through the identity provider failed, in the redirect URL to the page. */
-export const SIGN_IN_ERROR_CODES = [
+const SIGN_IN_ERROR_CODES = [
   'expired',
   'other_browser',
   'refused',

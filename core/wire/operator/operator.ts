@@ -26,7 +26,7 @@ export const OPERATOR_PATHS = {
 const ObjectName = z.object({ kind: z.string(), namespace: z.string(), name: z.string() })
 
 /** A manifest object as written. The control plane validates `spec` by the schema of its kind. */
-export const PushedObject = z.object({
+const PushedObject = z.object({
   apiVersion: z.string(),
   kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
   metadata: z.looseObject({

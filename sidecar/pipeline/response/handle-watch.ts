@@ -86,7 +86,7 @@ export class HandleWatch implements AnswerWatch {
 const MAX_GIVEN = 8
 
 /** The provider gave it to the agent of the exchange. An id that the request itself named is not given by its answer. */
-export function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): void {
+function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): void {
   const { agent, connector } = exchange
   if (agent === undefined || connector === undefined) return
   const key = handles.keyOf(connector, handle)

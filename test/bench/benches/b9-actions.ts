@@ -58,7 +58,7 @@ function rows({ cpu, own, rate }: Measured): Row[] {
   ]
 }
 
-export async function startServices(bed: DurableBed): Promise<Map<string, Served>> {
+async function startServices(bed: DurableBed): Promise<Map<string, Served>> {
   const plane = await startPlane(bed, bed.postgres.url)
   return new Map([
     ['chaperone', plane],

@@ -2,7 +2,7 @@ import { at, type Call, caller, register } from '../routes/start.ts'
 import { type ExecutionWorld, type Submitted, startExecutionWorld } from '../v1/execution-world.ts'
 import { ALLOWED, bearer, RISKY, type TestAgent } from '../v1/world.ts'
 
-export const MAINTENANCE_SECRET = 'maintenance-secret-of-this-installation'
+const MAINTENANCE_SECRET = 'maintenance-secret-of-this-installation'
 
 /** One installation with everybody who calls, a gateway that carries out, and actions in every state at will. */
 export type ContractWorld = AsyncDisposable & {

@@ -13,7 +13,7 @@ import type { Db } from '../../../controlplane/db/query.ts'
 import { parseCidr } from '../../../core/request/address.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 
-export const LOOPBACK = ['127.0.0.0/8'].flatMap((text) => parseCidr(text) ?? [])
+const LOOPBACK = ['127.0.0.0/8'].flatMap((text) => parseCidr(text) ?? [])
 export const TOKEN = 'eyJhbGciOiJFZERTQSJ9.canary-token.signature'
 
 export type World = AsyncDisposable & {

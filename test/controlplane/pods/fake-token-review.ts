@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { PodApi } from '../../../kube/pod-access.ts'
 import { createTestCa } from '../../support/test-ca.ts'
 
-export const AUDIENCE = 'chaperone-control-plane'
+const AUDIENCE = 'chaperone-control-plane'
 const OWN_TOKEN = 'token-of-the-control-plane'
 
 export type TestPod = {

@@ -119,4 +119,4 @@ function pieceWithoutVerb(part: string): fc.Arbitrary<Piece[]> {
   return value.map((text) => [{ text, holds: 'nothing' as const }])
 }
 
-export const verb = fc.constantFrom(...VERBS)
+const verb = fc.constantFrom(...VERBS)

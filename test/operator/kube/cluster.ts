@@ -25,7 +25,7 @@ export type Cluster = Disposable & {
   createRaw(resource: ResourcePath, namespace: string | undefined, object: object): Promise<Any>
 }
 
-export function kubeConfigOf(file: string): KubeConfig {
+function kubeConfigOf(file: string): KubeConfig {
   const config = new KubeConfig()
   config.loadFromFile(file)
   return config

@@ -14,7 +14,7 @@ import { beatMacText, sectionIndexMacText } from '../../../core/wire/gateway/syn
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
 
 export const TOKEN = 'test-enrolment-token'
-export const GATEWAY_NAME = 'default/local'
+const GATEWAY_NAME = 'default/local'
 
 type Hold = { readonly id: string; readonly body: HoldBody; status: ApprovalStatus; isSpent: boolean }
 type Records = RecordsBody
@@ -214,11 +214,11 @@ export class FakeControlPlane implements AsyncDisposable {
   #stream(response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     this.#streams.add(response)
-    const beats = setInterval(() => {
+    const heartbeats = setInterval(() => {
       if (this.isBeating) this.beat()
     }, 200)
     response.on('close', () => {
-      clearInterval(beats)
+      clearInterval(heartbeats)
       this.#streams.delete(response)
     })
     const at = new Date().toISOString()

@@ -119,7 +119,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
 }
 
 /** What the pipeline does with what could not be parsed. */
-export async function refuse({ malformed, reply }: Exchange): Promise<void> {
+async function refuse({ malformed, reply }: Exchange): Promise<void> {
   const { code, detail } = malformed ?? { code: 'internal', detail: '' }
   reply.send(
     ERRORS[code].status,
@@ -129,7 +129,7 @@ export async function refuse({ malformed, reply }: Exchange): Promise<void> {
 }
 
 /** Answers with what was understood, as JSON. */
-export async function echo(exchange: Exchange): Promise<void> {
+async function echo(exchange: Exchange): Promise<void> {
   const { raw, body, reply } = exchange
   const bytes = await body.buffer(64 * 1024 * 1024)
   const answer = {

@@ -30,7 +30,7 @@ export type Model = {
   readonly sockets: Set<WebSocket>
 }
 
-export const ANSWER: Model['answer'] = (text, socket) => {
+const ANSWER: Model['answer'] = (text, socket) => {
   const { stream_id } = JSON.parse(text) as { stream_id?: string }
   const lane = stream_id === undefined ? {} : { stream_id }
   for (const type of ['response.created', 'response.output_text.delta', 'response.completed'])

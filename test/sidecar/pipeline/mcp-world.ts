@@ -11,7 +11,7 @@ import type { Answer } from '../../support/recorder.ts'
 import { startFront, type TestFront } from '../listener/harness.ts'
 import { type Rules, startWorld, type World } from './test-world.ts'
 
-export const MCP_HOST = 'tools.example'
+const MCP_HOST = 'tools.example'
 const KEY = 'svc_test_abc'
 const TOKEN = `Basic ${Buffer.from(`builder:${KEY}`).toString('base64')}`
 

@@ -69,7 +69,7 @@ export function testExchange(input: TestExchangeInput = {}): Exchange & { readon
   }
 }
 
-export function emptyOutcome(): Outcome {
+function emptyOutcome(): Outcome {
   return {
     status: null,
     denyReason: null,

@@ -28,7 +28,7 @@ export function TimeLeft({
   )
 }
 
-export function leftText(leftMs: number): string {
+function leftText(leftMs: number): string {
   if (leftMs <= 0) return 'expired'
   const seconds = Math.ceil(leftMs / 1_000)
   if (seconds < 60) return `${seconds} s left`

@@ -37,7 +37,7 @@ export function localTime(at: string, now = new Date()): string {
   return moment.toLocaleString(undefined, isToday ? SAME_DAY : OTHER_DAY)
 }
 
-export function agoText(ms: number): string {
+function agoText(ms: number): string {
   const seconds = Math.round(ms / 1_000)
   if (seconds < 2) return 'just now'
   if (seconds < 60) return `${seconds} s ago`

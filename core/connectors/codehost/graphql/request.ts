@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../.
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig } from '../../connector.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type GraphqlRequest, MAX_DOCUMENT_CHARS, readOperation } from './document.ts'
-import { MILD, MUTATION_TABLE } from './mutation-table.ts'
+import { MILD } from './mutation-table.ts'
 import { type Known, mutationActions } from './mutations.ts'
 import { queryActions } from './reads.ts'
 
@@ -25,8 +25,6 @@ export const GRAPHQL_CATALOGUE: readonly CatalogueRow[] = [
     ([field, risk]): CatalogueRow => ({ type: `codehost.graphql.${field}`, effect: 'write', risk }),
   ),
 ]
-/** Mutation fields with the name of a REST operation. */
-export const GRAPHQL_DEEDS: readonly string[] = [...MUTATION_TABLE.keys()]
 
 type Given = { readonly config: ConnectorConfig; readonly known: Known }
 
