@@ -105,7 +105,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await compared(3)
     const before = await world.writes()
     expect(before.length).toBeGreaterThan(3)
-    // Sweeps, polls, and a second operator that takes over and looks at everything anew.
+    // Sweeps, polls, and a second operator that takes over and reconciles every object.
     await operator[Symbol.asyncDispose]()
     operator = await world.operator()
     await eventually('the second one leads', () => (operator.isLeader() ? true : null))

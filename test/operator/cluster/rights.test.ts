@@ -31,7 +31,7 @@ const OWN_RULES: readonly Rule[] = [
     resourceNames: ['chaperone-operator'],
   },
 ]
-/** Only where somebody binds it. */
+/** Bound in single namespaces. */
 const SECRET_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'

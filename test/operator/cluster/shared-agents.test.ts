@@ -35,7 +35,7 @@ function stored(name: string, shape: Shape = {}) {
   } as never)
 }
 
-/** What the webhook says to a pod of `team/main` that is the agent `triage`, while others run. */
+/** Reviews a pod of `team/main` with the agent name `triage`, while other pods run. */
 function asked(running: ReturnType<typeof stored>[], metadata: object = {}) {
   const refusals: string[] = []
   const answer = reviewPod(

@@ -30,7 +30,7 @@ export type ClusterWorld = AsyncDisposable & {
   readonly control: ControlPlaneWorld
   readonly replica: Replica
   operator(options?: OperatorOptions): Promise<ClusterOperator>
-  /** How often the API server was asked this, by its audit log: `list policies`, `get configmaps`. */
+  /** Number of calls such as `list policies` in the audit log of the API server. */
   asked(what: string): Promise<number>
   /** Every call of one user, by the audit log: `verb group/resource[/subresource]`, with the answer's status. */
   callsBy(user: string): Promise<ReadonlyArray<{ call: string; namespace: string; status: number }>>

@@ -33,7 +33,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** One replica: what it was told, and what it says that it holds. */
+/** One replica: its received requests, and the kill switches that it reports. */
 async function replica(host = '127.0.0.1', port = 0) {
   const heard: Array<{ request: IncomingMessage; body: KillRelayBody | null }> = []
   const held = new Map<string, KillRelayBody>()

@@ -24,7 +24,7 @@ const OPTIONS = {
   strictGateways: ['team/hard'],
 }
 
-/** A pod as the injector leaves it; `change` is what somebody does to it after that. */
+/** An injected pod after a `change` by a user. */
 function governedPod(
   name: string,
   change: (pod: Pod) => void = () => undefined,
@@ -60,7 +60,7 @@ const secure = (container: Container, more: object) => {
   container.securityContext = { ...container.securityContext, ...more }
 }
 
-/** How somebody gets around a sidecar at admission, and the field that the refusal names. */
+/** Bypasses at admission, and the field that the refusal names. */
 const WAYS: ReadonlyArray<readonly [string, (pod: Pod) => void, string]> = [
   ['without any sidecar', (pod) => pod.spec.initContainers?.splice(0, 2), 'spec.initContainers'],
   ['without rules', (pod) => pod.spec.initContainers?.shift(), 'spec.initContainers'],

@@ -190,7 +190,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
       )
     })
     expect(event.note).toContain('it has no sidecar')
-    // What the Gateway's own status then says.
+    // For the Gateway's status.
     expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
   })
 

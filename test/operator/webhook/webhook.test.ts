@@ -290,7 +290,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       }
     }
     const labelled = (name: string) => annotated({}, { name, labels: { meddle: 'yes' } })
-    /** Until the API server asks it: pods that nobody governs show that. */
+    /** Waits until the API server calls the webhook, shown by an ungoverned pod. */
     const untilMeddling = () =>
       eventually('the other webhook is asked', async () => {
         const free = { metadata: { generateName: 'm-', labels: { meddle: 'yes' } }, spec: WITH_INIT }
