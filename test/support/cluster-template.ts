@@ -48,7 +48,7 @@ function emptyCluster(): string {
 }
 
 /** The folder of the template, made when there is none of this schema. */
-async function migratedCluster(): Promise<string> {
+export async function migratedCluster(): Promise<string> {
   const names = readdirSync(MIGRATIONS).sort()
   const schema = names.map((name) => `${name}\n${readFileSync(join(MIGRATIONS, name), 'utf8')}`)
   const content = [readFileSync(CODE, 'utf8'), ...schema].join('\n')
