@@ -27,7 +27,7 @@ export async function seedCluster(data: string): Promise<void> {
 }
 
 /** The same, of the folder of the PostgreSQL alone. */
-async function seedMigratedPostgres(dir: string): Promise<void> {
+export async function seedMigratedPostgres(dir: string): Promise<void> {
   execFileSync('cp', ['-a', await migratedCluster(), dir])
 }
 
