@@ -23,7 +23,7 @@ export type KillWatchDeps = {
   readonly relay: Pick<KillRelay, 'offer'>
   /** Namespace of the installation. */
   readonly namespace: string
-  /** Their namespaces get an emergency ConfigMap. */
+  /** Pods whose namespaces get an emergency ConfigMap. */
   readonly governedPods: () => readonly KubeObject[]
   readonly log: Logger
   readonly metrics: ReflectorMetrics

@@ -11,7 +11,7 @@ import { readFolder, watchFolder } from './manifest-folder.ts'
 import { EMPTY_SET, type FolderItem, folderItems, type ManifestSet, nextSet } from './manifest-set.ts'
 
 const BACK_OFF = { minMs: 200, maxMs: 10_000 }
-/** Compares with the control plane again, so that an object that it lost comes back without an edit. */
+/** Interval of comparisons with the control plane: an object that the control plane lost is pushed again without an edit. */
 const RESYNC_MS = 60_000
 /** The whole folder is one key: its objects come into force together. */
 const FOLDER_KEY = 'folder'
@@ -21,10 +21,10 @@ export type FolderOperator = AsyncDisposable & {
   readonly firstResult: Promise<FolderResult>
 }
 
-/** What the folder held at one moment. */
+/** The content of the folder at one moment. */
 type Observed = { readonly set: ManifestSet; readonly items: readonly FolderItem[] }
 
-/** Makes the control plane hold what the manifest folder holds, until it is disposed of. */
+/** Reconciles the manifest folder into the control plane until it is disposed of. */
 export function createFolderOperator({ config, log }: { config: FolderConfig; log: Logger }): FolderOperator {
   const http = createControlPlaneHttp(config)
   const client = createControlPlaneClient(http)

@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'
 export const MANIFESTS_CONFIGURATION = 'chaperone-manifests'
 
-/** The path of a call tells which selector of the webhook configuration matched. */
+/** The path of a call identifies the webhook, and thereby the selector that matched. */
 export const WEBHOOK_PATHS = {
   /** Every pod of a namespace labelled `required`. */
   required: '/pods/required',
