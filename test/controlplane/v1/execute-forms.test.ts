@@ -67,7 +67,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
   [{ type: 'generic.post', parameters: { body: {} } }, 'action_spec.parameters.path: is required to execute'],
   [
     { type: 'generic.post', resource: { target: 'api.github.com/user' } },
-    'api.github.com is no host of a generic connector',
+    'api.github.com is not a host of a generic connector',
   ],
   [
     { type: 'generic.get', parameters: { path: '/a', data: 1 } },
@@ -81,7 +81,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
   ],
   [
     { type: 'mcp.rpc.stream_open', parameters: { path: '/mcp' } },
-    'action_spec.type: mcp.rpc.stream_open is no request',
+    'action_spec.type: mcp.rpc.stream_open is not a request',
   ],
   [
     {

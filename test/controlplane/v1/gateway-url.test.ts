@@ -358,7 +358,7 @@ describe('without a usable gateway_url the answer is 503 and the token stays goo
     ],
     ['it is a metadata address', () => 'http://169.254.169.254', /metadata/],
     ['it is public and in clear', () => 'http://192.0.2.1:9443', /use https there/],
-    ['it is no web address', () => 'ftp://127.0.0.1', /no http or https address/],
+    ['it is no web address', () => 'ftp://127.0.0.1', /not an http or https URL/],
     ['the name does not exist', () => 'http://gateway.invalid:9443', /does not resolve/],
     ['something else answers', answering(200, '{"hello":1}'), /no gateway/],
     ['it redirects', answering(302, ''), /no gateway/],

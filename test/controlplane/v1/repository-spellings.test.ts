@@ -75,6 +75,6 @@ test.each([
   const resource = { provider: 'codehost', target: 'acme/site', organization: 'acme', repository: 'prod' }
   const answer = await agent.call('POST', path, bodyOf({ ...RISKY, resource }))
   expect(answer.status).toBe(400)
-  expect(answer.body['details']).toContain(`${field}: is not what organization and repository name`)
+  expect(answer.body['details']).toContain(`${field}: differs from organization and repository`)
   expect(await count()).toBe(before)
 })

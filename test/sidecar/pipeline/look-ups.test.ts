@@ -181,7 +181,7 @@ describe('an operation on an issue whose number may be that of a pull request', 
     const world = await startAt(denyingPull)
     const { reply } = await world.send(closing(99))
     expect(reply.status).toBe(403)
-    expect(reply.text()).toContain('the provider did not tell')
+    expect(reply.text()).toContain('the look-up at the provider failed')
     expect([asked(world), sent(world)]).toEqual([['GET /repos/acme/site/issues/99'], []])
   })
 

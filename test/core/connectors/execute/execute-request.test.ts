@@ -279,7 +279,7 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
     ],
     [{ parameters: { url: 'ftp://x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
     [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
-    [{ parameters: { url: 'https://elsewhere.test/y' } }, `elsewhere.test is no host of a ${type} connector`],
+    [{ parameters: { url: 'https://elsewhere.test/y' } }, `elsewhere.test is not a host of a ${type} connector`],
     [
       { parameters: { path: '/a', data: 1 } },
       'action_spec.parameters.data: is not used to execute; use url, path',
@@ -438,9 +438,9 @@ describe('an MCP action', () => {
       { ...parameters, uri: 'a', params: { uri: 'b' } },
       'is not what parameters.params.uri says',
     ],
-    ['mcp.rpc.stream_open', parameters, 'is no request of its own'],
-    ['mcp.rpc.unknown', parameters, 'is no request of its own'],
-    ['mcp.unmapped.put', parameters, 'is no request of its own'],
+    ['mcp.rpc.stream_open', parameters, 'is not a request'],
+    ['mcp.rpc.unknown', parameters, 'is not a request'],
+    ['mcp.unmapped.put', parameters, 'is not a request'],
     [
       'mcp.tools.x',
       { ...parameters, session_id: 'a\r\nb' },
