@@ -60,7 +60,7 @@ export type Approvals = {
   get(id: string): Promise<ApprovalRow | undefined>
 }
 
-export type { ApprovalFilter, ApprovalKind, ApprovalStatus, Respond, Response }
+export type { ApprovalFilter, Respond, Response }
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { db, orgId, onEnded } = deps

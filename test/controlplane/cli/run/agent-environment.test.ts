@@ -71,7 +71,7 @@ it('gives SDKs placeholder keys only where the caller has none', () => {
   expect(agentEnvironment({ ...input, env: {} })['GEMINI_API_KEY']).toMatch(/placeholder/)
 })
 
-it('keeps the caller's Java options and adds the proxy', () => {
+it('keeps the Java options of the caller and adds the proxy', () => {
   const env = agentEnvironment({ ...input, env: { JAVA_TOOL_OPTIONS: '-Xmx1g' } })
   expect(env['JAVA_TOOL_OPTIONS']).toMatch(/^-Xmx1g .*-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=41001/)
   expect(env['JAVA_TOOL_OPTIONS']).toContain('-Djdk.http.auth.tunneling.disabledSchemes=')
