@@ -36,7 +36,7 @@ export function createAgentPorts({ file, front, accepts, log }: AgentPortsDeps):
   let queue: Promise<unknown> = Promise.resolve()
 
   /** Serializes changes, so that two registrations of one name share one port. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function serialize<T>(work: () => Promise<T>): Promise<T> {
     const turn = queue.then(work, work)
     queue = turn.catch(() => undefined)
     return turn
@@ -78,12 +78,12 @@ export function createAgentPorts({ file, front, accepts, log }: AgentPortsDeps):
 
   return {
     reopen: () =>
-      inTurn(async () => {
+      serialize(async () => {
         for (const { agent, port } of await readPorts(file, log)) await openAt(agent, port)
         await save()
       }),
-    open: (agent) => inTurn(() => openNew(agent)),
-    close: (agent) => inTurn(() => shut(agent)),
+    open: (agent) => serialize(() => openNew(agent)),
+    close: (agent) => serialize(() => shut(agent)),
     portOf: (agent) => ports.get(agent) ?? null,
   }
 }

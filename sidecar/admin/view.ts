@@ -46,7 +46,7 @@ export function createView(deps: ViewDeps): GatewayView {
 
   function state(): Health['status'] {
     if (snapshot() === null) return 'not_ready'
-    return deps.control().beats.lostForMs() === 0 && journal.state === 'ok' ? 'ok' : 'degraded'
+    return deps.control().heartbeats.lostForMs() === 0 && journal.state === 'ok' ? 'ok' : 'degraded'
   }
 
   return {
@@ -115,11 +115,11 @@ function quotaWarnings(deferrals: number, pending: number): readonly string[] {
 }
 
 function controlPlaneOf({ controlPlaneUrl, control }: ViewDeps) {
-  const { beats } = control()
+  const { heartbeats } = control()
   return {
     url: controlPlaneUrl,
-    connected: beats.isConnected,
-    lost_for_seconds: Math.round(beats.lostForMs() / 1_000),
+    connected: heartbeats.isConnected,
+    lost_for_seconds: Math.round(heartbeats.lostForMs() / 1_000),
   }
 }
 

@@ -44,7 +44,7 @@ export type ControlPlaneDeps = ClientDeps & {
 /** Connection of the gateway to its control plane: one stream for messages down, and calls up. */
 export type ControlPlane = {
   readonly client: ControlClient
-  readonly beats: Heartbeats
+  readonly heartbeats: Heartbeats
   readonly snapshots: Snapshots
   readonly waits: ConditionWaits
   readonly holds: Holds
@@ -70,7 +70,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const client = createControlClient({ url, token, processId, headers, caFile })
   const send = createAcks(client, log)
   const ack: Acks = (body) => send({ ...body, ...deps.kill.report(), ...snapshots.report() })
-  const beats = createHeartbeats(clock)
+  const heartbeats = createHeartbeats(clock)
   const waits = createConditionWaits()
   const commands = createCommands(client, url)
   const killForwarding = createKillForwarding({ kill: deps.kill, commands, random, nowMs: clock.nowMs })
@@ -89,10 +89,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       waits.changed()
     },
   })
-  const { isConnected, status } = { isConnected: () => beats.isConnected, status: deps.status }
+  const { isConnected, status } = { isConnected: () => heartbeats.isConnected, status: deps.status }
   const reports = createStatusReports({ client, isConnected, status, log })
   const stream = new ControlStream({
-    ...{ client, controlPlaneUrl: url, beats, clock, random, log },
+    ...{ client, controlPlaneUrl: url, heartbeats, clock, random, log },
     ...(deps.streamTimes === undefined ? {} : { times: deps.streamTimes }),
     handlers: {
       hello({ gateway }) {
@@ -114,9 +114,9 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   })
 
   return {
-    ...{ client, beats, snapshots, waits, holds, commands, killForwarding },
+    ...{ client, heartbeats, snapshots, waits, holds, commands, killForwarding },
     leaseStep() {
-      const lostForMs = beats.lostForMs()
+      const lostForMs = heartbeats.lostForMs()
       if (lostForMs === 0) return 'ok'
       return leaseStep(lostForMs, snapshots.current()?.gateway.failurePolicy ?? FAILURE_POLICY)
     },

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
 import type { Quotas, Slot } from './connection-quotas.ts'
 
-/** How long a connection that was answered and closed on our side may go on sending before it is cut. */
+/** Time in milliseconds that a half-closed connection may keep sending before it is destroyed. */
 export const LINGER_MS = 5_000
 
 /**
- * One accepted connection, whichever protocol speaks on it now: its deadline, and how to end it in good order.
- * Deadlines are looked at by a sweep, so setting one costs an assignment; they fire up to one sweep late.
+ * An accepted connection: its deadline, its quota slot, and how to drain it. Deadlines are checked by a sweep, so
+ * setting one costs an assignment; they fire up to one sweep late.
  */
 export class ConnectionDeadline {
   readonly socket: Socket
   /** Quota slot of the connection. */
   readonly slot: Slot
-  /** Ends the connection in good order: at once when idle, else after the reply at hand. */
+  /** Drains the connection: closes it at once when idle, otherwise after the current reply. */
   drain: () => void
   readonly #clock: { readonly nowMs: number }
   #deadline = Number.POSITIVE_INFINITY
@@ -32,7 +32,7 @@ export class ConnectionDeadline {
     this.#expire = expire
   }
 
-  /** No deadline: somebody else's timers hold now. */
+  /** Removes the deadline; the timers of another component apply. */
   disarm(): void {
     this.#deadline = Number.POSITIVE_INFINITY
   }
@@ -45,14 +45,14 @@ export class ConnectionDeadline {
 }
 
 export type ConnectionDeadlines = {
-  /** Takes a fresh socket in; it leaves by itself when it closes. */
+  /** Registers a new socket; it is removed when it closes. */
   add(socket: Socket): ConnectionDeadline
   readonly size: number
-  /** Drains all, and cuts after `graceMs` what is still open. Resolves when none is left. */
+  /** Drains all connections, and destroys the remaining ones after `graceMs`. Resolves when none is left. */
   close(graceMs: number): Promise<void>
 }
 
-/** All connections of a front, and the one timer that enforces their deadlines. */
+/** All connections of the listener, and the timer that enforces their deadlines. */
 export function createConnectionDeadlines(sweepMs: number, quotas: Quotas): ConnectionDeadlines {
   const all = new Set<ConnectionDeadline>()
   const clock = { nowMs: performance.now() }

@@ -12,14 +12,14 @@ export type RejectedConnection = {
   readonly deadline: ConnectionDeadline
   /** Credentials that follow from the port alone, because nothing was read. */
   readonly credentials: Credentials
-  /** The limit that is reached. */
+  /** The exceeded limit. */
   readonly detail: string
 }
 
 /**
- * A connection over the limit is answered: a client that is cut off tries again at once, one that reads 503 waits. And
- * it leaves the one record of an exchange. Nothing is read of it and nothing waits, so that each costs a record and no
- * more; what a full journal cannot take is counted as lost, as with any other refusal.
+ * Answers a connection over the limit with 503 and records one exchange. A client whose connection is closed retries
+ * at once, a client that receives 503 waits. Nothing is read and nothing waits, so each connection costs one record
+ * only; records that a full journal cannot take count as lost.
  */
 export function rejectConnection(
   deps: FrontDeps,
@@ -53,7 +53,7 @@ function isOfPort(credentials: Credentials): boolean {
   return credentials.kind === 'port' || credentials.keyedPort !== undefined
 }
 
-/** One answer in HTTP/1.1, and the end of the connection behind it. */
+/** Sends one HTTP/1.1 response and closes the connection. */
 function createLastReply(socket: Socket): Reply {
   const state = { isStarted: false, bytesOut: 0 }
   return {

@@ -49,7 +49,7 @@ export type FrontDeps = {
   ): 'intercept' | 'refuse' | 'pipeline'
   /** True for a host some of whose clients fail over HTTP/2: TLS chooses HTTP/1.1 for a client that offers both. */
   prefersHttp1(host: string): boolean
-  /** The agent that presents these credentials; null when they are nobody's. */
+  /** Returns the agent with these credentials; null for unknown credentials. */
   agentOf(credentials: Credentials): string | null
   /** A connection was refused or evicted, because a quota is used up. */
   readonly onQuota: OnQuota

@@ -1,19 +1,19 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { FrontDeps } from './deps.ts'
 
-/** An answer of the pipeline to a connection, for the requests on it. */
+/** Response of the pipeline to a connection, sent to the requests on it. */
 export type Refusal = {
   readonly status: number
   readonly headers: RawHeaders
   readonly body: Buffer | string
 }
 
-/** A client that opened a refused tunnel and sends nothing does not keep its connection. */
+/** Idle limit of a refused tunnel. */
 const SILENCE_MS = 5_000
 
 /**
- * Dependencies of a tunnel in which every request is answered with the refusal: no request reaches the pipeline, and the
- * connection has its one record already.
+ * Returns dependencies with which every request in a tunnel receives the refusal. No request reaches the pipeline;
+ * the connection is already recorded.
  */
 export function refusingDeps(deps: FrontDeps, { status, headers, body }: Refusal): FrontDeps {
   const { limits } = deps

@@ -73,7 +73,7 @@ export class MessageIntake {
   end(): void {
     this.#frames.stop()
     this.#ended.abort(new Error('the WebSocket ended'))
-    this.#giveBack(this.#takeReserved() + this.#waiting.reduce((sum, { reserved }) => sum + reserved, 0))
+    this.#releaseBytes(this.#takeReserved() + this.#waiting.reduce((sum, { reserved }) => sum + reserved, 0))
     this.#waiting.length = 0
   }
 
@@ -101,11 +101,11 @@ export class MessageIntake {
     try {
       await inner.room.take({ agent: this.#agent, bytes, signal })
       // `end` has returned the budget counted before.
-      if (signal.aborted) this.#giveBack(bytes)
+      if (signal.aborted) this.#releaseBytes(bytes)
       else this.#reserved += bytes
       return true
     } catch (error) {
-      this.#giveBack(this.#takeReserved())
+      this.#releaseBytes(this.#takeReserved())
       if (!signal.aborted) this.#add({ read: refusalOf(error), reserved: 0 })
       return false
     } finally {
@@ -115,7 +115,7 @@ export class MessageIntake {
   }
 
   #tooLong(limit: number): void {
-    this.#giveBack(this.#takeReserved())
+    this.#releaseBytes(this.#takeReserved())
     const detail = `A message of a WebSocket may have at most ${limit} bytes.`
     this.#add({ read: refusal('body_too_large', detail), reserved: 0 })
   }
@@ -127,8 +127,8 @@ export class MessageIntake {
     return reserved
   }
 
-  #giveBack(bytes: number): void {
-    if (bytes > 0) this.#deps.inner.room.giveBack(this.#agent, bytes)
+  #releaseBytes(bytes: number): void {
+    if (bytes > 0) this.#deps.inner.room.releaseBytes(this.#agent, bytes)
   }
 
   get #agent(): string {
@@ -143,7 +143,7 @@ export class MessageIntake {
 
   /** Parses a long message in slices. No message overtakes another. */
   #read({ read, reserved }: Waiting): void {
-    const release = () => this.#giveBack(reserved)
+    const release = () => this.#releaseBytes(reserved)
     const { serve, protocol, inner, opening } = this.#deps
     if (isRefusal(read)) {
       serve({ bytes: NO_BYTES, message: read }, release)

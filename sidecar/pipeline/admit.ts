@@ -46,7 +46,7 @@ function isWebPort(port: number): boolean {
   return port === 443 || port === 80 || port === 8_443
 }
 
-/** The name of the agent that presents the credentials; null when they are nobody's. */
+/** Returns the name of the agent with these credentials; null for unknown credentials. */
 function createAgentOf(ports: Pick<PipelinePorts, 'snapshot'>): (credentials: Credentials) => string | null {
   return (credentials) => {
     const snapshot = ports.snapshot()

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from './exchange.ts'
 
-/** How many exchanges each agent has under way. Upstream pools have no cap: this is the one in front of them. */
+/** Limits the exchanges of each agent in progress. Upstream pools have no limit of their own. */
 export type Concurrency = {
   /** False when the agent has as many as it may have; an admitted exchange counts until it is released. */
   admit(exchange: Exchange): boolean

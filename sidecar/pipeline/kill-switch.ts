@@ -2,7 +2,10 @@ import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import type { Exchange } from './exchange.ts'
 import type { PipelinePorts } from './ports.ts'
 
-/** The kill switch entry that stops this exchange now, or null. Before the connector is known only the agent counts. */
+/**
+ * Returns the kill switch entry that covers this exchange, or null. Before the connector is known only the agent is
+ * matched.
+ */
 export function matchingKill(exchange: Exchange, ports: PipelinePorts): KillEntry | null {
   const { agent, connector } = exchange
   return ports.kill.match({
@@ -12,7 +15,7 @@ export function matchingKill(exchange: Exchange, ports: PipelinePorts): KillEntr
   })
 }
 
-/** The entry that cut this exchange while it was under way, or null. */
+/** Returns the kill switch entry that cut this exchange, or null. */
 export function killedBy(exchange: Exchange): KillEntry | null {
   const { signal } = exchange.abort
   return signal.aborted && isKillAbort(signal.reason) ? signal.reason.entry : null

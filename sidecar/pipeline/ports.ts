@@ -34,7 +34,10 @@ export type PipelinePorts = {
 }
 
 export type KillPort = {
-  /** The entry that stops this agent and connector, or null. Before a connector is known pass null for it. */
+  /**
+   * Returns the kill switch entry that covers this agent and connector, or null. Pass null for a connector that is
+   * not known yet.
+   */
   match(subject: {
     agent: string | null
     agentId: string | null
@@ -51,7 +54,7 @@ export type OpenIntent = {
 }
 
 export type JournalPort = {
-  /** False: forwarding must stop with 503 (full or unwritable); denies go on. */
+  /** False when forwarding must be refused with 503 (full or unwritable). Refusals continue. */
   readonly isWritable: boolean
   /** Why it is not writable, and what to change. */
   readonly problem: string
@@ -103,7 +106,7 @@ export type HoldOutcome =
       readonly approvalId: string
       readonly note: string | null
     }
-  /** The control plane opened an approval and takes care of the answer: nobody waits for it here. */
+  /** The control plane has created an approval and delivers its result; the gateway does not wait. */
   | { readonly kind: 'deferred'; readonly approvalId: string }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
 

@@ -40,7 +40,7 @@ export function outboundHeaders(raw: RawHeaders, host: string, length: number | 
   return out
 }
 
-/** The answer's end-to-end fields; framing is left to whoever writes them. */
+/** Returns the end-to-end headers of the response, without framing headers. */
 export function inboundHeaders(raw: RawHeaders): string[] {
   const named = connectionTokens(raw)
   const out: string[] = []

@@ -1,6 +1,6 @@
 import { Registry, type RegistryHandle } from '../collections/registry.ts'
 
-/** Something that must move now and then: whoever moves it sets `quiet` to 0, a plain store for every chunk. */
+/** A transfer with an idle limit. Each chunk sets `quiet` to 0, a plain store. */
 export type Watched = { quiet: number; onIdle(): void }
 
 /**

@@ -53,7 +53,7 @@ export function sendSource(
     onFinished()
   }
   const onClose = (): void => {
-    // A body that broke its framing while the upstream was dialed has failed before anybody listened.
+    // A body with broken framing may have failed during the dial, before this listener.
     if (!source.readableEnded)
       fail(source.errored ?? new Error('the agent closed its request before the end'))
   }

@@ -59,7 +59,7 @@ function unreachable(cause: unknown): never {
   })
 }
 
-const MAX_SAID = 500
+const MAX_MESSAGE_CHARS = 500
 
 /** A 4xx will not change by itself, so no retry is suggested. */
 function refused(reply: ControlReply): ChaperoneError {
@@ -67,14 +67,14 @@ function refused(reply: ControlReply): ChaperoneError {
   const isForGood = status >= 400 && status < 500
   const advice = isForGood ? 'Ask the operator of the gateway.' : 'Try again shortly.'
   return new ChaperoneError('not_ready', {
-    detail: `This request needs an approval, and the control plane answered ${status}: ${saidIn(reply)}. ${advice}`,
+    detail: `This request needs an approval, and the control plane answered ${status}: ${messageOf(reply)}. ${advice}`,
     ...(isForGood ? {} : { retryAfterS: 5 }),
     cause: new Error(`the control plane answered ${status}`),
   })
 }
 
 /** The control plane has stored a kill switch that has not reached this gateway yet. */
-const KillSwitchReply = z.object({ error: z.string().max(MAX_SAID), scope: z.string().max(300) })
+const KillSwitchReply = z.object({ error: z.string().max(MAX_MESSAGE_CHARS), scope: z.string().max(300) })
 
 function killedBy({ error, scope }: z.infer<typeof KillSwitchReply>): ChaperoneError {
   return new ChaperoneError('kill_switch', {
@@ -86,12 +86,12 @@ function killedBy({ error, scope }: z.infer<typeof KillSwitchReply>): ChaperoneE
 
 const ErrorReply = z.object({ error: z.string(), message: z.string().optional() })
 
-function saidIn(reply: ControlReply): string {
+function messageOf(reply: ControlReply): string {
   const parsed = ErrorReply.safeParse(jsonOf(reply))
   if (!parsed.success) return 'nothing more'
   const { error, message } = parsed.data
-  const said = message === undefined || message === error ? error : `${error}, ${message}`
-  return said.slice(0, MAX_SAID).replace(/\.$/, '')
+  const text = message === undefined || message === error ? error : `${error}, ${message}`
+  return text.slice(0, MAX_MESSAGE_CHARS).replace(/\.$/, '')
 }
 
 function tooMany(agent: string, body: unknown): ChaperoneError {

@@ -89,7 +89,7 @@ export class HoldGroup {
   /** Runs until no waiter is left. Never rejects. */
   async run(): Promise<void> {
     try {
-      await this.#askFirst()
+      await this.#requestFirst()
       while (!this.isEmpty) await this.#untilPassed()
     } catch (error) {
       this.#each((waiter) => waiter.fail(error))
@@ -106,7 +106,7 @@ export class HoldGroup {
     this.#signal({ kind: 'empty' })
   }
 
-  async #askFirst(): Promise<void> {
+  async #requestFirst(): Promise<void> {
     this.#opened(await this.#deps.calls.ask(this.#hold))
   }
 
@@ -140,11 +140,11 @@ export class HoldGroup {
     else if (step === 'pass') this.#pass(signal.kind === 'verdict' ? signal.by : null)
     else if (signal.kind === 'deadline') this.#end('expired', null)
     else if (step === 'later') this.#refreshLater()
-    if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#askAgain()
+    if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#requestAgain()
   }
 
   /** Requests another approval for the remaining waiters, because a release covers one request. */
-  async #askAgain(): Promise<void> {
+  async #requestAgain(): Promise<void> {
     const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
     for (let waited = 0; ; ) {
       try {

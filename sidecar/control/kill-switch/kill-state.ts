@@ -127,7 +127,7 @@ export function createKillState(deps: KillStateDeps): KillState {
       return entries.every((entry) => held.has(keyOf(entry)))
     },
     report() {
-      const announced = given(state.announced, reported)
+      const announced = nextAnnouncements(state.announced, reported)
       reported += announced.length
       return {
         ...(state.order === null ? {} : { kill_order: state.order }),
@@ -178,7 +178,7 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
   const byId = new Map([...known.announced, ...message.announced].map((each) => [each.id, each]))
   const announced = [...byId.values()].filter(isOpen)
   const taken = [...byId.keys(), ...message.settled]
-  const local = known.local.filter(({ id }) => !taken.some((given) => given.endsWith(`:${id}`)))
+  const local = known.local.filter(({ id }) => !taken.some((other) => other.endsWith(`:${id}`)))
   const { order, stored } = message
   if (known.order !== null && isEarlier(order, known.order)) return { announced, settled, local }
   const isKept = ({ forwardedAt }: Local) =>
@@ -190,7 +190,7 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
  * Returns as many announcements as fit in one acknowledgement, starting after those reported before. Each is thus
  * reported repeatedly, also behind others that are never settled.
  */
-function given(announced: readonly KillAnnouncement[], from: number): KillAnnouncement[] {
+function nextAnnouncements(announced: readonly KillAnnouncement[], from: number): KillAnnouncement[] {
   const at = announced.length === 0 ? 0 : from % announced.length
   const turn = [...announced.slice(at), ...announced.slice(0, at)].slice(0, MAX_REPORTED)
   let bytes = 0

@@ -46,13 +46,13 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
   /** Halves a batch until an invalid record stands alone, so that it does not block the others. */
   async function narrow(batch: Batch, reply: ControlReply): Promise<void> {
     const [first, second] = halves(batch)
-    if (second === undefined) return leaveUnreadable(batch, reply)
+    if (second === undefined) return abandonUnreadable(batch, reply)
     await upload(first)
     await upload(second)
   }
 
   /** Handles a batch of one record or range. */
-  async function leaveUnreadable({ records, lost }: Batch, reply: ControlReply): Promise<void> {
+  async function abandonUnreadable({ records, lost }: Batch, reply: ControlReply): Promise<void> {
     const shown = [...records.values()].map((json) => json.toString())
     log.error(
       { records: shown, lost, status: reply.status },

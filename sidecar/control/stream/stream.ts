@@ -14,7 +14,7 @@ export type StreamDeps = {
   readonly client: Pick<ControlClient, 'open' | 'renew'>
   readonly controlPlaneUrl: string
   readonly handlers: GatewayHandlers
-  readonly beats: Heartbeats
+  readonly heartbeats: Heartbeats
   readonly clock: Clock
   readonly random: () => number
   readonly log: MessageDispatcherDeps['log'] & Pick<Log, 'info'>
@@ -103,7 +103,7 @@ export class ControlStream {
     // A replica ends the older stream of a process that opens another. If the candidate leads to the same replica, it
     // takes over.
     const next = this.#candidate?.isEnded === false ? this.#candidate : null
-    if (next?.isOpen !== true) this.#deps.beats.disconnected()
+    if (next?.isOpen !== true) this.#deps.heartbeats.disconnected()
     if (next !== null) return this.#take(next)
     this.#current = null
     this.#search.abort()
@@ -160,16 +160,16 @@ export class ControlStream {
     this.#restartSilence()
     this.#search.abort()
     this.#searches.reset()
-    this.#deps.beats.received()
+    this.#deps.heartbeats.received()
   }
 
   #connected({ gateway }: Message<'hello'>): void {
-    const { client, beats, log, controlPlaneUrl } = this.#deps
+    const { client, heartbeats, log, controlPlaneUrl } = this.#deps
     this.#backoff.reset()
     this.#lastProblem = ''
     // Connections for calls may still lead to the previous replica.
     client.renew()
-    beats.connected()
+    heartbeats.connected()
     log.info({ gateway: gateway.name, controlPlane: controlPlaneUrl }, 'control plane connected')
   }
 

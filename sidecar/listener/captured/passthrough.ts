@@ -9,7 +9,7 @@ import { enterTunnel } from '../tunnel.ts'
 import { type Refusal, refusingDeps } from '../tunnel-refusal.ts'
 import { detachSocket } from '../upgrade.ts'
 
-/** A connection that is to be joined to its destination as it is, if the pipeline lets it. */
+/** A connection that is passed through to its destination undecrypted, if the pipeline allows it. */
 export type Passthrough = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
@@ -22,7 +22,7 @@ export type Passthrough = {
   readonly isTls: boolean
 }
 
-/** A redirected connection that is not decrypted is the CONNECT that its client never sent: one exchange, one record. */
+/** Handles a redirected connection that is not decrypted like the equivalent CONNECT: one exchange, one record. */
 export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void {
   const { socket, authority } = passthrough
   const target = authority.host.includes(':')
@@ -53,13 +53,16 @@ export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void
     })
 }
 
-/** Certificates of a pod are for the hosts of its connectors; a host may be refused on a port that its connector does not list. */
+/**
+ * Returns true when the certificate of the pod covers the host. A host may be refused on a port that its connector
+ * does not list.
+ */
 function isOwned({ outcome, snapshot, request }: Exchange): boolean {
   if (outcome.denyReason !== 'unknown_host' || snapshot === undefined) return true
   return portsOfHost(snapshot, request?.host ?? '').length > 0
 }
 
-/** The client asked nothing, so an approval is silence: the stream itself. */
+/** The client sent no CONNECT, so an approval is silent: the stream itself. */
 function createPassthroughReply(
   { socket, deadline, first }: Passthrough,
   refused: (refusal: Refusal) => void,

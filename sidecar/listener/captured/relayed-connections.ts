@@ -16,8 +16,9 @@ export type RelayedConnectionsDeps = FrontDeps & {
 }
 
 /**
- * Serves connections that were redirected in another network namespace and handed over on a Unix socket
- * (`core/capture/connection-preamble.ts`). The first line has the agent's key: a client of the socket acts for that agent alone.
+ * Serves connections that were redirected in another network namespace and relayed to a Unix socket
+ * (`core/capture/hand-over.ts`). The first line contains the agent's key, so a client of the socket can act for that
+ * agent only.
  */
 export function createRelayedConnections(
   deps: RelayedConnectionsDeps,
@@ -40,7 +41,7 @@ function serveDns(
   what: ConnectionPreamble,
 ): void {
   const credentials = credentialsOf(deps, what)
-  // DNS has no answer that could say why not.
+  // A DNS response cannot carry a reason.
   const isKnown = deps.isKnown(credentials)
   const refusal = isKnown ? deadline.slot.claim(what.agent) : 'The key is not the one of the agent.'
   if (refusal === null) deps.dnsOf(what.agent).serve(socket, credentials)
@@ -50,7 +51,7 @@ function serveDns(
   }
 }
 
-/** The same as on the agent's port, so that a wrong key leaves the same record. */
+/** Same credentials as on the agent's port, so that a wrong key causes the same record. */
 function credentialsOf({ accepts }: RelayedConnectionsDeps, { agent, key }: ConnectionPreamble): Credentials {
   const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`
   return { kind: 'basic', header, keyedPort: { agent, accepts } }

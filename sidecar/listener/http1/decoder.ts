@@ -37,7 +37,7 @@ export class LengthDecoder implements BodyDecoder {
 
 const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/
 const LINE_END = Buffer.from('\r\n')
-/** A size line with its extensions. Nobody uses extensions; unbounded ones are an attack. */
+/** Limit of a chunk-size line with extensions. Extensions are unused in practice; unbounded ones are an attack. */
 const MAX_SIZE_LINE = 256
 const MAX_EXTENSION_BYTES = 4096
 

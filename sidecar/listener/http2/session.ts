@@ -59,7 +59,7 @@ export function serveHttp2(
   const armIdle = (): void => deadline.arm(idleTimeoutMs, () => session.close())
   deadline.drain = () => session.close()
   const rejected = createRejectedStreams(session, (detail) => reportRejected(deps, context, detail))
-  // Half of an HTTP/2 connection is none; without a server object nobody else watches the socket.
+  // A half-closed HTTP/2 connection is useless, and without a server object Node does not close it.
   socket.once('end', () => {
     rejected.check()
     session.destroy()
@@ -225,7 +225,7 @@ function declaredLength(rawHeaders: readonly string[]): number | null {
   return null
 }
 
-/** The reply is out; the rest of the request is of no use to anybody. */
+/** The reply was sent; the rest of the request is not needed. */
 function discardRest(stream: ServerHttp2Stream, intake: BodyIntake | null): void {
   if (intake === null || intake.isComplete) return
   const from = intake.bytesIn

@@ -27,7 +27,7 @@ export type MessageRoom = {
    * `body_too_large` when there never can be, and when the signal fires: then nothing is counted.
    */
   take(request: ByteRequest): Promise<void>
-  giveBack(agent: string, bytes: number): void
+  releaseBytes(agent: string, bytes: number): void
 }
 
 export type BodyBudgetOptions = {
@@ -60,7 +60,7 @@ export function createBodyBudget({
     const over = (exchange.reservedBytes ?? 0) - bytes
     if (over <= 0) return
     exchange.reservedBytes = bytes
-    quota.giveBack(nameOf(exchange), over)
+    quota.releaseBytes(nameOf(exchange), over)
   }
 
   async function keep(exchange: Exchange, bytes: number): Promise<Buffer | null> {
@@ -93,7 +93,7 @@ export function createBodyBudget({
         if (request.bytes > totalBytes) throw tooLarge(totalBytes)
         await quota.take(request)
       },
-      giveBack: quota.giveBack,
+      releaseBytes: quota.releaseBytes,
     },
   }
 }

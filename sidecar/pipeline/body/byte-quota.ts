@@ -8,7 +8,7 @@ export type ByteQuota = {
    * fires: then nothing is counted.
    */
   take(request: ByteRequest): Promise<void>
-  giveBack(agent: string, bytes: number): void
+  releaseBytes(agent: string, bytes: number): void
 }
 
 export type ByteRequest = {
@@ -81,7 +81,7 @@ export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions):
 
   return {
     take: (request) => (request.signal.aborted ? Promise.reject(abortReason(request.signal)) : wait(request)),
-    giveBack(agent, bytes) {
+    releaseBytes(agent, bytes) {
       change(agent, -bytes)
       serve()
     },

@@ -85,7 +85,7 @@ function parseJson(bytes: Buffer | undefined): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch {
-    // Not JSON-RPC, so nobody waits for a JSON-RPC answer.
+    // Not JSON-RPC, so the client expects no JSON-RPC error.
     return null
   }
 }

@@ -9,7 +9,7 @@ import { shapeRefusal } from './refusal-shape.ts'
 /** The answer to an agent whose request ends here. `detail` says why, or what to change; `extra` joins the body. */
 export type Refused = {
   readonly code: ErrorCode
-  /** Null for trouble that is not a denial: an upstream that failed, an error of our own. */
+  /** Null for failures that are not denials: an upstream failure or an internal error. */
   readonly reason: DenyReason | null
   readonly detail: string
   /** Replaces the text of the code in `error`. */

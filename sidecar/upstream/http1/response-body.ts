@@ -43,7 +43,7 @@ export class LengthDecoder implements BodyDecoder {
   }
 }
 
-/** Only the end of the connection ends it; whoever sees that calls `complete`. */
+/** Ended by the close of the connection only; the owner of the connection then calls `complete`. */
 export class CloseDecoder implements BodyDecoder {
   isDone = false
   readonly problem = null

@@ -9,7 +9,7 @@ import { createSessions } from './sessions.ts'
 export type Calls = {
   /** Sends one request over HTTP/2 and reports every outcome to the relay. */
   start(target: UpstreamTarget, request: WireRequest, relay: Relay): void
-  /** Ends all that is under way. */
+  /** Aborts all calls in progress. */
   close(): void
 }
 

@@ -32,7 +32,7 @@ const OPTIONS = {
  * was retired; calls that run on it are finished in any case that lets them.
  */
 export class UpstreamSession {
-  /** Calls that are under way. */
+  /** Calls in progress. */
   calls = 0
   /** Set to 0 whenever something was heard of the server; the pool counts it up. */
   quiet = 0

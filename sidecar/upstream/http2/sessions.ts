@@ -18,7 +18,7 @@ export type Sessions = {
 export type Call = {
   readonly fields: readonly string[]
   readonly hasBody: boolean
-  /** True once nobody waits for it any more. */
+  /** True once the call has been abandoned. */
   isOver(): boolean
 }
 
@@ -117,7 +117,7 @@ function beginOn(session: UpstreamSession, call: Call): OpenedStream | null {
   return session.begin(call.fields, call.hasBody)
 }
 
-/** Full is no failure, unless nobody is on it: then it never takes a call. */
+/** A full session is not an error, unless it has no call in progress: then it never accepts one. */
 function isUseless(session: UpstreamSession): boolean {
   return session.isOver || session.calls === 0
 }

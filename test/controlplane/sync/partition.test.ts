@@ -122,7 +122,7 @@ afterEach(async () => {
 
 async function connectToA(): Promise<TestGateway> {
   const one = startGateway(dir)
-  await until('lease', () => one.control.beats.isConnected && one.control.leaseStep() === 'ok')
+  await until('lease', () => one.control.heartbeats.isConnected && one.control.leaseStep() === 'ok')
   await until('both replicas know it', () => b.hub.liveOf(gateway.id)?.processes === 1)
   return one
 }
@@ -190,7 +190,7 @@ describe.each(EVERYWHERE)('a database that %s for every replica', (_, cut) => {
       expect(one.control.leaseStep()).toBe('high_risk')
       pass(90_000)
       expect(one.control.leaseStep()).toBe('writes')
-      expect([a.hub.isHere(gateway.id), one.control.beats.isConnected]).toEqual([true, true])
+      expect([a.hub.isHere(gateway.id), one.control.heartbeats.isConnected]).toEqual([true, true])
       const lifted = await lift(a)
       expect(lifted.status).toBe(503)
       expect(isStopped(one)).toBe(true)
@@ -343,7 +343,7 @@ test('a replica that lags lifts nothing, also after the gateway was started agai
   await wayOfA.refuse()
   balancer.retarget(b.url)
   balancer.cut()
-  await until('at the other', () => one.control.beats.isConnected)
+  await until('at the other', () => one.control.heartbeats.isConnected)
   await stop(b, 'the lagging one does not know it')
   await until('stopped', () => isStopped(one))
   await one[Symbol.asyncDispose]()

@@ -18,7 +18,7 @@ function hold(binding = 'b1'): HoldBody {
 
 async function connected(options: Parameters<typeof startControlWorld>[0] = {}): Promise<ControlWorld> {
   const world = await startControlWorld(options)
-  await until('connection', () => world.control.beats.isConnected)
+  await until('connection', () => world.control.heartbeats.isConnected)
   return world
 }
 

@@ -134,7 +134,7 @@ describe('a gateway', () => {
   const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
   test('answers an earlier kill state with its own order and does not acknowledge it', async () => {
     await using world = await startControlWorld()
-    await until('connection', () => world.control.beats.isConnected)
+    await until('connection', () => world.control.heartbeats.isConnected)
     const send = (seq: number, state: KillStateMessage) =>
       world.fake.send({ type: 'kill', seq, effective: state.stored, state })
     send(101, message(5, 10, { stored: [stop('all')] }))
@@ -148,7 +148,7 @@ describe('a gateway', () => {
 
   test('reports an announced kill switch until it is settled', async () => {
     await using world = await startControlWorld()
-    await until('connection', () => world.control.beats.isConnected)
+    await until('connection', () => world.control.heartbeats.isConnected)
     const given = () => world.fake.acks.filter(({ announced }) => announced?.[0]?.id === 'x').length
     const send = (state: KillStateMessage) =>
       world.fake.send({ type: 'kill', seq: 101, effective: [], state })

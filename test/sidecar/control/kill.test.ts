@@ -103,7 +103,7 @@ describe('the kill state', () => {
 describe('a kill switch from the control plane', () => {
   test('cuts held requests and open streams before it is acknowledged', async () => {
     await using world = await startControlWorld()
-    await until('connection', () => world.control.beats.isConnected)
+    await until('connection', () => world.control.heartbeats.isConnected)
     const exchange = exchangeOf('bot')
     world.live.add(exchange)
     let acksAtCut = -1
@@ -118,7 +118,7 @@ describe('a kill switch from the control plane', () => {
 
   test('a local kill switch from an outage of the control plane is forwarded after the reconnect', async () => {
     await using world = await startControlWorld()
-    await until('connection', () => world.control.beats.isConnected)
+    await until('connection', () => world.control.heartbeats.isConnected)
     world.kill.setLocal('agent:bot', 'while away')
     world.fake.dropStreams()
     await until('forwarded', () => world.fake.commands.some(({ command }) => command === 'kill-switch'))

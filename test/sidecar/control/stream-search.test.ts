@@ -71,7 +71,7 @@ function world(random = () => 0.5) {
   let answer: (fake: Fake) => void = () => undefined
   let refused: boolean | 'greeting' = false
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
-  const beats = createHeartbeats(clock)
+  const heartbeats = createHeartbeats(clock)
   const stream = new ControlStream({
     client: {
       async open(_path, signal) {
@@ -96,11 +96,11 @@ function world(random = () => 0.5) {
       execute: () => undefined,
       quota: () => undefined,
     },
-    ...{ beats, clock, random, log: createTestLog() },
+    ...{ heartbeats, clock, random, log: createTestLog() },
   })
   stream.start()
   return {
-    ...{ streams, kills, hellos, beats, stream },
+    ...{ streams, kills, hellos, heartbeats, stream },
     open: () => streams.filter(({ isEnded }) => !isEnded),
     renewals: () => renewals,
     onOpen: (then: (fake: Fake) => void) => {
@@ -115,7 +115,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 describe('a stream without heartbeats', () => {
   test('is kept, and replaced only by a second stream with heartbeats', async () => {
-    const { streams, open, beats, stream, renewals, onOpen } = world()
+    const { streams, open, heartbeats, stream, renewals, onOpen } = world()
     await pass(0)
     streams[0]?.beat()
     await pass(14_000)
@@ -129,14 +129,14 @@ describe('a stream without heartbeats', () => {
     for (let second = 0; second < 60 && streams[0]?.isEnded === false; second++) await pass(1_000)
     expect(streams[0]?.isEnded).toBe(true)
     expect(open()).toHaveLength(1)
-    expect([renewals(), beats.isConnected]).toEqual([2, true])
+    expect([renewals(), heartbeats.isConnected]).toEqual([2, true])
     const count = streams.length
     for (let beat = 0; beat < 20; beat++) {
       open()[0]?.beat()
       await pass(5_000)
     }
     expect(streams).toHaveLength(count)
-    expect(beats.lostForMs()).toBe(0)
+    expect(heartbeats.lostForMs()).toBe(0)
     stream.close()
   })
 
@@ -172,7 +172,7 @@ describe('a stream without heartbeats', () => {
   })
 
   test('is replaced by the second stream when both lead to one replica, which ends the first', async () => {
-    const { streams, open, beats, stream, hellos, onOpen } = world()
+    const { streams, open, heartbeats, stream, hellos, onOpen } = world()
     await pass(0)
     onOpen(() => {
       for (const earlier of streams.slice(0, -1)) earlier.end()
@@ -180,11 +180,11 @@ describe('a stream without heartbeats', () => {
     await pass(600_000)
     // One at a time, further and further apart, and the gateway is never without a stream.
     expect(open().length).toBeGreaterThanOrEqual(1)
-    expect(beats.isConnected).toBe(true)
+    expect(heartbeats.isConnected).toBe(true)
     expect(streams.length).toBeLessThan(600 / 20)
     expect(hellos.length).toBeGreaterThan(2)
     // The lease runs all the same.
-    expect(beats.lostForMs()).toBeGreaterThan(590_000)
+    expect(heartbeats.lostForMs()).toBeGreaterThan(590_000)
     stream.close()
   })
 
@@ -230,7 +230,7 @@ describe('a stream without heartbeats', () => {
 })
 
 test('a heartbeat with another key neither renews the lease nor promotes its stream', async () => {
-  const { streams, open, beats, stream, onOpen } = world()
+  const { streams, open, heartbeats, stream, onOpen } = world()
   await pass(0)
   onOpen((fake) =>
     fake.say({
@@ -242,20 +242,20 @@ test('a heartbeat with another key neither renews the lease nor promotes its str
   )
   await pass(60_000)
   expect(open()[0]).toBe(streams[0])
-  expect(beats.lostForMs()).toBeGreaterThanOrEqual(60_000)
+  expect(heartbeats.lostForMs()).toBeGreaterThanOrEqual(60_000)
   stream.close()
 })
 
 test('a silent stream that ends is lost since its last heartbeat', async () => {
-  const { streams, beats, stream, refuse } = world()
+  const { streams, heartbeats, stream, refuse } = world()
   await pass(0)
   streams[0]?.beat()
   await pass(100_000)
   refuse(true)
   for (const each of streams) each.end()
   await pass(0)
-  expect(beats.isConnected).toBe(false)
-  expect(beats.lostForMs()).toBeGreaterThanOrEqual(100_000)
+  expect(heartbeats.isConnected).toBe(false)
+  expect(heartbeats.lostForMs()).toBeGreaterThanOrEqual(100_000)
   stream.close()
 })
 
@@ -269,7 +269,7 @@ describe('a heartbeat that does not advance', () => {
     ['that was held back for ever longer', (start, second) => start - 120_000 + second],
     ['of a clock that goes backwards', (start, second) => start - second * 1_000],
   ])('%s keeps neither lease nor stream: another replica is taken', async (_, timeOf) => {
-    const { streams, open, beats, stream, onOpen } = world()
+    const { streams, open, heartbeats, stream, onOpen } = world()
     await pass(0)
     streams[0]?.beat()
     await pass(0)
@@ -279,7 +279,7 @@ describe('a heartbeat that does not advance', () => {
       streams[0]?.beat(timeOf(start, second))
     }
     await pass(0)
-    expect(beats.lostForMs()).toBeGreaterThanOrEqual(20_000)
+    expect(heartbeats.lostForMs()).toBeGreaterThanOrEqual(20_000)
     onOpen((fake) => fake.beat())
     for (let second = 0; second < 60 && streams[0]?.isEnded === false; second++) {
       await pass(1_000)
@@ -287,7 +287,7 @@ describe('a heartbeat that does not advance', () => {
     }
     expect(streams[0]?.isEnded).toBe(true)
     expect(open()).toHaveLength(1)
-    expect(beats.lostForMs()).toBe(0)
+    expect(heartbeats.lostForMs()).toBe(0)
     stream.close()
   })
 
@@ -306,7 +306,7 @@ describe('a heartbeat that does not advance', () => {
   })
 
   test('is detected by the monotonic clock when the wall clock is set back', async () => {
-    const { streams, beats, stream } = world()
+    const { streams, heartbeats, stream } = world()
     await pass(0)
     streams[0]?.beat()
     await pass(0)
@@ -316,7 +316,7 @@ describe('a heartbeat that does not advance', () => {
       await pass(1_000)
       streams[0]?.beat(start - 60_000 + second * 1_001)
     }
-    expect(beats.lostForMs()).toBeGreaterThanOrEqual(59_000)
+    expect(heartbeats.lostForMs()).toBeGreaterThanOrEqual(59_000)
     stream.close()
   })
 })
@@ -370,34 +370,37 @@ describe('both streams that end together', () => {
       },
     ],
   ]
-  test.each(ORDERS)('%s: the control plane counts as lost until the hello of another stream', async (_, end) => {
-    const { streams, open, beats, stream, refuse, onOpen } = world()
-    await pass(0)
-    streams[0]?.beat()
-    await pass(22_000)
-    expect(open()).toHaveLength(2)
-    refuse(true)
-    end(streams[0], streams[1])
-    await pass(1)
-    expect(beats.isConnected).toBe(false)
-    await pass(30_000)
-    expect([beats.isConnected, open().length]).toEqual([false, 0])
-    expect(beats.lostForMs()).toBeGreaterThanOrEqual(30_000)
-    refuse(false)
-    onOpen((fake) => fake.beat())
-    await pass(10_000)
-    expect([beats.isConnected, open().length]).toEqual([true, 1])
-    for (let beat = 0; beat < 12; beat++) {
-      open()[0]?.beat()
-      await pass(5_000)
-    }
-    expect([beats.lostForMs(), open().length]).toEqual([0, 1])
-    stream.close()
-  })
+  test.each(ORDERS)(
+    '%s: the control plane counts as lost until the hello of another stream',
+    async (_, end) => {
+      const { streams, open, heartbeats, stream, refuse, onOpen } = world()
+      await pass(0)
+      streams[0]?.beat()
+      await pass(22_000)
+      expect(open()).toHaveLength(2)
+      refuse(true)
+      end(streams[0], streams[1])
+      await pass(1)
+      expect(heartbeats.isConnected).toBe(false)
+      await pass(30_000)
+      expect([heartbeats.isConnected, open().length]).toEqual([false, 0])
+      expect(heartbeats.lostForMs()).toBeGreaterThanOrEqual(30_000)
+      refuse(false)
+      onOpen((fake) => fake.beat())
+      await pass(10_000)
+      expect([heartbeats.isConnected, open().length]).toEqual([true, 1])
+      for (let beat = 0; beat < 12; beat++) {
+        open()[0]?.beat()
+        await pass(5_000)
+      }
+      expect([heartbeats.lostForMs(), open().length]).toEqual([0, 1])
+      stream.close()
+    },
+  )
 })
 
 test('a second stream before its hello is not closed when the stream in use ends', async () => {
-  const { streams, beats, stream, hellos, open, refuse } = world()
+  const { streams, heartbeats, stream, hellos, open, refuse } = world()
   await pass(0)
   streams[0]?.beat()
   await pass(14_000)
@@ -406,11 +409,11 @@ test('a second stream before its hello is not closed when the stream in use ends
   expect(open()).toHaveLength(2)
   streams[0]?.end()
   await pass(0)
-  expect(beats.isConnected).toBe(false)
+  expect(heartbeats.isConnected).toBe(false)
   streams[1]?.greet()
   streams[1]?.beat()
   await pass(0)
-  expect(beats.isConnected).toBe(true)
+  expect(heartbeats.isConnected).toBe(true)
   expect([open(), hellos.length]).toEqual([[streams[1]], 2])
   stream.close()
 })

@@ -108,17 +108,17 @@ describe('the stream from the control plane', () => {
 
   test('it reconnects after the connection was cut, and after goaway', async () => {
     await using world = await startControlWorld()
-    await until('connection', () => world.control.beats.isConnected)
+    await until('connection', () => world.control.heartbeats.isConnected)
     world.fake.dropStreams()
-    await until('loss', () => !world.control.beats.isConnected)
-    await until('reconnect', () => world.control.beats.isConnected && world.fake.streams === 1)
+    await until('loss', () => !world.control.heartbeats.isConnected)
+    await until('reconnect', () => world.control.heartbeats.isConnected && world.fake.streams === 1)
     const before = world.fake.paths.filter((path) => path.endsWith('/stream')).length
     world.fake.send({ type: 'goaway', after_ms: 50 })
     await until(
       'new stream',
       () => world.fake.paths.filter((path) => path.endsWith('/stream')).length > before,
     )
-    await until('connected again', () => world.control.beats.isConnected)
+    await until('connected again', () => world.control.heartbeats.isConnected)
   })
 
   test('invalid messages are skipped, and later ones are processed', async () => {
@@ -142,7 +142,7 @@ describe('the lease', () => {
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const { port } = world.fake
     await world.fake.stop()
-    await until('loss', () => !world.control.beats.isConnected)
+    await until('loss', () => !world.control.heartbeats.isConnected)
     expect(world.control.leaseStep()).toBe('ok')
     world.clock.advance(30_000)
     expect(world.control.leaseStep()).toBe('high_risk')
