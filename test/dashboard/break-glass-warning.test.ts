@@ -15,7 +15,7 @@ import { whySkipped } from './stage.ts'
 
 const OWNER = 'ada@example.com'
 
-describe.skipIf(whySkipped !== null)("uses of the owner's token of a cluster", { timeout: 60_000 }, () => {
+describe.skipIf(whySkipped !== null)('uses of the owner token of a cluster', { timeout: 60_000 }, () => {
   let folder: string
   let kube: Server
   let here: TestInstallation
@@ -25,7 +25,7 @@ describe.skipIf(whySkipped !== null)("uses of the owner's token of a cluster", {
     await buildDashboard()
     folder = await mkdtemp(join(tmpdir(), 'chaperone-break-glass-'))
     const ca = createTestCa()
-    // The API of a cluster as far as the token needs it: its Secret, without the entry that opens it.
+    // Minimal API of a cluster: the Secret of the token, without the entry that enables it.
     kube = createServer(ca.issue('127.0.0.1'), (request, reply) => {
       const isSecret = request.url === '/api/v1/namespaces/chaperone-system/secrets/chaperone-keys'
       const secret = { data: { 'admin.token': 'eA==' } }
@@ -55,7 +55,7 @@ describe.skipIf(whySkipped !== null)("uses of the owner's token of a cluster", {
     await rm(folder, { recursive: true, force: true })
   }, 30_000)
 
-  test('are a warning on Overview with their number and the last one, and events of the audit log', async () => {
+  test('are shown as a warning on Overview with their count and last use, and as audit events', async () => {
     const { page, context, complaints } = await visit(browser)
     const base = here.plane.url
     const signedIn = await context.request.post(`${base}/api/auth/login`, {

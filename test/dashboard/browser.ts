@@ -6,7 +6,7 @@ import { databasesFolder } from '../support/memory-folder.ts'
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage']
 
-/** The path of an installed browser; null when there is none. */
+/** Returns the path of an installed browser, or null. */
 export function findBrowser(): string | null {
   for (const name of NAMES) {
     const { status, stdout } = spawnSync('which', [name], { encoding: 'utf8' })
@@ -19,16 +19,16 @@ export function launch(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, TMPDIR: databasesFolder() } })
 }
 
-/** Where the visitors live: neither where the server counts its time nor a whole number of hours away. */
+/** Time zone of the visitors: differs from UTC by a fraction of an hour. */
 export const ZONE = 'Asia/Kolkata'
 
 export type View = { readonly width: number; readonly scheme: 'light' | 'dark' }
 
-/** A person's own window: cookies and storage of its own, and everything that the pages complained of. */
+/** Browser context with its own cookies and storage, and its console errors. */
 export type Visitor = {
   readonly page: Page
   readonly context: BrowserContext
-  /** Exceptions, console errors, refused resources and violations of the page's policy. */
+  /** Exceptions, console errors, blocked resources and violations of the content security policy. */
   readonly complaints: string[]
 }
 
@@ -57,16 +57,16 @@ type Violation = {
   readonly nodes: ReadonlyArray<{ readonly target: readonly unknown[]; readonly failureSummary?: string }>
 }
 
-/** The style sheet is the same on every page: that it locks no orientation is read from it, not fetched anew each time. */
+/** `preload: false`: axe does not fetch the style sheet for each page; a test of the site checks it for orientation locks. */
 const OPTIONS = { resultTypes: ['violations'], preload: false }
 
-/** Violations of serious and critical impact on what is shown now, of all rules or of these: rule, and where. */
+/** Returns violations with serious or critical impact on the current page, of the given rules or of all. */
 export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  // Colours that are still on their way are nobody's.
+  // Waits for transitions: intermediate colours would fail the contrast rule.
   await page.evaluate(
     'Promise.allSettled(document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity).map((one) => one.finished))',
   )
-  // Through the debugger, because the page's own policy admits no script of ours; once in a document.
+  // Injected through the debugger, because the content security policy blocks other scripts; once per document.
   if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe.source)
   const results = await page.evaluate<{ violations: readonly Violation[] }>(
     `axe.run(document, ${JSON.stringify({ ...OPTIONS, ...(rules === undefined ? {} : { runOnly: rules }) })})`,

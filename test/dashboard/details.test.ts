@@ -7,8 +7,8 @@ import { cards, OWNER, PASSWORD, registerOwner, type Stage, startStage, whySkipp
 
 const TELEPHONE = { width: 375, scheme: 'dark' } as const
 
-/** What people need at the moment they decide, look something up or are refused. */
-describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 }, () => {
+/** Information that users need to decide, to search, and after refusals. */
+describe.skipIf(whySkipped !== null)('information on the pages', { timeout: 60_000 }, () => {
   let stage: Stage
   let owner: Visitor
   let waiting: Visitor
@@ -30,13 +30,13 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     stage = await startStage()
     await registerOwner(stage)
     ;[owner, waiting] = await Promise.all([stage.signedIn(OWNER, ''), stage.signedIn(OWNER, '')])
-    // Looked at in the last test: this one never gets its answer.
+    // For the last test: the response of this request never arrives.
     await waiting.context.route('**/api/dashboard/agents', () => undefined)
     await go(waiting, 'agents')
   }, 120_000)
   afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
 
-  test('the way in says what was wrong, and takes the right password', async () => {
+  test('the sign-in page shows an error for a wrong password and accepts the right one', async () => {
     const { page, context } = await visit(stage.browser)
     await page.goto(base())
     await page.getByLabel('E-mail').fill(OWNER)
@@ -49,7 +49,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     await context.close()
   })
 
-  test('a card says what it risks, which rule asked, how long it waits and what it does not show', async () => {
+  test('a card shows the risk, the rule, the time left and the scope of the approval', async () => {
     await go(owner, 'approvals')
     const held = merge(7, 'the first')
     const card = cards(owner.page).filter({ hasText: 'the first' })
@@ -63,7 +63,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect((await held).status).toBe(403)
   })
 
-  test('the whole of a long request can be seen before it is answered', async () => {
+  test('a long request can be shown in full before it is answered', async () => {
     const long = `${'a'.repeat(600)}-the-end`
     const held = stage.agent.json({
       method: 'PUT',
@@ -80,7 +80,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     await card.waitFor({ state: 'detached' })
   })
 
-  test('keys walk the cards, the oldest first, and the overview names the same one first', async () => {
+  test('keyboard shortcuts move through the cards, the oldest first, in the same order as on Overview', async () => {
     const { page } = owner
     const first = merge(1, 'older')
     await cards(page).filter({ hasText: 'older' }).waitFor()
@@ -113,7 +113,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect((await second).status).toBe(403)
   })
 
-  test('a card that another has answered says so and is put away', async () => {
+  test('a card that another approver has answered shows an error and can be dismissed', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/approvals', TELEPHONE)
     const held = merge(3, 'contested')
     const card = cards(page).filter({ hasText: 'contested' })
@@ -127,14 +127,14 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect((await held).status).toBe(403)
     await card.getByRole('button', { name: 'Approve' }).click()
     await card.getByText('Already changed').waitFor()
-    // Before the page hears of it by itself.
+    // Before the page receives the change.
     await card.getByRole('button', { name: 'Dismiss' }).click()
     await context.unroute('**/api/dashboard/**')
     await card.waitFor({ state: 'detached' })
     await context.close()
   })
 
-  test('a request leads to its answer and to its whole story, a late link to what came of it', async () => {
+  test('a request links to its approval and its evidence, and a link to a completed approval to its result', async () => {
     const { page } = owner
     await go(owner, 'traffic?q=pulls/3/merge')
     await page.locator('[data-record] a').first().click()
@@ -151,7 +151,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     await page.locator(`[data-answered="${id}"]`).getByText('by another').waitFor()
   })
 
-  test('times are those of the reader, and UTC is one hover away', async () => {
+  test('times are in the time zone of the user, with UTC on hover', async () => {
     const { page } = owner
     await go(owner, 'audit')
     const time = page.locator('time').first()
@@ -161,7 +161,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect(await time.getAttribute('title')).toBe(`${at.slice(0, 19).replace('T', ' ')} UTC`)
   })
 
-  test('the log says what was answered, and comes as a file of what is filtered', async () => {
+  test('the audit log shows answers and exports the filtered events', async () => {
     const { page } = owner
     await go(owner, 'audit?event_type=approval.responded')
     await page
@@ -177,7 +177,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect(lines.filter((line) => !line.includes('approval.responded'))).toEqual([])
   })
 
-  test('rows of manifests say where they are from and cannot be changed; no page holds a credential', async () => {
+  test('objects of manifests show their source and are read-only; no page contains a credential', async () => {
     const { page } = owner
     stage.laptop.writeManifest(
       'policy.yaml',
@@ -201,7 +201,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect(owner.complaints).toEqual([])
   })
 
-  test('on a telephone a key that is shown once is whole, with the button that copies it', async () => {
+  test('on a narrow screen a new key is fully visible, with its copy button', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/agents', TELEPHONE)
     await page.getByRole('button', { name: 'New agent' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('pocket')
@@ -214,7 +214,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     await context.close()
   })
 
-  test('a page that is not for a role says so, and who can change that', async () => {
+  test('a page without the required right names the right and who can grant it', async () => {
     await stage.invite('eve3@example.com', 'viewer')
     const { page, context } = await stage.signedIn('eve3@example.com', '#/approvals')
     await page.getByText('Permission denied').waitFor()
@@ -226,7 +226,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     await context.close()
   })
 
-  test('what never gets an answer ends with a sentence instead of an outline, and is tried again', async () => {
+  test('a request without a response ends with an error instead of a skeleton, and is retried', async () => {
     const { page, context } = waiting
     await page.getByText('The control plane does not respond').waitFor()
     expect(await page.getByText('Loading').count()).toBe(0)

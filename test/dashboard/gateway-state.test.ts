@@ -21,7 +21,7 @@ const GATEWAY: GatewayState = {
   origin: { from: 'built_in', file: null, commit: null, deployed_by: null },
 }
 
-describe('what a gateway is said to do', () => {
+describe('state of a gateway', () => {
   test.each([
     [{}, 'Enforcing', 'good'],
     [{ desired_version: 8 }, 'Applying new configuration', 'wait'],

@@ -1,4 +1,4 @@
-/** What an agent may put where it may choose a text; each wants to act, to hide or to push something away. */
+/** Texts that an agent can choose; each tries to run, to hide or to displace something. */
 export const HOSTILE: readonly string[] = [
   '<script>globalThis.pwned=1</script>',
   '<img src=x onerror="globalThis.pwned=1">',

@@ -5,8 +5,8 @@ import { SECRETS } from '../support/vendors.ts'
 import { type Visitor, visit } from './browser.ts'
 import { cards, OWNER, PASSWORD, type Stage, startStage, whySkipped } from './stage.ts'
 
-/** One story, in order: each test stands on what the one before has done. */
-describe.skipIf(whySkipped !== null)('from the printed link to governed agents', { timeout: 60_000 }, () => {
+/** One scenario: each test depends on the tests before it. */
+describe.skipIf(whySkipped !== null)('from the owner link to governed agents', { timeout: 60_000 }, () => {
   let stage: Stage
   let owner: Visitor
   const seen = () => stage.vendors.recorder.seen.length
@@ -18,7 +18,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
   }, 90_000)
   afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
 
-  test('the printed link makes its reader the owner, with the keyboard alone', async () => {
+  test('the owner link registers the owner, by keyboard only', async () => {
     const { page, complaints } = owner
     const link = stage.laptop.ready.owner_link ?? ''
     await page.goto(link)
@@ -46,7 +46,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     expect(new Set(loaded)).toEqual(new Set([stage.laptop.ready.base_url]))
   })
 
-  test('an empty installation teaches, and its examples are decided three ways', async () => {
+  test('an empty installation explains the first steps, and its examples have three different decisions', async () => {
     await text().getByText('No requests yet').waitFor()
     const outcomes = { Safe: 'Allowed', Risky: 'Needs approval', Destructive: 'Denied' }
     for (const [name, outcome] of Object.entries(outcomes)) {
@@ -56,7 +56,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     }
   })
 
-  test('the wizard ends with a key, and its first request is seen the moment it was decided', async () => {
+  test('the wizard ends with a key and shows the first request when it arrives', async () => {
     const { page } = owner
     await text().getByRole('link', { name: 'Connect an agent' }).click()
     await page.getByRole('button', { name: 'Test connection' }).click()
@@ -101,7 +101,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     await page.keyboard.press('Escape')
   })
 
-  test('a held request is shown whole, as text, and goes on when it is approved by keyboard', async () => {
+  test('a held request is shown in full, as text, and is sent when approved by keyboard', async () => {
     const { page } = owner
     const before = seen()
     const held = stage.merge()
@@ -129,7 +129,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     await page.getByText(`By ${OWNER}: checked with Grace`).waitFor()
   })
 
-  test('a denied one never leaves, and the agent hears who said no', async () => {
+  test('a denied request is never sent, and the agent receives the denial', async () => {
     const { page } = owner
     await page.getByRole('tab', { name: /Pending/ }).click()
     const before = seen()
@@ -140,7 +140,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     expect(seen()).toBe(before)
   })
 
-  test('"from now on" shows the permission before it saves it', async () => {
+  test('"Always allow" shows the permission before it saves it', async () => {
     const { page } = owner
     const permissions = async () =>
       (await stage.laptop.api('GET', '/api/dashboard/permissions')).body['permissions'] as { agent: string }[]
@@ -177,7 +177,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     })
   })
 
-  test('traffic follows, filters live in the address, and each request says why', async () => {
+  test('traffic updates live, filters are in the URL, and each request shows its decision', async () => {
     const { page } = owner
     await page.getByRole('link', { name: 'Traffic' }).click()
     await page.getByText('Allowed (approved)').first().waitFor()
@@ -214,7 +214,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     expect(page.url()).toContain('q=nothing-has-this-name')
   })
 
-  test('explain answers what the command line answers, for a request and for an action', async () => {
+  test('Explain shows the output of the command line, for a request and for an action', async () => {
     const { page } = owner
     await page.getByRole('link', { name: 'Explain' }).click()
     await page.getByLabel('URL').fill('https://api.github.com/repos/acme/site')
@@ -261,7 +261,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
   })
 
-  test('live updates come back by themselves after the control plane was away', async () => {
+  test('live updates resume after the control plane was down', async () => {
     const { page, complaints } = owner
     await page.getByRole('link', { name: 'Traffic' }).click()
     await page.getByText('pr.merge').first().waitFor()
@@ -274,7 +274,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     })
     await page.getByText('acme/after/issues').first().waitFor()
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-    // While it was away the browser noted refused connections.
+    // The browser logged refused connections while the control plane was down.
     complaints.splice(
       0,
       complaints.length,
@@ -284,7 +284,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     )
   })
 
-  test('no page complained, of its policy or anything else', () => {
+  test('no page logged an error or a policy violation', () => {
     expect(owner.complaints).toEqual([])
   })
 })

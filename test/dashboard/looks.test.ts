@@ -7,7 +7,7 @@ const VIEWS: readonly View[] = [
   { width: 1440, scheme: 'light' },
   { width: 375, scheme: 'light' },
 ]
-/** With what must be there before a page is looked at. */
+/** Pages, each with a text to wait for. */
 const PLACES = [
   ['overview', 'Most frequent denials'],
   ['approvals', 'Approve'],
@@ -18,7 +18,7 @@ const PLACES = [
   ['explain?mode=action', 'Action spec'],
   ['get-started', 'Existing gateway'],
 ] as const
-/** In the dark only colours differ. */
+/** Only colours differ in the dark scheme. */
 const SCHEMES = [
   ['light', undefined],
   ['dark', ['color-contrast']],
@@ -40,7 +40,7 @@ const MEASURE = `[...document.querySelectorAll('[data-approval]')].map((card) =>
 }))`
 const LONGEST = HOSTILE.filter((text) => text.length > 100)
 
-describe.skipIf(whySkipped !== null)('how the pages look', { timeout: 90_000 }, () => {
+describe.skipIf(whySkipped !== null)('layout and accessibility of the pages', { timeout: 90_000 }, () => {
   let stage: Stage
 
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe.skipIf(whySkipped !== null)('how the pages look', { timeout: 90_000 }, 
     await page.getByText(landmark).first().waitFor()
   }
 
-  test.each(VIEWS)('hostile text at $width px does nothing and hides nothing', async (view) => {
+  test.each(VIEWS)('hostile text at $width px neither runs nor hides anything', async (view) => {
     const visitor = await stage.signedIn(OWNER, '', view)
     const { page, context } = visitor
     await go(visitor, 'approvals', 'Approve')
@@ -82,7 +82,7 @@ describe.skipIf(whySkipped !== null)('how the pages look', { timeout: 90_000 }, 
     await context.close()
   })
 
-  test('after that a few cards are left to look at', async () => {
+  test('the cards are answered, so that a few remain for the next tests', async () => {
     const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending&limit=500')
     const waiting = body['approvals'] as { id: string }[]
     for (const { id } of waiting)
@@ -116,16 +116,19 @@ describe.skipIf(whySkipped !== null)('how the pages look', { timeout: 90_000 }, 
       return found
     }
 
-    test.each(PLACES)('%s has no serious flaw for those who need help, and fits', async (place, landmark) => {
-      const { page } = visitor
-      await go(visitor, place, landmark)
-      expect(await flaws()).toEqual([])
-      expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
-      const surplus = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-      expect(await page.evaluate<number>(surplus)).toBe(0)
-    })
+    test.each(PLACES)(
+      '%s has no serious accessibility violation and no horizontal overflow',
+      async (place, landmark) => {
+        const { page } = visitor
+        await go(visitor, place, landmark)
+        expect(await flaws()).toEqual([])
+        expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
+        const surplus = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+        expect(await page.evaluate<number>(surplus)).toBe(0)
+      },
+    )
 
-    test('a request in detail and the way to stop have none either', async () => {
+    test('the details of a request and the kill switch have none either', async () => {
       const { page } = visitor
       await page.goto(`${stage.laptop.ready.base_url}/#/traffic?decision=DENY`)
       await page.locator('[data-record] a').first().click()
@@ -138,20 +141,20 @@ describe.skipIf(whySkipped !== null)('how the pages look', { timeout: 90_000 }, 
       await page.keyboard.press('Escape')
     })
 
-    test('nor has the way in', async () => {
+    test('the sign-in page has none either', async () => {
       const { page, context, complaints } = visitor
       const before = complaints.length
       await context.clearCookies()
       await page.goto(`${stage.laptop.ready.base_url}/setup`)
       await page.getByRole('heading', { name: 'Register' }).waitFor()
       expect(await flaws()).toEqual([])
-      // Asking who is there was answered 401.
+      // GET /api/auth/me returned 401.
       complaints.length = before
     })
   })
 })
 
-/** Every field of an action that an agent chooses, one string after the other; and requests with hostile paths. */
+/** Submits actions with hostile text in every field that an agent chooses, and sends requests with hostile paths. */
 async function fillWithHostileText(stage: Stage): Promise<void> {
   const { laptop, agent } = stage
   const rule = {
@@ -175,7 +178,7 @@ async function fillWithHostileText(stage: Stage): Promise<void> {
     await send('GET', `/repos/acme/${encodeURIComponent(text).slice(0, 900)}`)
 }
 
-/** Each agent may ask sixty times a minute. */
+/** Uses a new agent for each action, because an agent can submit 60 a minute. */
 async function submit(stage: Stage, text: string): Promise<void> {
   const body = { name: `agent-${crypto.randomUUID()}`, runtime: '', environment: 'test' }
   const made = await stage.laptop.api('POST', '/api/dashboard/agents', body)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type View, violations } from './browser.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
-/** A folder for screenshots; none are made without it. */
+/** Folder for screenshots; without it the test takes none. */
 const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
 const WARNING =
   "The owner's token was used 12 times in the last 24 hours, the last time at 2026-01-02T10:00:00Z (POST /api/dashboard/kill-switch). The audit log has every use: owner_token.used."
@@ -20,7 +20,7 @@ describe.skipIf(whySkipped !== null)('warnings of the page Overview', { timeout:
   test.each<View>([
     { width: 1440, scheme: 'light' },
     { width: 375, scheme: 'dark' },
-  ])('stand above the figures at $width px, $scheme', async (view) => {
+  ])('are above the key figures at $width px, $scheme', async (view) => {
     const { page, context, complaints } = await stage.signedIn(OWNER, '', view)
     await context.route('**/api/dashboard/overview', async (route) => {
       const reply = await route.fetch()

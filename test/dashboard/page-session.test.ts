@@ -7,7 +7,7 @@ import { type Call, caller } from '../controlplane/routes/start.ts'
 import { type Visitor, visit } from './browser.ts'
 import { cards, OWNER, PASSWORD, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
-/** What an agent serves on a port of its own: it records the cookies that it is sent, and may set some. */
+/** Server of an agent on another port: records the cookies that it receives, and can set cookies. */
 type Preview = { readonly url: string; readonly cookies: string[]; plant: string | null }
 
 async function startPreview(): Promise<Preview & { readonly server: Server }> {
@@ -52,7 +52,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     await page.locator('#page-title').waitFor()
   }
 
-  /** The agent, with every cookie that its server was sent. */
+  /** Acts as the agent with all cookies that its server received. */
   async function thief(): Promise<Call> {
     const page = await owner.context.newPage()
     await page.goto(preview.url)
@@ -65,7 +65,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
 
   const cardOf = (page: Page, title: string) => cards(page).filter({ hasText: title })
 
-  test('is sent to a server on another port, which reads with it and writes nothing', async () => {
+  test('reaches a server on another port, which can read with it but not write', async () => {
     const before = seen()
     const held = stage.merge('{"commit_title":"stolen cookie"}')
     const { page } = owner
@@ -90,7 +90,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
       expect((await stolen(method, path.replaceAll(/\{\w+\}/g, 'x'), body)).status, path).toBe(403)
     }
     expect(seen()).toBe(before)
-    // In a second tab, opened by a link: the secret is of the origin, not of the tab.
+    // In a second tab: the secret is bound to the origin, not to the tab.
     const tab = await owner.context.newPage()
     await tab.goto(`${base}/#/approvals`)
     await cardOf(tab, 'stolen cookie').getByRole('button', { name: 'Approve' }).click()
@@ -99,7 +99,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     await tab.close()
   })
 
-  test('writes nothing from a page on another port, whose scripts do not find the secret', async () => {
+  test('cannot be used to write by a page on another port, whose scripts cannot read the secret', async () => {
     const tab = await owner.context.newPage()
     await tab.goto(preview.url)
     const found = await tab.evaluate<[number, string[]]>(`(async () => {
@@ -138,7 +138,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     await owner.context.clearCookies({ path: session[0]?.path ?? '' })
   })
 
-  test('downloads files and hears of changes by its cookie', async () => {
+  test('downloads files and receives changes with its cookie', async () => {
     const { page } = owner
     const statuses = await page.evaluate<number[]>(
       `Promise.all(['audit-export', 'export', 'export?format=manifests'].map((path) =>
@@ -151,7 +151,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     expect((await download).suggestedFilename()).toBe('audit-events.csv')
   })
 
-  test('asks for a sign-in where the secret is lost, and goes on behind it', async () => {
+  test('requires a sign-in if the secret is lost, and continues after it', async () => {
     const { page } = owner
     await page.goto(`${base}/#/approvals`)
     const held = stage.merge('{"commit_title":"lost secret"}')
@@ -162,7 +162,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     await signIn(page)
     await cardOf(page, 'lost secret').getByRole('button', { name: 'Deny' }).click()
     expect((await held).status).toBe(403)
-    // Lost while the page is open: the write is refused, and the page says what to do.
+    // Lost while the page is open: the write is refused, and the page asks for a sign-in.
     const again = stage.merge('{"commit_title":"lost later"}')
     await cardOf(page, 'lost later').waitFor()
     await page.evaluate('localStorage.setItem("chaperone.page-secret", "x")')
@@ -173,7 +173,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     expect((await again).status).toBe(403)
   })
 
-  test('makes approver keys, and writes on after a change of the password, in another tab too', async () => {
+  test('creates approver keys, and can write after a password change, in another tab too', async () => {
     const { page } = owner
     await page.goto(`${base}/#/overview`)
     const tab = await owner.context.newPage()
@@ -203,7 +203,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     await tab.close()
   })
 
-  test('ends with the sign-out, with its secret', async () => {
+  test('ends with its secret at sign-out', async () => {
     const { page } = owner
     await page.goto(`${base}/#/overview`)
     await page.reload()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { policyBehind } from '../../controlplane/dashboard/pages/approvals/always-allow/permission-proposal.ts'
 
-describe('who asked for a person', () => {
+describe('the policy that requires approval', () => {
   test.each([
     ['codehost.pr.merge', null],
     ['codehost.pr.*', null],

@@ -69,7 +69,7 @@ describe.skipIf(whySkipped !== null)(
       await page.context().close()
     })
 
-    test('leads back to the page that was asked for, with the secret of the page and no code in the history', async () => {
+    test('redirects to the requested page, with the secret of the page and without the code in the history', async () => {
       const { page } = await visit(browser)
       stage.idp.signIn = 'bea'
       await page.goto(`${base}/#/traffic?decision=DENY`)
@@ -102,7 +102,7 @@ describe.skipIf(whySkipped !== null)(
       await page.context().close()
     })
 
-    test('shows an admin of one namespace what they may do, and no button that would be refused', async () => {
+    test('shows an admin of one namespace only the pages and buttons of their rights', async () => {
       const { page } = await visit(browser)
       stage.idp.signIn = 'cleo'
       await page.goto(base)
@@ -122,7 +122,7 @@ describe.skipIf(whySkipped !== null)(
     test.each([
       ['dan', 'None of your groups'],
       ['nobody', 'did not sign you in'],
-    ])('says why %s is not signed in', async (subject, sentence) => {
+    ])('shows why %s is not signed in', async (subject, sentence) => {
       const { page } = await visit(browser)
       stage.idp.signIn = subject
       if (subject === 'nobody')
@@ -142,7 +142,7 @@ describe.skipIf(whySkipped !== null)(
       ['a code of another page', () => `code=${'x'.repeat(43)}`],
       ['markup as the reason', () => `error=${encodeURIComponent('<img src=x onerror=alert(1)>')}`],
       ['nothing', () => ''],
-    ])('is not confused by %s in the fragment', async (_what, query) => {
+    ])('handles %s in the fragment', async (_what, query) => {
       const { page, complaints } = await visit(browser)
       await page.goto(`${base}/#/signed-in?${query()}`)
       await page.getByText('You are not signed in').waitFor()

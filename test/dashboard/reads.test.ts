@@ -72,8 +72,8 @@ const WHY: TrafficRecord['why'] = {
   ...{ risk_score: 0.9, risk_factors: ['High-risk action'], approver_groups: [] },
 }
 
-describe('what the pages read', () => {
-  test('a fresh installation says that it has a gateway, no traffic and nothing that waits', async () => {
+describe('reads of the pages', () => {
+  test('a new installation has a gateway, no traffic and no pending approvals', async () => {
     const { status, body } = await viewer('GET', '/api/dashboard/overview')
     expect(status).toBe(200)
     const overview = OverviewReply.parse(body)
@@ -83,7 +83,7 @@ describe('what the pages read', () => {
     ])
   })
 
-  test('activity counts every record of the stretch once, in buckets without gaps', async () => {
+  test('activity counts every record of the period once, in buckets without gaps', async () => {
     await store(
       { id: 'a' },
       { id: 'b', decision: 'DENY', reason: 'permission', latency_ms: 30, why: WHY },
@@ -109,7 +109,7 @@ describe('what the pages read', () => {
     ])
   })
 
-  test('one record is found by its id, and another id is told where to look', async () => {
+  test('a record is found by its id; the error for an unknown id points to the audit log', async () => {
     const found = await viewer('GET', '/api/dashboard/traffic/a')
     expect(found.status).toBe(200)
     expect(at(found.body, 'record', 'id')).toBe('a')
@@ -165,8 +165,8 @@ describe('what the pages read', () => {
 })
 
 describe('the stream of changes', () => {
-  test('tells which kinds changed and nothing else, whoever changed them', async () => {
-    // Another replica: it hears of what was changed on the first one.
+  test('sends only the kinds that changed, also for changes on other replicas', async () => {
+    // Second replica, which receives changes of the first.
     const plane = await startControlPlane(here.database)
     const answer = await fetch(`${plane.url}/api/dashboard/events`, {
       headers: { accept: 'text/event-stream', cookie },
@@ -178,7 +178,7 @@ describe('the stream of changes', () => {
       for await (const chunk of answer.body ?? []) text += decoder.decode(chunk, { stream: true })
     })()
     await eventually('the stream opens', () => (text.includes('event: open') ? true : null))
-    // Before the first look there is nothing to compare with.
+    // The first read is the baseline.
     await eventually('a change of traffic', async () => {
       await store({ id: `live-${Math.random()}`, time: new Date().toISOString() })
       return text.includes('"traffic"') ? true : null
@@ -188,7 +188,7 @@ describe('the stream of changes', () => {
     await here.admin('POST', '/api/dashboard/kill-switch', { active: false })
     expect(text).not.toContain('secret reason')
     expect(text).not.toContain('live-')
-    // A control plane that stops ends its streams at once.
+    // A control plane closes its streams when it shuts down.
     const { promise, resolve } = Promise.withResolvers<string>()
     void reading.then(() => resolve('ended'))
     await plane.close()

@@ -4,11 +4,11 @@ import type { TrafficRecord } from '../../core/record.ts'
 import { type View, type Visitor, violations } from './browser.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
-/** A folder for screenshots; none are made without it. */
+/** Folder for screenshots; without it the test takes none. */
 const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
 const LONG_TARGET = `acme/${'very-long-name-'.repeat(12)}`
 
-/** A row of refusals of several actions, and one whose requests agree. */
+/** Aggregated row with different requests, and one with equal requests. */
 const ROWS: readonly Partial<TrafficRecord>[] = [
   {
     ...{
@@ -39,7 +39,7 @@ const ROWS: readonly Partial<TrafficRecord>[] = [
   },
 ]
 
-describe.skipIf(whySkipped !== null)('rows that count refusals', { timeout: 60_000 }, () => {
+describe.skipIf(whySkipped !== null)('aggregated rows of refusals', { timeout: 60_000 }, () => {
   let stage: Stage
 
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.skipIf(whySkipped !== null)('rows that count refusals', { timeout: 60_0
   }, 120_000)
   afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
 
-  /** The records of the page, each as one of `ROWS`. */
+  /** Opens Traffic with the records replaced by `ROWS`. */
   async function open(view: View): Promise<Visitor> {
     const visitor = await stage.signedIn(OWNER, '', view)
     await visitor.context.route('**/api/dashboard/traffic?**', async (route) => {
@@ -74,7 +74,7 @@ describe.skipIf(whySkipped !== null)('rows that count refusals', { timeout: 60_0
     { width: 1440, scheme: 'dark' },
     { width: 375, scheme: 'light' },
     { width: 375, scheme: 'dark' },
-  ])('fit and say what they count at $width px, $scheme', async (view) => {
+  ])('fit and show their counts at $width px, $scheme', async (view) => {
     const { page, context, complaints } = await open(view)
     const shoot = async (name: string) => {
       if (SHOTS !== undefined)

@@ -8,16 +8,16 @@ import { findBrowser, launch, type View, type Visitor, visit } from './browser.t
 export const PASSWORD = 'correct horse battery'
 export const OWNER = 'ada@example.com'
 
-/** A whole installation, the providers behind it, and one browser. */
+/** Installation with mock providers and one browser. */
 export type Stage = AsyncDisposable & {
   readonly laptop: Laptop
   readonly vendors: Vendors
   readonly browser: Browser
-  /** The starter agent with a port of its own. */
+  /** The starter agent, which has its own port. */
   readonly agent: TestAgent
-  /** A merge, which waits for a person by the rules of these manifests. */
+  /** Sends a merge, which the manifests hold for approval. */
   merge(body?: string): Promise<{ readonly status: number; readonly body: unknown }>
-  /** A window in which somebody is signed in, on this page. */
+  /** Opens the page with a signed-in user. */
   signedIn(email: string, place: string, view?: View): Promise<Visitor>
   /** Makes an account by invitation; the id. */
   invite(email: string, role: string): Promise<string>

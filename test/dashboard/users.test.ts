@@ -5,7 +5,7 @@ import { cards, OWNER, PASSWORD, registerOwner, type Stage, startStage, whySkipp
 
 const HOLD_S = 10
 
-describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 60_000 }, () => {
+describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 60_000 }, () => {
   let stage: Stage
   const seen = () => stage.vendors.recorder.seen.length
 
@@ -15,10 +15,10 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
   }, 90_000)
   afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
 
-  test('a card whose time runs out says so, cannot be answered, and stays until it is put away', async () => {
+  test('an expired card shows it, cannot be answered, and stays until it is dismissed', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/approvals')
     const before = seen()
-    // Ends before the other would: an answer of somebody else is no expiry.
+    // Answered before it expires: an answer of another user is not an expiry.
     const answered = stage.merge('{"commit_title":"in time"}')
     const other = cards(page).filter({ hasText: 'in time' })
     await other.waitFor()
@@ -41,7 +41,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  test('a card whose agent left says so, and can be answered', async () => {
+  test('a card whose agent disconnected shows it, and can be answered', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/overview')
     await context.route('**/api/dashboard/proxy-approvals?*', async (route) => {
       const response = await route.fetch()
@@ -58,7 +58,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  test('what happens after the first read and before the stream of changes opens is shown', async () => {
+  test('changes between the first read and the opening of the stream are shown', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/approvals')
     const opened = Promise.withResolvers<void>()
     await context.route('**/api/dashboard/events', async (route) => {
@@ -86,7 +86,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     const held = stage.merge('{"commit_title":"suspended"}')
     const approve = cards(page).filter({ hasText: 'suspended' }).getByRole('button', { name: 'Approve' })
     await approve.waitFor()
-    // The page learns nothing of it before it is used.
+    // The page does not receive the suspension.
     await context.route('**/api/dashboard/**', (route) =>
       route.request().method() === 'GET' ? route.abort() : route.continue(),
     )
@@ -129,11 +129,11 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  test('a dialog leaves the focus in the field that the user has reached', async () => {
+  test('a dialog keeps the focus in the field that the user reached', async () => {
     const email = 'trent@example.com'
     await stage.invite(email, 'member')
     const { page, context } = await stage.signedIn(email, '#/approvals')
-    // As in a window in the background, where the browser delays timers: they run when the test says so.
+    // Holds timers until the test runs them, as browsers do in background windows.
     await context.addInitScript(`{
       const { setTimeout } = window
       let held = []
@@ -158,7 +158,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  test('a new password leaves this window signed in and no other, and the old one is worth nothing', async () => {
+  test('a password change keeps only this session, and the old password stops working', async () => {
     const email = 'peggy@example.com'
     await stage.invite(email, 'member')
     const [here, there] = await Promise.all([
@@ -187,7 +187,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
       (await stage.laptop.api('POST', '/api/auth/login', { email, password })).status
     expect(await signIn(PASSWORD)).toBe(401)
     expect(await signIn('a staple for every horse')).toBe(200)
-    // The browser's own word about the wrong password, and nothing else.
+    // Only the browser's log line about the wrong password.
     expect(here.complaints).toEqual([expect.stringMatching(/400 .*\/api\/auth\/password$/)])
     await Promise.all([here.context.close(), there.context.close()])
   })
@@ -195,7 +195,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
   test.each([
     { width: 1440, scheme: 'light' },
     { width: 375, scheme: 'dark' },
-  ] as const)('a member makes, sees and revokes approver keys at $width px, $scheme', async (view) => {
+  ] as const)('a member creates, lists and revokes approver keys at $width px, $scheme', async (view) => {
     const email = `keys-${view.width}@example.com`
     await stage.invite(email, 'member')
     const { page, context, complaints } = await stage.signedIn(email, '#/approvals', view)
@@ -226,7 +226,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  test('nobody is offered a key in the name of somebody else', async () => {
+  test('no user can create a key for another user', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/users')
     await page.getByText(OWNER).first().waitFor()
     const names = await page.getByRole('button').allInnerTexts()
@@ -234,7 +234,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
-  /** A policy that names approvers of merges; resolves once the gateway decides by it. */
+  /** Creates a policy with an approver group for merges; resolves when the gateway applies it. */
   async function wantGroup(group: string, name = 'groups'): Promise<void> {
     const rule = {
       name: 'grouped',
@@ -275,7 +275,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await Promise.all([otto.context.close(), grace.context.close()])
   })
 
-  test('a card of two policies shows who has answered and who is missing, and stays until both have', async () => {
+  test('a card of two policies shows the missing answers and stays until both groups have answered', async () => {
     const groups = { 'ida@example.com': 'release-managers', 'finn@example.com': 'finance' }
     for (const [email, group] of Object.entries(groups)) {
       const user_id = await stage.invite(email, 'member')

@@ -7,11 +7,11 @@ const VIEWS: readonly View[] = [
   { width: 1440, scheme: 'dark' },
   { width: 375, scheme: 'light' },
 ]
-/** What no text may become, and how much wider than the window a page is. */
+/** Number of elements that texts must not create, and the horizontal overflow in pixels. */
 const FOREIGN =
   "document.querySelectorAll('main :is(script, img, iframe, base, math, form[action], a[href^=javascript])').length"
 const SURPLUS = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-/** With what must be there before a page is looked at. */
+/** Pages, each with a text to wait for. */
 const PLACES = [
   ['policies', 'default-approve-risky'],
   ['policies?policy=new', 'a merge into production is held'],
@@ -26,7 +26,7 @@ const PLACES = [
   ['bundle', 'Download bundle'],
 ] as const
 
-describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { timeout: 120_000 }, () => {
+describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_000 }, () => {
   let stage: Stage
   const base = () => stage.laptop.ready.base_url
 
@@ -64,7 +64,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
       name: string
       version: number
     }[]
-  /** Into the editor, as somebody who pastes it. */
+  /** Replaces the text in the editor by pasting. */
   const write = async ({ page }: Visitor, text: string) => {
     const editor = page.getByRole('textbox', { name: 'policyYaml' })
     await editor.click()
@@ -72,7 +72,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     await page.keyboard.insertText(text)
   }
 
-  test('a policy with a failing test cannot be saved and says why; corrected, it is saved and in force', async () => {
+  test('a policy with a failing test cannot be saved and shows why; after the correction it is saved and active', async () => {
     const visitor = await stage.signedIn(OWNER, '')
     const { page, context, complaints } = visitor
     await go(visitor, 'policies?policy=new', 'a merge into production is held')
@@ -109,7 +109,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     await context.close()
   })
 
-  test('a key is shown once when an agent is made, and a suspended agent can be activated again', async () => {
+  test('a new key is shown once, and a suspended agent can be activated again', async () => {
     const visitor = await stage.signedIn(OWNER, '#/agents')
     const { page, context, complaints } = visitor
     await page.getByRole('button', { name: 'New agent' }).click()
@@ -128,7 +128,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     await context.close()
   })
 
-  test('a viewer sees effective permissions without a button that acts, and the API refuses the rest', async () => {
+  test('a viewer sees effective permissions without write buttons, and the API refuses writes', async () => {
     await stage.invite('eve2@example.com', 'viewer')
     const visitor = await stage.signedIn('eve2@example.com', '')
     const { page, context } = visitor
@@ -158,7 +158,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     await context.close()
   })
 
-  test('two agents are compared action by action, and the choice is in the address', async () => {
+  test('two agents are compared by action, and the selection is in the URL', async () => {
     const visitor = await stage.signedIn(OWNER, '')
     const { page, context } = visitor
     await go(visitor, 'permissions?agent=dev&q=issue.get', 'Decided by')
@@ -172,10 +172,10 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
     await context.close()
   })
 
-  test('fields that others fill are full of hostile text from here on', () => fillWithHostileText(stage))
+  test('objects are created with hostile text for the next tests', () => fillWithHostileText(stage))
 
   test.each(VIEWS)(
-    'at $width px in $scheme hostile text does nothing, and nothing is in the way of those who need help',
+    'at $width px in $scheme hostile text does not run, and no page has an accessibility violation',
     async (view) => {
       const visitor = await stage.signedIn(OWNER, '', view)
       const { page, context, complaints } = visitor
@@ -198,7 +198,7 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
   )
 })
 
-/** Everything in these lists that somebody else than the reader may have chosen. */
+/** Creates objects with hostile text in every field that other users or agents choose. */
 async function fillWithHostileText({ laptop }: Stage): Promise<void> {
   const rule = { name: 'x', conditions: ['action.type == "none.none"'], decision: 'deny' }
   const policyYaml = JSON.stringify({ rules: [rule] })
