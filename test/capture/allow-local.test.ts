@@ -23,7 +23,7 @@ describe.skipIf(reason !== null)(
     const servers: Server[] = []
     const ports: number[] = []
     beforeAll(async () => {
-      // The embedded PostgreSQL has a port that must not be reached.
+      // The port of the embedded PostgreSQL must not be accessible.
       laptop = await startLaptop({ isCaptured: true })
       for (const name of ['first', 'second']) ports.push(await answering(name))
     })
@@ -32,7 +32,7 @@ describe.skipIf(reason !== null)(
       await laptop?.stop()
     })
 
-    /** A server of this machine that reads to the end and then answers. */
+    /** A server of this machine that reads to the end and then responds. */
     async function answering(name: string): Promise<number> {
       const server = createServer({ allowHalfOpen: true }, (socket) => {
         let read = ''
@@ -56,7 +56,7 @@ describe.skipIf(reason !== null)(
     ]
     const read = (host: string, port: number) => ['/usr/bin/python3', '-c', READ(host, port)]
 
-    test('reaches the ports that are named, by every name of loopback, and no other one', async () => {
+    test('can use the given ports, by every name of loopback, and no other port', async () => {
       const [first = 0, second = 0] = ports
       for (const host of ['127.0.0.1', 'localhost', '::1'])
         expect((await run(allow(first), ...read(host, first))).stdout).toBe('first got question\n')
@@ -67,21 +67,21 @@ describe.skipIf(reason !== null)(
       expect((await run(allow(), ...read('127.0.0.1', first))).stdout).toContain('refused')
     })
 
-    test('shows the command nothing of the way there, and leaves nothing behind', async () => {
+    test('hides the sockets of the ports from the command, and removes them at the end', async () => {
       const [first = 0] = ports
       const seen = await run(allow(first), 'sh', '-c', `ls ${join(laptop.data, 'gateway')}`)
       expect(seen.stdout).toBe('')
       expect(readdirSync(join(laptop.data, 'gateway')).filter((name) => name.startsWith('l-'))).toEqual([])
     })
 
-    test('says so where no server answers', async () => {
+    test('closes the connection when no server listens', async () => {
       const free = await answering('gone')
       const server = servers.pop()
       await new Promise((resolve) => server?.close(resolve))
       expect((await run(allow(free), ...read('127.0.0.1', free))).stdout).not.toContain('got')
     })
 
-    test('refuses the ports of the installation, by any data folder', async () => {
+    test('rejects the ports of the installation, with every data folder', async () => {
       const env = { XDG_STATE_HOME: join(laptop.data, '..', 'state') }
       const { base_url, gateway_url } = laptop.ready
       const database =
@@ -97,7 +97,7 @@ describe.skipIf(reason !== null)(
         expect(() => allowedPorts([port], { folder: elsewhere, env })).toThrow('belongs to an installation')
     })
 
-    test('is refused without --capture', async () => {
+    test('is rejected without --capture', async () => {
       const refused = await run(['--allow-local', '5432'], 'true')
       expect(refused.code).toBe(2)
       expect(refused.stderr).toContain('--allow-local requires --capture')
@@ -123,7 +123,7 @@ describe('ports of --allow-local', () => {
     '1.5',
     '+1',
     '00443',
-  ])('%o is no port', (text) => {
+  ])('%o is not a port', (text) => {
     expect(() => allowedPorts([text], place)).toThrow('is no port')
   })
 
@@ -131,7 +131,7 @@ describe('ports of --allow-local', () => {
     expect(() => allowedPorts(['5432', String(port)], place)).toThrow('used by the capture')
   })
 
-  test('each is taken once', () => {
+  test('duplicates are removed', () => {
     expect(allowedPorts(['5432', '6379', '5432'], place)).toEqual([5_432, 6_379])
   })
 })

@@ -8,12 +8,12 @@ const OUTSIDE = '203.0.113.9'
 const OUTSIDE_V6 = '2001:db8::9'
 const title = reason === null ? '' : ` (skipped: ${reason})`
 
-describe.skipIf(reason !== null)(`ways around the sidecar${title}`, () => {
+describe.skipIf(reason !== null)(`attempts to bypass the sidecar${title}`, () => {
   let pod: GovernedPod
   beforeAll(async () => {
     pod = await startGovernedPod()
     pod.network.nft('list', 'ruleset')
-    // The way that containers may ping without rights.
+    // Allows ping sockets without capabilities, as container runtimes do.
     await pod.network.asRoot(['sysctl', '-qw', 'net.ipv4.ping_group_range=0 2147483647'])
   })
   afterAll(async () => {
@@ -36,7 +36,7 @@ describe.skipIf(reason !== null)(`ways around the sidecar${title}`, () => {
     return pod.fake.records[count]
   }
 
-  test('a connection by server name to a host that nobody owns is closed, with one record', async () => {
+  test('a connection by server name to a host without a connector is closed, with one record', async () => {
     const before = pod.fake.records.length
     for (let n = 0; n < 2; n++) {
       const ran = await curl('--resolve', `evil.test:443:${OUTSIDE}`, 'https://evil.test/x')
@@ -49,14 +49,14 @@ describe.skipIf(reason !== null)(`ways around the sidecar${title}`, () => {
     })
   })
 
-  test('a host that nobody owns is refused over plain HTTP', async () => {
+  test('a host without a connector is refused over plain HTTP', async () => {
     const before = pod.fake.records.length
     const ran = await curl('--resolve', `plain.test:80:${OUTSIDE}`, 'http://plain.test/x')
     expect(ran.stdout).toMatch(/No connector owns plain\.test:80.*\n403$/s)
     expect(await newRecord(before)).toMatchObject({ host: 'plain.test', decision: 'DENY', path: '/x' })
   })
 
-  test('an address instead of a name gets a TLS alert and one record that says what to do', async () => {
+  test('an address instead of a name gets a TLS alert and one record with the remedy', async () => {
     for (const url of [`https://${OUTSIDE}/`, `https://[${OUTSIDE_V6}]/`]) {
       const before = pod.fake.records.length
       const ran = await curl('-k', url)
@@ -85,7 +85,7 @@ describe.skipIf(reason !== null)(`ways around the sidecar${title}`, () => {
     expect(await newRecord(before)).toMatchObject({ decision: 'DENY', status: 421 })
   })
 
-  test('an owned host on a port that its connector does not list is refused, the port is named, and one record tells it', async () => {
+  test('a host on a port that its connector does not list is refused, with the port in the error and one record', async () => {
     const before = pod.fake.records.length
     for (const url of [`https://${HOST}:8443/`, `http://${HOST}:8080/`]) {
       const ran = await curl(url)
@@ -94,7 +94,7 @@ describe.skipIf(reason !== null)(`ways around the sidecar${title}`, () => {
     expect(await newRecord(before)).toMatchObject({ decision: 'DENY', reason: 'unknown_host' })
   })
 
-  test('other protocols are closed and recorded as unsupported_protocol, by the name that was asked', async () => {
+  test('other protocols are closed and recorded as unsupported_protocol, with the queried name', async () => {
     const before = pod.fake.records.length
     const ran = await python(connectAndSay(HOST, 22, 'SSH-2.0-OpenSSH_9\\r\\n'))
     expect(ran.stdout).toContain('closed')
@@ -158,7 +158,7 @@ describe.skipIf(reason !== null)(`ways around the sidecar${title}`, () => {
     expect(ran.stdout.split('\n').filter((line) => line.endsWith('sent'))).toEqual([])
   })
 
-  test('a query for any name to any resolver is answered here: nothing is carried out in names', async () => {
+  test('a query for any name to any resolver is answered by the sidecar, so that names cannot exfiltrate data', async () => {
     const ran = await python(
       [
         'import socket,struct',
@@ -186,8 +186,8 @@ describe.skipIf(reason !== null)(`ways around the sidecar${title}`, () => {
   })
 })
 
-describe.skipIf(reason !== null)(`a sidecar that is not there${title}`, () => {
-  test('before it starts and after it was killed every connection is refused and nothing leaves', async () => {
+describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
+  test('before its start and after SIGKILL every connection is refused and no packet leaves', async () => {
     await using pod = await startGovernedPod({ isStarted: false })
     const attempt = async (): Promise<string> => {
       const ran = await pod.network.exec(
@@ -207,7 +207,7 @@ describe.skipIf(reason !== null)(`a sidecar that is not there${title}`, () => {
     expect(pod.network.left()).toEqual({ packets: 0, destinations: [] })
   })
 
-  test('rules that are gone make it not ready and are reported', async () => {
+  test('removed rules make it not ready and are reported', async () => {
     await using pod = await startGovernedPod()
     await eventually('ready', async () => ((await pod.health('/ready')).status === 200 ? true : null))
     pod.network.flushRules()
@@ -221,7 +221,7 @@ describe.skipIf(reason !== null)(`a sidecar that is not there${title}`, () => {
     await eventually('condition gone', () => pod.fake.statuses.at(-1)?.conditions?.length === 0 || null)
   })
 
-  test('one rule that is missing is enough', async () => {
+  test('one removed rule makes it not ready', async () => {
     await using pod = await startGovernedPod({ hasIpv6: false })
     pod.network.nft('flush', 'chain', 'inet', 'chaperone', 'nat_output')
     await eventually('not ready', async () => ((await pod.health('/ready')).status === 503 ? true : null))

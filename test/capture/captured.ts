@@ -40,7 +40,7 @@ export function moduleUrl(path: string): string {
 type RunOptions = {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  /** What the command inherits as 7 and 63. */
+  /** Descriptors that the command inherits as 7 and 63. */
   readonly descriptors?: readonly [number, number]
 }
 

@@ -6,7 +6,7 @@ import { AGENT_UID, startGovernedPod } from './sidecar.ts'
 const reason = noNamespaces()
 const title = reason === null ? '' : ` (skipped: ${reason})`
 
-/** As many connections as a container may have files, at once, and held while the proof of the capture comes round thrice. */
+/** Opens as many connections as a container may have files, and holds them for three intervals of the capture probe. */
 const FLOOD = `
 import resource, selectors, socket, time
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -22,8 +22,8 @@ time.sleep(9)
 print(len(opened))
 `
 
-describe.skipIf(reason !== null)(`an agent that opens connections by the thousand${title}`, () => {
-  test('neither ends its sidecar nor raises a false alarm, and nothing leaves', async () => {
+describe.skipIf(reason !== null)(`an agent that opens thousands of connections${title}`, () => {
+  test('neither crashes its sidecar nor causes a false alarm, and no packet leaves', async () => {
     await using pod = await startGovernedPod()
     const flooded = await pod.network.exec(['/usr/bin/python3', '-c', FLOOD], {
       uid: AGENT_UID,
@@ -42,7 +42,7 @@ describe.skipIf(reason !== null)(`an agent that opens connections by the thousan
   })
 })
 
-/** The most that was ever resident, of the text of `/proc/PID/status`. */
+/** Peak resident memory in the text of `/proc/PID/status`. */
 function peakMib(status: string): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024
 }

@@ -63,7 +63,7 @@ describe.skipIf(reason !== null)(
       expect(other.seen[0]?.header('authorization')).toBeUndefined()
     })
 
-    test('a denied tunnel tells its client why inside TLS, and the upstream sees no connection', async () => {
+    test('a denied tunnel sends the reason inside TLS, and the upstream sees no connection', async () => {
       await using pod = await startGovernedPod({
         sections: (at) => ({
           connectors: [connector(at, { tlsMode: 'passthrough' })],
@@ -116,7 +116,7 @@ describe.skipIf(reason !== null)(
       expect(pod.upstream.seen.every((seen) => seen.header('host') !== 'other.test')).toBe(true)
     })
 
-    test('names and addresses that no connector owns leave one record each, whichever way they are asked for', async () => {
+    test('names and addresses without a connector have one record each, for every kind of request', async () => {
       await using pod = await startGovernedPod()
       const script = `import socket,ssl
 for n in ("evil.test","${HOST}","evil.test","a.evil.test","redis"):
@@ -151,7 +151,7 @@ for port,first in ((22,b"SSH-2.0-x\\r\\n"),(5432,b"\\0\\0\\0\\x08\\x04\\xd2\\x16
           ? hosts
           : null
       })
-      // A single label is recorded with its search domains, and at last alone.
+      // A single label is recorded with its search domains, and then alone.
       const dotted = shown.filter((line) => !line.startsWith('redis'))
       expect(dotted.toSorted()).toEqual(names.map((name) => `${name} unknown_host`))
       expect(shown.filter((line) => line.startsWith('redis'))).toContain('redis unknown_host')
@@ -172,7 +172,7 @@ for port,first in ((22,b"SSH-2.0-x\\r\\n"),(5432,b"\\0\\0\\0\\x08\\x04\\xd2\\x16
       expect(pod.upstream.seen.map((seen) => seen.header('host'))).toEqual([`${HOST}:8443`, `${HOST}:8000`])
     })
 
-    test('egress.tcp is told by name and port: any protocol, also one in which the server speaks first', async () => {
+    test('egress.tcp matches by name and port, for any protocol, including those in which the server sends first', async () => {
       const address = '198.51.100.7'
       await using pod = await startGovernedPod({
         sections: () => ({ gateway: gatewaySection({ tcp: [{ host: 'shell.test', port: 22 }] }) }),
@@ -199,7 +199,7 @@ for port,first in ((22,b"SSH-2.0-x\\r\\n"),(5432,b"\\0\\0\\0\\x08\\x04\\xd2\\x16
       expect(pod.network.left()).toEqual({ packets: 0, destinations: [] })
     })
 
-    test('where unnamed hosts are let through, a name exists when it exists outside, and its tunnel is recorded', async () => {
+    test('where unmatched hosts are allowed, a name resolves if it resolves outside, and its tunnel is recorded', async () => {
       const address = '198.51.100.8'
       const ca = createTestCa()
       await using other = await startRecorder({ tls: ca.issue('open.test') })

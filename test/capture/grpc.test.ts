@@ -16,7 +16,7 @@ const client=new grpc.Client('${HOST}:443',grpc.credentials.createSsl())
 client.makeUnaryRequest('/notes.v1.Notes/Echo',same,same,Buffer.from('hello'),{deadline:Date.now()+20000},(e,v)=>{
 console.log(JSON.stringify(e===null?{ok:true,value:String(v)}:{ok:false,code:e.code,details:e.details}));process.exit(0)})`
 
-/** A gRPC server as far as one unary call goes: the message comes back, and the status is in the trailers. */
+/** A gRPC server for one unary call: echoes the message, and sends the status in the trailers. */
 const echo: Answer = (request, response, seen) => {
   request.on('end', () => {
     response.writeHead(200, { 'content-type': 'application/grpc' })
@@ -26,7 +26,7 @@ const echo: Answer = (request, response, seen) => {
 }
 
 describe.skipIf(reason !== null)(
-  `gRPC clients that know of no proxy${reason === null ? '' : ` (skipped: ${reason})`}`,
+  `gRPC clients that do not support proxies${reason === null ? '' : ` (skipped: ${reason})`}`,
   () => {
     let pod: GovernedPod
     beforeAll(async () => {
@@ -53,11 +53,11 @@ describe.skipIf(reason !== null)(
       expect(seen[0]?.header('authorization')).toBe(`Bearer ${SECRET}`)
     }
 
-    test('@grpc/grpc-js reaches its server by the file of roots alone', () =>
+    test('@grpc/grpc-js reaches its server with the file of root certificates only', () =>
       call([process.execPath, '-e', NODE]))
 
     test.skipIf(!hasPip())(
-      'grpcio of Python, with its own resolver, reaches its server by the file of roots alone',
+      'grpcio of Python, with its own resolver, reaches its server with the file of root certificates only',
       async () => {
         const packages = join(pod.dir, 'python')
         const client = join(pod.dir, 'notes_client.py')
@@ -70,7 +70,7 @@ describe.skipIf(reason !== null)(
   },
 )
 
-/** The program that the pod's user may start, and something to install for it. */
+/** Copies the program so that the pod's user can run it, and installs its packages. */
 function hasPip(): boolean {
   if (!existsSync('/usr/bin/python3')) return false
   try {

@@ -20,7 +20,7 @@ describe.skipIf(reason !== null)(
         'without /proc',
         [...NESTED, '--mount', '--', 'sh', '-c', 'mount -t tmpfs none /proc || exit 9; exec "$@"', 'sh'],
       ],
-    ])('is known to commands that it must not run: %s', async (_what, around) => {
+    ])('is detected by commands that must not run in it: %s', async (_what, around) => {
       const outside = await startOutside(1_000)
       const data = join(outside.dir, 'data')
       mkdirSync(join(data, 'gateway'), { recursive: true })

@@ -53,7 +53,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     await laptop.stop()
   })
 
-  test('reaches nothing of the installation, of other processes and of their sockets', async () => {
+  test('has no access to the installation, other processes and their sockets', async () => {
     const { data, manifests, pid, ready } = laptop
     const secrets = ['admin.token', 'gateway.token', 'keys/master.key', 'keys/ca.key', 'gateway/ports.key']
     const key = readdirSync(join(state(), 'chaperone')).find((name) => name.startsWith('installation-')) ?? ''
@@ -111,7 +111,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     expect(readdirSync(outside.dir).filter((name) => name.startsWith('chaperone-trust-'))).toEqual([])
   }, 120_000)
 
-  test('does not see folders of other installations, nor a state folder that is made later', async () => {
+  test('does not see folders of other installations, nor a state folder that is created later', async () => {
     const [tree, other] = ['tree', 'other'].map((name) => join(outside.dir, name)) as [string, string]
     const home = join(outside.dir, 'home')
     for (const dir of [join(tree, '.chaperone'), other, home]) {
@@ -151,7 +151,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     expect(stdout).not.toContain('sessions.json')
   }, 60_000)
 
-  test('is not started in a folder that it must not see', async () => {
+  test('is not started in a masked folder', async () => {
     const command = [process.execPath, CLI, 'run', '--data', laptop.data, '--capture', '--', 'true']
     for (const cwd of [laptop.data, join(laptop.data, 'keys'), laptop.manifests, alias]) {
       const ran = await run(command, { cwd, env: { XDG_STATE_HOME: state() } })
@@ -160,7 +160,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     }
   })
 
-  test('opens terminals of its own', async () => {
+  test('opens new terminals', async () => {
     const script = 'import os; print(os.ttyname(os.openpty()[1]), sorted(os.listdir("/dev/pts")))'
     const own = ['/usr/bin/python3', '-c', script]
     const ran = await run([process.execPath, CLI, 'run', '--data', laptop.data, '--capture', '--', ...own], {
@@ -169,7 +169,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     expect(ran.stdout).toBe("/dev/pts/0 ['0', 'ptmx']\n")
   })
 
-  test('gets signals, and its children end with it', async () => {
+  test('receives signals, and its children end with it', async () => {
     const script = 'trap "echo got TERM; exit 9" TERM; sleep 600 & echo ready; while :; do sleep 0.1; done'
     const child = spawn(
       process.execPath,
@@ -187,7 +187,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
 })
 
 describe.skipIf(reason !== null)(`a captured command of another user${title}`, () => {
-  test('reaches nothing either, with all that user namespaces allow', async () => {
+  test('has no access either, even with nested user namespaces', async () => {
     const outside = await startOutside(1_000)
     const data = join(outside.dir, 'data')
     const state = join(outside.dir, 'state')
@@ -224,7 +224,7 @@ describe.skipIf(reason !== null)(`a captured command of another user${title}`, (
   }, 120_000)
 })
 
-/** A file, because arguments and variables are searched for secrets. */
+/** A file, because arguments and variables are part of the search for secrets. */
 function factsIn({ dir }: Outside, facts: object): string {
   const file = join(dir, 'facts.json')
   writeFileSync(file, JSON.stringify(facts), { mode: 0o644 })

@@ -38,7 +38,7 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
     await vendors.recorder.close()
   })
 
-  /** Hosts without connector, one for each record. */
+  /** Hosts without a connector, one for each record. */
   async function refusedHosts(): Promise<readonly string[]> {
     const shown = await laptop.cli(['traffic', '--json', '--limit', '500'])
     const records: { readonly host: string; readonly reason: string }[] = shown.stdout
@@ -81,13 +81,13 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
   test('sets no proxy variable, and keeps input, output and the exit code of the command', async () => {
     const ran = await run('sh', '-c', 'env | grep -ic "_proxy="; echo err >&2; exit 7')
     expect(ran).toMatchObject({ code: 7, stdout: '0\n' })
-    // Before the command, the way to the owner link, because nobody owns this installation yet; the link to terminals only.
+    // Before the command, how to create the owner link, because the installation has no owner; the link itself is for terminals only.
     expect(ran.stderr).toMatch(
       /^chaperone: .*Become the owner: .* owner-link --data .*\nchaperone: .*\nerr\n$/,
     )
   })
 
-  test('refuses a host that nobody owns, other protocols and UDP', async () => {
+  test('refuses a host without a connector, other protocols and UDP', async () => {
     const denied = await run(
       'curl',
       '-sS',
@@ -112,7 +112,7 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
 
   test('masks more sockets than one environment variable can name', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'chaperone-many-'))
-    // 1,400 paths of more than 100 bytes: Linux takes 128 KiB for one string.
+    // 1,400 paths of more than 100 bytes, because Linux limits one string to 128 KiB.
     const script = `import os,resource,socket,sys
 hard=resource.getrlimit(resource.RLIMIT_NOFILE)[1];resource.setrlimit(resource.RLIMIT_NOFILE,(hard,hard))
 base=sys.argv[1];all=[]
@@ -132,7 +132,7 @@ print("ready",flush=True);sys.stdin.read()`
     }
   })
 
-  test('keeps from captured commands what another run hands to its own part inside', async () => {
+  test('hides the files of other runs from captured commands', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'seen-'))
     const shell = `touch ${dir}/started; until [ -e ${dir}/ended ]; do grep -hsF ${laptop.data} ${tmpdir()}/chaperone-inside-*/*; done; true`
     const watching = run('sh', '-c', shell)
@@ -148,7 +148,7 @@ print("ready",flush=True);sys.stdin.read()`
     }
   })
 
-  test('leaves the command no right over its namespace', async () => {
+  test('gives the command no capability in its namespace', async () => {
     const ran = await run(
       'sh',
       '-c',
@@ -165,8 +165,8 @@ print("ready",flush=True);sys.stdin.read()`
   })
 })
 
-describe.skipIf(reason !== null)(`the namespace of somebody who is not root${title}`, () => {
-  test('is made without any right outside, and hands everything to the socket', async () => {
+describe.skipIf(reason !== null)(`the namespace of an unprivileged user${title}`, () => {
+  test('is created without privileges outside, and forwards every connection to the socket', async () => {
     const { ran, handed } = await runBesideStub(
       'id -u; curl -sS -m 5 http://any.test:8080/x; nft delete table inet chaperone; true',
     )
@@ -178,15 +178,15 @@ describe.skipIf(reason !== null)(`the namespace of somebody who is not root${tit
     ])
   })
 
-  test('waits for names while the gateway is busy', async () => {
+  test('waits for DNS responses while the gateway is busy', async () => {
     const { ran, handed } = await runBesideStub('getent ahostsv4 any.test', { dnsDelayMs: 6_000 })
     expect(ran.stdout, ran.stderr).toContain('198.18.0.9')
-    // The same query was not asked again and again.
+    // The same query was not retried repeatedly.
     expect(handed.length).toBeLessThanOrEqual(2)
   })
 })
 
-/** A captured shell script of an ordinary user, beside a stub of the gateway. */
+/** A captured shell script of an ordinary user, with a mock gateway. */
 async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-user-'))
   chmodSync(dir, 0o755)
@@ -209,8 +209,8 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
   return { ran, handed }
 }
 
-describe('a machine that cannot capture', () => {
-  test('is told what to install', () => {
+describe('a machine without support for capture', () => {
+  test('reports the packages to install', () => {
     expect(() => assertCaptureSupported({ PATH: '/nowhere' }, 'darwin')).toThrow('only Linux')
     expect(() => seccompCommand('s390x')).toThrow('does not support s390x')
     expect(() => assertCaptureSupported({ PATH: '/nowhere' }, 'linux')).toThrow(
@@ -219,7 +219,7 @@ describe('a machine that cannot capture', () => {
   })
 })
 
-/** Answers every name with one address and every connection with one sentence. */
+/** Answers every query with one address and every connection with one text. */
 async function stubGateway(
   path: string,
   { handed, dnsDelayMs }: { readonly handed: ConnectionPreamble[]; readonly dnsDelayMs: number },

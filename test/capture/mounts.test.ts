@@ -34,7 +34,7 @@ const mounts = parseMounts(
   ].join('\n'),
 )
 
-describe('the paths at which a folder is seen', () => {
+describe('the paths of a folder', () => {
   test.each([
     ['/home/ada/.local/data', ['/home/ada/.local/data', '/mnt/disk/@home/ada/.local/data']],
     ['/home/ada/my work/x', ['/home/ada/my work/x', '/mnt/disk/@home/ada/my work/x', '/srv/my work/x']],
@@ -46,7 +46,7 @@ describe('the paths at which a folder is seen', () => {
   })
 })
 
-test('process tables beside that of /proc', () => {
+test('mounts of proc besides /proc', () => {
   expect(otherProcMounts(mounts)).toEqual(['/jail/proc'])
 })
 
@@ -54,7 +54,7 @@ test('message queues of the IPC namespace of the machine', () => {
   expect(mqueueMounts(mounts)).toEqual(['/dev/mqueue'])
 })
 
-test('terminals beside those of /dev/pts', () => {
+test('mounts of devpts besides /dev/pts', () => {
   expect(otherDevptsMounts(mounts)).toEqual(['/jail/dev/pts', '/dev/console'])
 })
 
@@ -72,7 +72,7 @@ test.each([
   expect(hasMask([...mounts, ...parseMounts(line)])).toBe(isMasked)
 })
 
-test('sockets with a path, each once, without those of the abstract namespace', () => {
+test('absolute socket paths without duplicates and without abstract sockets', () => {
   const text = [
     'Num       RefCount Protocol Flags    Type St Inode Path',
     '0000000000000000: 00000002 00000000 00010000 0001 01 20001 /run/user/1000/bus',
@@ -84,13 +84,13 @@ test('sockets with a path, each once, without those of the abstract namespace', 
   expect(unixSocketPaths(text)).toEqual(['/run/user/1000/bus', '/tmp/with blank/a.sock'])
 })
 
-/** Binds it relative to its folder, as a daemon may; the table of sockets has no path for it then. */
+/** Binds a relative path, as a daemon may, for which /proc/net/unix has no absolute path. */
 const DAEMON = `
 import os, socket, sys
 os.chdir(sys.argv[1])
 socket.socket(socket.AF_UNIX).bind("daemon.sock")`
 
-test('a socket that the table of sockets has no path of', () => {
+test('a socket without an absolute path in /proc/net/unix', () => {
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-sockets-'))
   const deep = join(dir, 'user', '1000')
   mkdirSync(deep, { recursive: true })
@@ -102,7 +102,7 @@ test('a socket that the table of sockets has no path of', () => {
   rmSync(dir, { recursive: true })
 })
 
-test('a socket outside of these folders that a running program bound relative to its working directory', async () => {
+test('a socket outside these folders that a running program bound relative to its working directory', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-relative-'))
   mkdirSync(join(dir, 'deep'))
   const script = `

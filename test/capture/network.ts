@@ -9,28 +9,28 @@ import { podRules } from '../../core/capture/rules.ts'
 
 const run = promisify(execFile)
 
-/** A network namespace like a pod's, joined to this machine by one pair of devices. */
+/** A network namespace like that of a pod, connected to this machine by a veth pair. */
 export type PodNetwork = AsyncDisposable & {
   readonly name: string
-  /** This machine's address as the pod sees it, without the port. */
+  /** This machine's address in the pod, without the port. */
   readonly host: { readonly v4: string; readonly v6: string }
   readonly own: { readonly v4: string; readonly v6: string }
-  /** Lets the pod reach a port of 127.0.0.1; returns the port on `host.v4`. What goes there is not counted. */
+  /** Exposes a port of 127.0.0.1 to the pod; returns the port on `host.v4`. Its packets are not counted. */
   expose(port: number): Promise<number>
-  /** A resolver at `host.v4`, as a cluster's: it knows these names, and writes down what it is asked. */
+  /** A resolver at `host.v4`, like that of a cluster: resolves these names, and records queries. */
   serveNames(names: Readonly<Record<string, string>>): Promise<{ readonly asked: readonly string[] }>
-  /** Gives this machine one more address, and lets the pod reach it. What goes there is not counted. */
+  /** Adds an address to this machine that the pod can reach. Its packets are not counted. */
   addAddress(address: string): void
   loadRules(proxyUid: number): void
   load(rules: string): void
-  /** As somebody with NET_ADMIN would. */
+  /** Runs a command with NET_ADMIN. */
   flushRules(): void
   nft(...args: string[]): string
-  /** Packets that left for anywhere but the exposed ports, as `address protocol` of each destination. */
+  /** Packets to other destinations than the exposed ports, as `address protocol`. */
   left(): { readonly packets: number; readonly destinations: readonly string[] }
   exec(argv: readonly string[], options: ExecOptions): Promise<Ran>
   asRoot(argv: readonly string[]): Promise<Ran>
-  /** The words before a command that put it inside, as this user without a single right. */
+  /** The prefix of a command that runs in the namespace as this user without capabilities. */
   inside(uid: number): readonly string[]
 }
 
@@ -41,7 +41,7 @@ export type ExecOptions = {
 }
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string }
 
-/** Why namespaces cannot be made here; null when they can. Where `CI` is set that is no excuse. */
+/** Why namespaces cannot be created here; null when they can. Throws when `CI` is set. */
 export function noNamespaces(): string | null {
   const reason = problem()
   if (reason !== null && process.env['CI'] !== undefined) throw new Error(`network namespaces: ${reason}`)
@@ -187,7 +187,7 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
   }
 }
 
-/** Of a pair of devices that is not there: another test, or one that was ended, may have some. */
+/** Returns an unused name for a veth pair, because other tests may have created some. */
 function freeId(): number {
   const taken = execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })
   for (;;) {
@@ -196,7 +196,7 @@ function freeId(): number {
   }
 }
 
-/** Counts at the device itself, behind everything that the pod's own rules do. */
+/** Counts at the device, after the rules of the pod. */
 function watcher(
   device: string,
   host: string,
@@ -216,7 +216,7 @@ function watcher(
     '  chain out {',
     `    type filter hook egress device "${device}" priority 0; policy accept;`,
     ...['meta protocol arp accept', ...toUs, 'tcp sport 15021 accept'].map((rule) => `    ${rule}`),
-    // Neighbour discovery and group membership: the kernel's own.
+    // Neighbour discovery and group membership packets of the kernel.
     '    icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, mld2-listener-report } accept',
     '    counter name packets_left',
     '    meta protocol ip update @left4 { ip daddr . ip protocol }',

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 
 export const MARK = 'MARK_OF_A_SECRET'
 
-/** What is outside and must not be reached, beside the installation. */
+/** Resources outside that must not be accessible, besides the installation. */
 export type Outside = {
   readonly dir: string
   readonly abstract: string
   readonly shared: string
-  /** A terminal of the user in which a secret was typed. */
+  /** A terminal of the user into which a secret was typed. */
   readonly terminal: string
   close(): void
 }

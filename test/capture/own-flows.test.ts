@@ -10,9 +10,9 @@ const PROXY = 1_912_345_678
 const AGENT = 1000
 
 /**
- * The kernel keeps where a conversation went for minutes, by addresses and ports and not by user, and asks no rule again.
- * So one program asks the cluster's resolver as several users, all from one port, and beside it is what our own DNS
- * would be.
+ * Connection tracking stores the destination of a UDP flow for minutes, by addresses and ports and not by user, and skips the rules.
+ * So one program queries the cluster's resolver as several users, all from one port, and another server takes the place of
+ * the sidecar's DNS server.
  */
 async function askAs(
   network: PodNetwork,
@@ -47,8 +47,8 @@ for uid, name in ${JSON.stringify(questions)}:
   return (await network.asRoot(['/usr/bin/python3', '-c', program])).stdout.trim().split('\n')
 }
 
-describe.skipIf(reason !== null)(`conversations that the kernel remembers${title}`, () => {
-  test("the agent cannot go on with one of the proxy's: not a question of it leaves", async () => {
+describe.skipIf(reason !== null)(`UDP flows that the kernel tracks${title}`, () => {
+  test('the agent cannot use a flow of the proxy: none of its queries leaves the pod', async () => {
     await using network = await createPodNetwork()
     const { asked } = await network.serveNames({ 'api.test': '203.0.113.9' })
     network.loadRules(PROXY)
@@ -64,7 +64,7 @@ describe.skipIf(reason !== null)(`conversations that the kernel remembers${title
     expect(asked).toEqual(['api.test', 'api.test'])
   })
 
-  test("the proxy never goes on with one of the agent's: its look-ups do not end in its own DNS", async () => {
+  test('the proxy does not use a flow of the agent: its queries do not reach its own DNS server', async () => {
     await using network = await createPodNetwork()
     const { asked } = await network.serveNames({ 'api.test': '203.0.113.9' })
     network.loadRules(PROXY)
@@ -73,12 +73,12 @@ describe.skipIf(reason !== null)(`conversations that the kernel remembers${title
       [PROXY, 'api.test'],
     ])
     expect(answers[0]).toBe('our own DNS')
-    // Refused at once: a resolver asks again, from another port.
+    // Refused immediately, so that a resolver retries from another port.
     expect(answers[1]).toBe('refused')
     expect(asked).toEqual([])
   })
 
-  test('answers of what the agent serves leave all the same, with rules for a user and for nobody', async () => {
+  test('responses of servers of the agent leave the pod, with rules for a user and without one', async () => {
     for (const rules of [null, captureRules({ proxyUid: 'nobody' })]) {
       await using network = await createPodNetwork()
       if (rules === null) network.loadRules(PROXY)

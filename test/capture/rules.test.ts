@@ -5,20 +5,20 @@ import { createPodNetwork, noNamespaces } from './network.ts'
 const reason = noNamespaces()
 
 describe('the rules', () => {
-  test('are one table for both families that is replaced whole', () => {
+  test('are one table for both address families that is replaced atomically', () => {
     const text = captureRules({ proxyUid: 'define' })
     expect(text).toMatch(/^table inet chaperone\ndelete table inet chaperone\ntable inet chaperone \{\n/)
     expect(text.match(/^table/gm)).toHaveLength(2)
     expect(text).toContain('$proxy_uid')
   })
 
-  test('exempt nobody where nobody is named', () => {
+  test('exempt no user where none is given', () => {
     const text = captureRules({ proxyUid: 'nobody' })
     expect(text).not.toContain('skuid')
     expect(text).toContain('policy drop')
   })
 
-  test('are text without anything that depends on when or where it was made', () => {
+  test('do not depend on time or machine', () => {
     expect(captureRules({ proxyUid: 'define' })).toBe(captureRules({ proxyUid: 'define' }))
     expect(captureRules({ proxyUid: 7, adminPorts: [15_021] })).toContain('skuid != 7 reject with tcp reset')
   })

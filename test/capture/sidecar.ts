@@ -19,7 +19,7 @@ export const AGENT = 'team/bot'
 export const HOST = 'api.example.test'
 export const SECRET = 'upstream-secret'
 
-/** A governed pod: rules, sidecar as its own user, a stand-in control plane, a recorder as the upstream. */
+/** A governed pod: rules, a sidecar with its own user, a mock control plane, and a recorder as the upstream. */
 export type GovernedPod = AsyncDisposable & {
   readonly network: PodNetwork
   readonly fake: FakeControlPlane
@@ -27,7 +27,7 @@ export type GovernedPod = AsyncDisposable & {
   readonly dir: string
   readonly trustDir: string
   readonly log: () => string
-  /** `/started`, `/ready`, … asked from outside the pod. */
+  /** Requests `/started`, `/ready`, … from outside the pod. */
   health(path: string): Promise<{ readonly status: number; readonly text: string }>
   start(timeoutMs?: number): Promise<void>
   kill(): Promise<void>
@@ -41,12 +41,12 @@ export type PodOptions = {
   readonly hasIpv6?: boolean
   readonly hasRules?: boolean
   readonly isStarted?: boolean
-  /** False: the control plane signs no certificate. */
+  /** False when the control plane issues no certificate. */
   readonly isSigned?: boolean
-  /** The hosts that its certificates permit; left out: the connector's. */
+  /** Permitted hosts of its certificates; default: those of the connector. */
   readonly hosts?: () => readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** `upstream`: where the recorder is reached from the pod, and who vouches for it. */
+  /** `upstream`: address of the recorder in the pod, and its CA. */
   readonly sections?: (upstream: UpstreamAt) => Record<string, unknown>
 }
 
@@ -201,7 +201,7 @@ export function permission(action_pattern: string, decision: string) {
   }
 }
 
-/** What the injector sets: where the authorities are, and not one word of a proxy. */
+/** The variables that the injector sets: trusted CAs, and no proxy. */
 export function trustVariables(trustDir: string): Record<string, string> {
   const bundle = join(trustDir, 'ca-bundle.crt')
   return {

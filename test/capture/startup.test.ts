@@ -12,7 +12,7 @@ const isStarted = (pod: { health(path: string): Promise<{ status: number }> }) =
 describe.skipIf(reason !== null)(
   `a sidecar that starts${reason === null ? '' : ` (skipped: ${reason})`}`,
   () => {
-    test('lets the agent start when the capture is proven, the trust written and the rules there, in that order', async () => {
+    test('lets the agent start when the capture is verified, the trust store written and the rules received, in that order', async () => {
       await using pod = await startGovernedPod({ hasRules: false, isStarted: false })
       const starting = pod.start()
       await eventually('health', () =>
@@ -35,7 +35,7 @@ describe.skipIf(reason !== null)(
       expect((await pod.health('/internal/status')).status).toBe(404)
     })
 
-    test('keeps the kubelet waiting for a good answer instead of sending it away for a second', async () => {
+    test('delays the probe of the kubelet until it succeeds instead of failing it, which would cost a second', async () => {
       await using pod = await startGovernedPod({ hasRules: false, isStarted: false })
       const starting = pod.start()
       const ask = async () => {
@@ -56,7 +56,7 @@ describe.skipIf(reason !== null)(
       expect(later).toBe(true)
     })
 
-    test('starts the agent without a control plane after thirty seconds, and answers it 503 that it can read', async () => {
+    test('starts the agent without a control plane after thirty seconds, and answers its requests with a readable 503', async () => {
       await using pod = await startGovernedPod({
         isStarted: false,
         env: { CONTROL_PLANE_URL: 'http://127.0.0.1:9' },
@@ -79,7 +79,7 @@ describe.skipIf(reason !== null)(
       expect(pod.network.left()).toEqual({ packets: 0, destinations: [] })
     }, 90_000)
 
-    test('shows the agent the same root after it was killed, and takes a token that was renewed', async () => {
+    test('presents the same root after SIGKILL, and uses a renewed token', async () => {
       await using pod = await startGovernedPod()
       const root = readFileSync(join(pod.trustDir, 'ca.crt'), 'utf8')
       await pod.kill()
@@ -100,7 +100,7 @@ describe.skipIf(reason !== null)(
       )
     })
 
-    test('opens no inspector and no admin port, whatever signal comes', async () => {
+    test('opens no inspector and no admin port on any signal', async () => {
       await using pod = await startGovernedPod()
       await pod.signal('SIGUSR1')
       await new Promise((resolve) => setTimeout(resolve, 1_000))

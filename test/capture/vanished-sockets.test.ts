@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** `mount` does this instead when the socket is its target. */
+/** Replaces `mount` when the socket is its target. */
 function isolated(instead: string): SpawnSyncReturns<string> {
   const tool = join(folder, 'mount')
   writeFileSync(
@@ -33,12 +33,12 @@ function isolated(instead: string): SpawnSyncReturns<string> {
   return spawnSync(program, args, { env, encoding: 'utf8' })
 }
 
-describe.skipIf(reason !== null)('a socket that other programs made', () => {
-  test('and removed since it was listed needs no mask: the command starts', () => {
+describe.skipIf(reason !== null)('a socket of another program', () => {
+  test('needs no mask when it was removed after it was listed', () => {
     expect(isolated(`rm ${socket}`)).toMatchObject({ status: 0, stdout: 'started\n', stderr: '' })
   })
 
-  test('and that cannot be masked ends the start, with the reason', () => {
+  test('that cannot be masked ends the start with the reason', () => {
     const { status, stdout, stderr } = isolated('echo no such luck >&2; exit 32')
     expect([status, stdout]).toEqual([125, ''])
     expect(stderr).toContain(`${socket} cannot be masked: no such luck`)

@@ -27,7 +27,7 @@ const curl = (...args: string[]) => [
 ]
 
 describe.skipIf(reason !== null)(
-  `clients that know of no proxy${reason === null ? '' : ` (skipped: ${reason})`}`,
+  `clients that do not support proxies${reason === null ? '' : ` (skipped: ${reason})`}`,
   () => {
     let pod: GovernedPod
     let variables: Readonly<Record<string, string>>
@@ -108,7 +108,7 @@ describe.skipIf(reason !== null)(
       },
     )
 
-    test('the page about clusters says exactly what was found', ({ skip }) => {
+    test('docs/kubernetes.md has the table with these results', ({ skip }) => {
       const missing = rows.filter(([, name]) => !found.has(name)).map(([client]) => client)
       skip(missing.length > 0 && !process.env['CI'], `not tried: ${missing.join(', ')}`)
       const page = readFileSync(PAGE, 'utf8')
@@ -119,7 +119,7 @@ describe.skipIf(reason !== null)(
   },
 )
 
-/** As the injector sets them: where the authorities are, and not one word of a proxy. */
+/** The variables that the injector sets: trusted CAs, and no proxy. */
 function injectedVariables(trustDir: string, pythonPath: string): Readonly<Record<string, string>> {
   const at = (file: string) => join(trustDir, file)
   const { bundle, own, wgetrc, java, javaPassword } = TRUST_FILES
@@ -139,7 +139,7 @@ function answer(request: IncomingMessage, response: ServerResponse, seen: Seen):
   else replyJson({ ok: true })(request, response, seen)
 }
 
-/** One message comes back as it came. */
+/** Echoes one message. */
 function echo(request: IncomingMessage, response: ServerResponse, seen: Seen): void {
   request.on('end', () => {
     response.writeHead(200, { 'content-type': 'application/grpc', trailer: 'grpc-status' })
@@ -149,7 +149,7 @@ function echo(request: IncomingMessage, response: ServerResponse, seen: Seen): v
   })
 }
 
-/** A repository with one branch, as git's protocol of version 0 says it. */
+/** A repository with one branch, in git's protocol version 0. */
 function gitRefs(): string {
   const line = (text: string) => `${(text.length + 4).toString(16).padStart(4, '0')}${text}`
   const ref = `${'a'.repeat(40)} refs/heads/main\0side-band-64k\n`

@@ -13,7 +13,7 @@ export function hasProgram(program: string): boolean {
   return (process.env['PATH'] ?? '').split(':').some((dir) => existsSync(join(dir, program)))
 }
 
-/** Puts the Python packages into `to`; from PyPI into the user's cache on first use. Rejects with what pip said. */
+/** Installs the Python packages to `to`, through a cache of the user. Rejects with the output of pip. */
 export async function pythonPackages(to: string): Promise<void> {
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'chaperone')
   const folder = join(cache, `python-clients-${PACKAGES.join('-').replace(/[a-z=]+/g, '')}`)
@@ -26,11 +26,11 @@ export async function pythonPackages(to: string): Promise<void> {
     await run(join(folder, 'venv/bin/python'), [...pip, '--target', join(folder, 'packages'), ...PACKAGES])
     writeFileSync(complete, '')
   }
-  // Where the agent's user may read them.
+  // Readable by the agent's user.
   cpSync(join(folder, 'packages'), to, { recursive: true })
 }
 
-/** Compiles one file; answers the program. */
+/** Compiles one file and returns the path of the program. */
 export function compiled(
   dir: string,
   file: string,

@@ -1,6 +1,6 @@
 import { HOST } from '../sidecar.ts'
 
-/** What each client is made to do: ask the vendor once and print the status. None of them knows of a proxy. */
+/** Source of each client: sends one request to the vendor and prints the status, without a proxy setting. */
 const url = `https://${HOST}/x`
 
 export const NODE_FETCH = `fetch('${url}').then(async r=>console.log(r.status,await r.text())).catch(e=>{console.error(e);process.exit(1)})`
@@ -14,7 +14,7 @@ async def main():
   async with aiohttp.ClientSession() as session:
     async with session.get('${url}') as reply: print(reply.status)
 asyncio.run(main())`
-/** Any bytes will do for a message: what counts is the transport. */
+/** The message is arbitrary, because the test is about the transport. */
 export const GRPC = `import grpc
 channel = grpc.secure_channel('${HOST}:443', grpc.ssl_channel_credentials())
 call = channel.unary_unary('/test.Echo/Say', request_serializer=lambda b: b, response_deserializer=lambda b: b)
@@ -28,7 +28,7 @@ func main(){r,e:=http.Get("${url}");if e!=nil{fmt.Println(e);os.Exit(1)};fmt.Pri
 export const JAVA = `import java.net.URI;import java.net.http.*;
 public class Client{public static void main(String[] a)throws Exception{
 System.out.println(HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create("${url}")).build(),HttpResponse.BodyHandlers.ofString()).statusCode());}}`
-/** Plain HTTP: C has no TLS, and what counts is how its library resolves. */
+/** Plain HTTP, because the test is about name resolution of the C library. */
 export const C = `#include <netdb.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/** What is tried, in the order of the documentation. */
+/** The tested clients, in the order of the documentation. */
 export type ClientRow = {
-  /** As a reader knows it. */
+  /** Name in the documentation. */
   readonly client: string
-  /** Which of the variables that the injector sets it goes by; none where it needs no certificate. */
+  /** The variable of the injector that it reads; none where it needs no certificate. */
   readonly trusts: string
   readonly resolver: 'C library' | 'its own'
-  /** Programs without which it cannot be tried here. */
+  /** Programs that its test requires. */
   readonly needs: readonly string[]
 }
 
@@ -44,7 +44,7 @@ function row(
 const START = '<!-- clients: written by test/capture/clients/clients.test.ts -->'
 const END = '<!-- clients: end -->'
 
-/** The page with the table of what was found in place of the one that it has. Throws when it has no place for one. */
+/** Returns the page with its table replaced by the results. Throws when the page has no table. */
 export function withTable(page: string, found: ReadonlyMap<ClientName, string>): string {
   const [before, rest] = page.split(START)
   const [, after] = rest?.split(END) ?? []

@@ -14,14 +14,14 @@ import {
 import { issueAgentKey, issueUserKey, matchesHash, sha256 } from '../../../controlplane/crypto/tokens.ts'
 
 describe('random bytes from the pool', () => {
-  test('are given out once, whatever lengths are asked for, and keep no trace of one another', () => {
+  test('are used once for any requested lengths, and are independent', () => {
     const drawn = Array.from({ length: 20_000 }, (_, n) => Buffer.from(pooledRandom(16 + (n % 32))))
     expect(new Set(drawn.map((bytes) => bytes.toString('hex'))).size).toBe(20_000)
     expect(drawn.every((bytes, n) => bytes.length === 16 + (n % 32))).toBe(true)
     const all = Buffer.concat(drawn)
     const counts = new Map<number, number>()
     for (const byte of all) counts.set(byte, (counts.get(byte) ?? 0) + 1)
-    // Far beyond chance in either direction: bytes of the pool that were not filled would be zeros.
+    // Bounds far beyond chance: bytes of the pool that were not filled would be zeros.
     for (let byte = 0; byte < 256; byte++) {
       expect(counts.get(byte) ?? 0).toBeGreaterThan(all.length / 256 / 2)
       expect(counts.get(byte) ?? 0).toBeLessThan((all.length / 256) * 2)
@@ -38,14 +38,14 @@ describe('random bytes from the pool', () => {
 describe('a sealed secret', () => {
   const keyring = createKeyring(randomBytes(32))
 
-  test('opens to what was sealed, and is different each time', () => {
+  test('decrypts to the secret, and has a different ciphertext each time', () => {
     const a = keyring.seal('sécret', 'conn_1')
     expect(keyring.open(a, 'conn_1')).toBe('sécret')
     expect(keyring.seal('sécret', 'conn_1').ciphertext).not.toBe(a.ciphertext)
     expect(JSON.stringify(a)).not.toContain('sécret')
   })
 
-  test('does not open in another row, with another key, or when a bit changed', () => {
+  test('cannot be decrypted in another row, with another key, or with a changed bit', () => {
     const sealed = keyring.seal('x', 'conn_1')
     expect(() => keyring.open(sealed, 'conn_2')).toThrow()
     expect(() => createKeyring(randomBytes(32)).open(sealed, 'conn_1')).toThrow(
@@ -60,7 +60,7 @@ describe('a sealed secret', () => {
 })
 
 describe('passwords', () => {
-  test('are hashed with a salt and verified; without a user the answer is no', async () => {
+  test('are hashed with a salt and verified; verification without a user is false', async () => {
     const passwords = createPasswords()
     const [a, b] = await Promise.all([
       passwords.hash('correct horse', 'a'),
@@ -72,7 +72,7 @@ describe('passwords', () => {
     expect(await passwords.verify('correct horse', undefined, 'a')).toBe(false)
   })
 
-  test('of one caller with many delay no other caller, who is not refused for them either', async () => {
+  test('of one caller with many requests neither delay nor reject other callers', async () => {
     const passwords = createPasswords({ N: 2 ** 8, r: 8, p: 1 })
     const order: string[] = []
     const hashed = (turn: string) =>
@@ -88,7 +88,7 @@ describe('passwords', () => {
     for (const turn of ['one', 'two', 'three']) expect(done.indexOf(turn)).toBeLessThan(20)
   })
 
-  test('beyond what can wait are refused instead of piling up', async () => {
+  test('beyond the limit of the queue are rejected', async () => {
     const passwords = createPasswords()
     const results = await Promise.allSettled(
       Array.from({ length: 160 }, () => passwords.verify('x', 'nonsense', 'a')),
@@ -101,7 +101,7 @@ describe('passwords', () => {
 })
 
 describe('keys', () => {
-  test('say what they are for, carry 256 random bits and match their hash alone', () => {
+  test('have a prefix for their kind and 256 random bits, and match their hash only', () => {
     const live = issueAgentKey('production')
     expect(live.key).toMatch(/^svc_live_[0-9A-Za-z]{43}$/)
     expect(issueAgentKey('staging').key).toMatch(/^svc_test_/)
@@ -113,7 +113,7 @@ describe('keys', () => {
     expect(matchesHash('anything', null)).toBe(false)
   })
 
-  test('use every character about equally often', () => {
+  test('use every character with equal probability', () => {
     const counts = new Map<string, number>()
     for (let n = 0; n < 1_488; n++) {
       for (const char of issueAgentKey('x').key.slice(9)) counts.set(char, (counts.get(char) ?? 0) + 1)
@@ -125,7 +125,7 @@ describe('keys', () => {
 })
 
 describe('secret files', () => {
-  test('are made once, for their owner alone, however many start at the same time', async () => {
+  test('are created once, readable by their owner only, by concurrent starts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chaperone-secrets-'))
     const path = join(folder, 'admin.token')
     const tokens = await Promise.all(
@@ -137,7 +137,7 @@ describe('secret files', () => {
     await rm(folder, { recursive: true })
   })
 
-  test('that are missing, empty or no key are named with the setting to change', async () => {
+  test('that are missing, empty or malformed are reported with the setting', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chaperone-secrets-'))
     await writeFile(join(folder, 'empty'), ' \n')
     await expect(readSecretFile(join(folder, 'none'), 'MASTER_KEY_FILE')).rejects.toThrow(

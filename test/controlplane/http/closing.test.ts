@@ -22,7 +22,7 @@ const AUTH = {
   },
 }
 
-test('a request that comes over an open connection while the server closes is answered as any other', async () => {
+test('a request on an open connection during shutdown has a normal response', async () => {
   const entered = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   const followed = Promise.withResolvers<void>()

@@ -101,7 +101,7 @@ describe.each([
     ['never end their head', 'GET /api/none HTTP/1.1\r\nX: '],
     ['call what anybody may call', get('none')],
     ['present a wrong key', get('agent', 'svc_test_bad')],
-  ])('keeps room for everybody beside connections that %s', async (_how, text) => {
+  ])('accepts other callers besides connections that %s', async (_how, text) => {
     const port = await start({}, isTls)
     const honest = await open(port, { isTls })
     expect(await ask(honest, get('agent', 'svc_test_honest'))).toBe(200)
@@ -118,7 +118,7 @@ describe.each([
     expect(await ask(await open(port, { isTls }), get('none'))).toBe(200)
   })
 
-  test('gives one agent so many connections, whatever it does with them, and the others theirs', async () => {
+  test('limits the connections of one agent without affecting others', async () => {
     const port = await start({}, isTls)
     const honest = await open(port, { isTls })
     expect(await ask(honest, get('agent', 'svc_test_honest'))).toBe(200)
@@ -141,7 +141,7 @@ test('the address with the most unauthenticated connections loses one first', as
   expect(await ask(slow, '\r\n')).toBe(200)
 })
 
-test('a gateway has a limit of its own; a connection that changes hands counts for the last', async () => {
+test('a gateway has a separate limit; a connection counts for its last principal', async () => {
   const port = await start()
   const clients = await openMany(port, 12)
   for (const client of clients) await ask(client, get('gateway', 'gw-1'))
@@ -152,7 +152,7 @@ test('a gateway has a limit of its own; a connection that changes hands counts f
   expect(closed(clients)).toBe(2)
 })
 
-test('a closed connection gives its place back', async () => {
+test('a closed connection no longer counts', async () => {
   const port = await start()
   for (let round = 0; round < 10; round++) {
     const clients = await openMany(port, 5)

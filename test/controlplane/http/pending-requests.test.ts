@@ -7,7 +7,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 const socket = () => new Socket()
 const NETWORK = '198.51.100.7'
 
-/** Begins requests of one connection until none is taken any more. */
+/** Begins requests of one connection until the limit. */
 function flood(
   pending: ReturnType<typeof createPendingRequests>,
   of: Socket,
@@ -31,7 +31,7 @@ test('2,000 connections of one network have few pending requests together, and e
   const begun = sockets.map((one) => flood(pending, one, 100))
   expect(Math.min(...begun)).toBe(1)
   expect(begun.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(3_000)
-  // Other networks have what they had.
+  // Other networks are not affected.
   expect(flood(pending, socket(), 100, '203.0.113.9')).toBe(100)
 })
 
@@ -50,7 +50,7 @@ test('the requests of an authenticated connection of that network do not count f
   expect(honest.destroyed).toBe(true)
 })
 
-test('requests that were sent before the connection authenticated count no longer', () => {
+test('requests that were sent before the connection authenticated no longer count', () => {
   const pending = createPendingRequests()
   for (let at = 0; at < 20; at++) {
     const one = socket()
@@ -59,7 +59,7 @@ test('requests that were sent before the connection authenticated count no longe
   }
 })
 
-test('requests that were answered, and those of closed connections, give their places back', async () => {
+test('answered requests and those of closed connections no longer count', async () => {
   const pending = createPendingRequests()
   for (let round = 0; round < 5; round++) {
     const sockets = Array.from({ length: 10 }, socket)
@@ -67,12 +67,12 @@ test('requests that were answered, and those of closed connections, give their p
     const [closed, open] = [sockets.slice(0, 5), sockets.slice(5)]
     for (const one of open) for (let at = 0; at < 100; at++) pending.answered(one)
     await Promise.all(closed.map((one) => once(one.destroy(), 'close')))
-    // Some answers end later than their connection.
+    // Some responses end after their connection.
     for (const one of closed) for (let at = 0; at < 50; at++) pending.answered(one)
   }
 })
 
-test('behind a proxy the networks of one connection count apart', () => {
+test('behind a proxy the networks of one connection count separately', () => {
   const pending = createPendingRequests()
   for (let at = 0; at < 20; at++) flood(pending, socket(), 100)
   const proxy = socket()

@@ -86,7 +86,7 @@ test('a connection that pipelines requests without sign-in is closed', async () 
   expect(asked).toBeLessThanOrEqual(100)
 })
 
-test('requests without sign-in that were answered count no longer', async () => {
+test('answered requests without sign-in no longer count', async () => {
   await using world = await start(async () => undefined)
   for (let round = 1; round <= 5; round++) {
     world.client.socket.write('GET /api/open HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(50))
@@ -94,7 +94,7 @@ test('requests without sign-in that were answered count no longer', async () => 
   }
 })
 
-test('a gateway that was authenticated pipelines 100 requests at a time, as often as it likes', async () => {
+test('an authenticated gateway can repeatedly pipeline 100 requests', async () => {
   await using world = await start(async (token) => ({ id: token, name: token }))
   for (let round = 1; round <= 20; round++) {
     world.client.socket.write(one('good').repeat(100))

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import type { Route, route } from '../../../controlplane/http/route.ts'
 
 type Declaration = Parameters<typeof route>[0]
-/** What the compiler says of a declaration: it is the one that judges this test (`npm run check`). */
+/** The result of type checking a declaration; this test fails in the type checker (`npm run check`). */
 type Verdict<T> = T extends Declaration ? 'compiles' : 'does not compile'
 
 const handler = async () => ({})
 const COMPLETE = { method: 'GET', path: '/api/x', auth: 'settings/get', summary: '', handler } as const
 
-test('a route without auth does not compile, nor one whose auth is nothing that we know', () => {
+test('a route without auth or with an unknown auth does not compile', () => {
   const whole: Verdict<typeof COMPLETE> = 'compiles'
   const without: Verdict<Omit<typeof COMPLETE, 'auth'>> = 'does not compile'
   const undecided: Verdict<Omit<typeof COMPLETE, 'auth'> & { readonly auth: undefined }> = 'does not compile'

@@ -140,7 +140,7 @@ describe('every answer under /api', () => {
     ['500', () => send('GET', '/api/boom'), 500],
     ['a bad escape in the path', () => send('GET', '/api/items/%E0%A4'), 400],
     ['a stream that takes the socket', () => send('GET', '/api/raw'), 200],
-  ])('carries a request id of ours and the version: %s', async (_name, call, status) => {
+  ])('has a request id and the version: %s', async (_name, call, status) => {
     const answer = await call()
     expect(answer.status).toBe(status)
     expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9A-Za-z]{20}$/)
@@ -156,13 +156,13 @@ describe('every answer under /api', () => {
     expect(answer.headers.get('x-request-id')).not.toBe('mine')
   })
 
-  test('of a failure says nothing of its cause', async () => {
+  test('to an internal error does not contain its cause', async () => {
     expect(await (await send('GET', '/api/boom')).text()).toBe(
       '{"error":"Internal error","message":"Internal error"}',
     )
   })
 
-  test('of too many requests says when to come back', async () => {
+  test('to too many requests has Retry-After', async () => {
     const answer = await send('GET', '/api/busy')
     expect(answer.headers.get('retry-after')).toBe('7')
     expect(await answer.json()).toMatchObject({ error: 'Rate limit exceeded', retry_after: 7 })
@@ -179,18 +179,18 @@ describe('input', () => {
     ['{"name":"\\ud800"}', 'name: has a NUL or an incomplete Unicode character'],
     ['{"name":"x","deep":{"a\\u0000":1}}', 'deep: has a NUL or an incomplete Unicode character'],
     ['{"name":"x","deep":{"n":[1,1e400]}}', 'deep.n.1: is a number beyond what can be stored'],
-  ])('%s is refused naming the field', async (body, details) => {
+  ])('%s is rejected with the name of the field', async (body, details) => {
     const answer = await post('/api/echo', body)
     expect(answer.status).toBe(400)
     expect(await answer.json()).toEqual({ error: 'Validation failed', details, message: details })
   })
 
-  test('nested without end is refused, not recursed into', async () => {
+  test('with deep nesting is rejected without recursion', async () => {
     const answer = await post('/api/echo', `{"name":"x","deep":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)
     expect(answer.status).toBe(400)
   })
 
-  test('that is no UTF-8 is refused instead of being changed', async () => {
+  test('with invalid UTF-8 is rejected', async () => {
     const before = handled
     for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]) {
       const body = Buffer.concat([Buffer.from('{"name":"a'), Buffer.from(bytes), Buffer.from('"}')])
@@ -205,11 +205,11 @@ describe('input', () => {
     expect(await (await post('/api/echo', '{"name":"grüße 🙂"}')).json()).toEqual({ name: 'grüße 🙂' })
   })
 
-  test('that reaches for prototypes is refused', async () => {
+  test('with prototype keys is rejected', async () => {
     expect((await post('/api/echo', '{"name":"x","__proto__":{"a":1}}')).status).toBe(400)
   })
 
-  test('in the path with a NUL is refused', async () => {
+  test('with a NUL in the path is rejected', async () => {
     expect((await send('GET', '/api/items/a%00b')).status).toBe(400)
   })
 })
@@ -222,7 +222,7 @@ describe('callers', () => {
       send('POST', '/api/agent', bearer('svc_test_wrong')),
       send('POST', '/api/agent', { headers: { authorization: 'Basic svc_test_good' } }),
       send('GET', '/api/operator', bearer('wrong')),
-      // No secret is configured: there is none to guess.
+      // No maintenance secret is configured.
       send('GET', '/api/maintenance', bearer('')),
       send('GET', '/api/maintenance', bearer('undefined')),
     ])
@@ -244,7 +244,7 @@ describe('callers', () => {
     expect((await send('POST', '/api/approve', bearer('svc_user_bad'))).status).toBe(401)
   })
 
-  test('that come through a foreign name pointed at loopback are turned away', async () => {
+  test('with a foreign name that resolves to loopback are rejected', async () => {
     expect(await raw('GET /api/items/1 HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 421 /,
     )
@@ -253,7 +253,7 @@ describe('callers', () => {
     )
   })
 
-  test('with the cookies that a page may plant are served on loopback; elsewhere the answer names the remedy', async () => {
+  test('with as many cookies as a page can set are served on loopback; elsewhere the error has the remedy', async () => {
     const cookies = (count: number) =>
       Array.from({ length: count }, (_, n) => `planted${n}=${'x'.repeat(4_080)}`).join('; ')
     const request = (count: number) =>
@@ -272,7 +272,7 @@ describe('callers', () => {
     }
   })
 
-  test('that do not speak HTTP are answered before the connection ends, with id and version as all are', async () => {
+  test('that do not send HTTP get an error with id and version before the connection closes', async () => {
     const nonsense = await raw('NONSENSE\r\n\r\n')
     expect(nonsense).toMatch(/^HTTP\/1\.1 400 .*malformed request/s)
     const long = `GET /api/items/1 HTTP/1.1\r\nHost: localhost\r\nX: ${'a'.repeat(1_100_000)}\r\n\r\n`
@@ -286,7 +286,7 @@ describe('callers', () => {
 })
 
 describe('the rate window', () => {
-  test('admits the limit in any minute per key, says when the next fits, and does not count what it refuses', () => {
+  test('admits the limit in any minute per key, returns the time to wait, and does not count refused requests', () => {
     let now = 1_000
     const window = createRateWindow(3, () => now)
     expect([window.hit('a'), window.hit('a'), window.hit('a')].every((taken) => taken.ok)).toBe(true)

@@ -15,7 +15,7 @@ const keyring = createKeyring(Buffer.alloc(32, 7))
 const log = pino({ level: 'silent' })
 const HOSTS = ['control.chaperone.svc', '127.0.0.1'] as const
 
-/** The certificate that a client sees which trusts `ca` alone, or why it turns away. */
+/** The certificate that a client with the trusted CA `ca` receives, or its error. */
 async function visit(port: number, ca: string, servername: string): Promise<string> {
   return await new Promise((resolve) => {
     const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca, servername }, () => {
@@ -38,9 +38,9 @@ async function serve(config: Parameters<typeof openTls>[0]): Promise<number> {
   return address.port
 }
 
-test('whoever trusts the authority of the master key trusts every replica, and nobody else is trusted', async () => {
+test('a client that trusts the CA of the master key trusts every replica, and no other server', async () => {
   const port = await serve({ hosts: HOSTS })
-  // Another process with the same master key makes the same authority.
+  // Another process with the same master key derives the same CA.
   const { caPem } = createServerCa(createKeyring(Buffer.alloc(32, 7)), Date.now() - 86_400_000)
   expect(await visit(port, caPem, HOSTS[0])).toBe('DNS:control.chaperone.svc, IP Address:127.0.0.1')
   expect(await visit(port, caPem, 'other.chaperone.svc')).toBe('ERR_TLS_CERT_ALTNAME_INVALID')
@@ -49,13 +49,13 @@ test('whoever trusts the authority of the master key trusts every replica, and n
   expect(await visit(port, rootCertificates.join('\n'), HOSTS[0])).not.toContain('DNS:')
 })
 
-test('the authority of servers may sign no other authority', () => {
+test('the CA of servers cannot issue CA certificates', () => {
   const root = new X509Certificate(createServerCa(keyring, Date.now()).caPem)
   expect(root.ca).toBe(true)
   expect(root.subject).toMatch(/^O=Chaperone\nCN=Chaperone control plane [0-9a-f]{8}$/)
 })
 
-test('a certificate of one’s own is served as it lies there, and a missing file says which setting names it', async () => {
+test('a configured certificate is served, and the error of a missing file names the setting', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const authority = createServerCa(keyring, Date.now())
@@ -66,7 +66,7 @@ test('a certificate of one’s own is served as it lies there, and a missing fil
   expect(await visit(await serve(files), authority.caPem, 'own.example.com')).toBe('DNS:own.example.com')
 })
 
-test('settings that cannot be are refused by name', () => {
+test('invalid settings are rejected by name', () => {
   const env = { DATABASE_URL: 'postgres://u:p@h/db', MASTER_KEY: 'ab'.repeat(32) }
   expect(readConfig(env).tls).toBeNull()
   expect(readConfig({ ...env, TLS_HOSTS: ' a.svc, 10.0.0.1 ' }).tls).toEqual({ hosts: ['a.svc', '10.0.0.1'] })
@@ -74,7 +74,7 @@ test('settings that cannot be are refused by name', () => {
   expect(() => readConfig({ ...env, TLS_HOSTS: 'a b' })).toThrow('TLS_HOSTS holds "a b"')
 })
 
-test('a key that does not belong to the certificate is refused at the start', async () => {
+test('a key that does not match the certificate is rejected at the start', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const { cert } = issueServerCertificate(createServerCa(keyring, Date.now()), ['a.test'], Date.now())

@@ -3,7 +3,7 @@ import { type Operation, readOperations } from '../../openapi/document.ts'
 import { ENROL_TOKEN, startTestInstallation, type TestInstallation } from '../../routes/installation.ts'
 import { at, type Call, caller, register } from '../../routes/start.ts'
 
-/** Writes that the token of the command line keeps, for some of their inputs. */
+/** Writes that still admit the token of the command line, for some of their inputs. */
 const ADMITTED = [
   'PATCH /api/dashboard/agents',
   'PATCH /api/dashboard/gateway',
@@ -39,13 +39,13 @@ test('without an owner the token of the command line changes rules and answers a
     expect([400, 404]).toContain((await here.admin('POST', path, body)).status)
 })
 
-/** What a governed program would prepare before the owner registers, and use afterwards. */
+/** Credentials that a governed program could create before the owner registers, and use afterwards. */
 test.each([
   ['POST', '/api/dashboard/users', { action: 'invite', email: 'agent@example.com', role: 'owner' }],
   ['POST', '/api/dashboard/users', { action: 'invite', email: 'agent@example.com', role: 'viewer' }],
   ['PUT', '/api/dashboard/settings', { settings: { chat_signing_secret: 'x'.repeat(32) } }],
   ['PUT', '/api/dashboard/settings', { settings: { chat_bot_token: 'xoxb-agent', chat_channel_id: 'C1' } }],
-])('without an owner, too, it gives nobody access by %s %s %j', async (method, path, body) => {
+])('it cannot create access without an owner either: %s %s %j', async (method, path, body) => {
   const answer = await here.admin(method, path, body)
   expect([answer.status, at(answer.body, 'restriction')]).toEqual([403, 'machine_token'])
 })
@@ -56,7 +56,7 @@ describe('once there is an owner, the token of the command line', () => {
     owner = await here.plane.signIn('owner@example.com')
   })
 
-  test('is refused on every write of the document, with the remedy, but for those it keeps', async () => {
+  test('is refused on every other write of the OpenAPI document, with the remedy', async () => {
     const before = await here.sql('select count(*)::int as events from audit_events')
     const admitted: string[] = []
     for (const operation of writes) {
@@ -70,7 +70,7 @@ describe('once there is an owner, the token of the command line', () => {
     expect(await here.sql('select count(*)::int as events from audit_events')).toEqual(before)
   })
 
-  test('is refused what shows a secret, although it only reads', async () => {
+  test('is refused reads of secrets', async () => {
     const path = '/api/dashboard/settings/webhook-secret'
     const refused = await here.admin('GET', path)
     expect([refused.status, at(refused.body, 'restriction')]).toEqual([403, 'machine_token'])
@@ -120,7 +120,7 @@ describe('once there is an owner, the token of the command line', () => {
     expect((await change({ host: '127.0.0.1', enforcementLevel: 'monitor' })).status).toBe(403)
   })
 
-  test('is not replaced by the token of the gateway, whose internal API answers no approvals', async () => {
+  test('has no substitute in the token of the gateway, whose internal API cannot answer approvals', async () => {
     const gateway = caller(here.plane.url, {
       authorization: `Bearer ${ENROL_TOKEN}`,
       'x-process-id': 'proc_test',
@@ -132,7 +132,7 @@ describe('once there is an owner, the token of the command line', () => {
   })
 })
 
-test('in the mode token it changes rules, with an owner too', async () => {
+test('in the mode token it changes rules even with an owner', async () => {
   const lenient = await here.another({ APPROVALS: 'token' })
   const admin = caller(lenient.url, { authorization: `Bearer ${here.adminToken}` })
   expect(

@@ -19,7 +19,7 @@ const strangers = createTestCa('people')
 const CALLER = { 'x-service-caller': 'certificate' }
 const DAY_MS = 86_400_000
 
-/** Answers each request with the subject of its client certificate. */
+/** Responds to each request with the subject of its client certificate. */
 async function serve(
   readClientCa: () => Promise<readonly string[]>,
   nowMs: () => number = Date.now,
@@ -96,7 +96,7 @@ test('a connection that outlives its certificate has no subject', async () => {
   expect(await ask(server, dispatcher, CALLER)).toBeNull()
 })
 
-test('the CAs of clients are read again, and the last known ones stay while they cannot be read', async () => {
+test('the CAs of clients are reread, and the last known ones stay in use while they cannot be read', async () => {
   let answer: () => Promise<readonly string[]> = async () => Promise.reject(new Error('no answer'))
   let reads = 0
   const server = await serve(() => {

@@ -56,7 +56,7 @@ async function events(): Promise<unknown> {
   return here.sql('select count(*)::int as events from audit_events')
 }
 
-test('the cookie of a page alone is shown no secret', async () => {
+test('the cookie of a page alone cannot read secrets', async () => {
   const path = '/api/dashboard/settings/webhook-secret'
   const read = (headers: Record<string, string>) => caller(here.plane.url, headers)('GET', path)
   const refused = await read({ cookie: page.cookie })
@@ -66,7 +66,7 @@ test('the cookie of a page alone is shown no secret', async () => {
   expect((await read({ cookie: plain })).status).toBe(200)
 })
 
-test('cookies that a server on another port sets, as many as a browser keeps, lock nobody out', async () => {
+test('as many cookies as a browser stores, set by a server on another port, lock no user out', async () => {
   const bomb = Array.from({ length: 180 }, (_, n) => `bomb${n}=${'x'.repeat(4_080)}`).join('; ')
   const cookie = `${bomb}; ${page.cookie}`
   const me = await caller(here.plane.url, { cookie })('GET', '/api/auth/me')
@@ -79,7 +79,7 @@ test('cookies that a server on another port sets, as many as a browser keeps, lo
   expect(stopped.status).toBe(200)
 })
 
-/** What a server on another port, which was sent the cookie, can add to it. */
+/** Headers that a server on another port, which received the cookie, can add. */
 const STOLEN: readonly (readonly [string, () => Record<string, string>])[] = [
   ['nothing else', () => ({})],
   ['the own origin', () => ({ origin: here.plane.url })],
@@ -104,7 +104,7 @@ const STOLEN: readonly (readonly [string, () => Record<string, string>])[] = [
   ],
 ]
 
-/** What the page's own secret does not make up for. */
+/** Requests that are refused even with the page secret. */
 const FOREIGN_ORIGINS: readonly (readonly [string, Record<string, string>])[] = [
   ['no page', { 'sec-fetch-site': 'none' }],
   ['another port', { origin: 'http://127.0.0.1:9' }],
@@ -122,17 +122,17 @@ function swapCase(text: string): string {
 }
 
 describe('the session of a browser', () => {
-  test('is answered with a secret, which the sign-in of a plain client is not', async () => {
+  test('receives a page secret, unlike that of another client', async () => {
     expect(page.secret).toMatch(/^[\w-]{43}$/)
     expect(page.secret).not.toBe(page.id)
     expect((await login(OWNER)).body).not.toHaveProperty('page_secret')
-    // Over plain HTTP to another host browsers leave Sec-Fetch-Site out: there the page asks for a secret.
+    // Over plain HTTP to another host browsers omit Sec-Fetch-Site, so the page sends the header of the secret.
     expect(at((await login(OWNER, { [SECRET]: 'none' })).body, 'page_secret')).toMatch(/^[\w-]{43}$/)
     const stored = JSON.stringify(await here.sql('select * from sessions'))
     expect(stored + here.plane.log()).not.toContain(page.secret)
   })
 
-  test('writes on no route of the document without its secret, and leaves no trace', async () => {
+  test('cannot write on any route without the page secret', async () => {
     expect(writes.length).toBeGreaterThan(20)
     const before = await events()
     const wrong: string[] = []
@@ -148,7 +148,7 @@ describe('the session of a browser', () => {
     expect(await events()).toEqual(before)
   }, 120_000)
 
-  test('writes on no route from another origin with its secret', async () => {
+  test('cannot write on any route from another origin with the page secret', async () => {
     const before = await events()
     const wrong: string[] = []
     for (const operation of writes)
@@ -163,7 +163,7 @@ describe('the session of a browser', () => {
 
   test('with its secret, and the session of a plain client without one, reaches every route', async () => {
     for (const operation of writes) {
-      // These end the session that the next checks need.
+      // These end the session that later checks need.
       if (/logout$|password$/.test(operation.path)) continue
       for (const headers of [{ cookie: page.cookie, [SECRET]: page.secret }, { cookie: plain }]) {
         const { status, body } = await send(operation, headers)
@@ -200,7 +200,7 @@ describe('the session of a browser', () => {
     },
   )
 
-  test('has a new secret after a change of the password, and the old one is void', async () => {
+  test('has a new page secret after a change of the password, and the old one is invalid', async () => {
     const session = await signIn(MEMBER)
     const NEXT = 'another correct horse'
     const change = { current_password: PASSWORD, new_password: NEXT }
@@ -244,16 +244,16 @@ describe('of several cookies with the name of the session', () => {
     expect((await call('POST', '/api/dashboard/kill-switch', stop)).status).toBe(200)
   })
 
-  test('the one counts that the secret is of, whoever signed in with the other', async () => {
+  test('the session of the page secret is used, regardless of the other one', async () => {
     for (const cookie of [`${foreign.cookie}; ${page.cookie}`, `${page.cookie}; ${foreign.cookie}`]) {
       expect(await me(cookie, { [SECRET]: page.secret })).toBe(OWNER)
       expect(await me(cookie, { [SECRET]: foreign.secret })).toBe(MEMBER)
-      // Without a secret a planted session of a lower role takes nothing from the user.
+      // Without a page secret, a planted session of a lower role does not replace that of the user.
       expect(await me(cookie)).toBe(OWNER)
     }
   })
 
-  test('none of unknown ones counts, and a sign-out ends the session that counted', async () => {
+  test('unknown ones are ignored, and a sign-out ends the session that was used', async () => {
     expect(await me('svc_session=x; svc_session=y')).toBe(401)
     const session = await signIn(OWNER)
     const own = { cookie: `svc_session=x; ${session.cookie}`, [SECRET]: session.secret }
