@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { beginning, excerpt } from '../../core/excerpt.ts'
 
-test('what fits stays as it is, whatever it is', () => {
+test('a value that fits stays unchanged', () => {
   const list = [1, { a: 'b' }]
   expect([excerpt('abcde', 5), excerpt(12, 5), excerpt(null, 5)]).toEqual(['abcde', 12, null])
   expect(excerpt(list, 13)).toBe(list)
 })
 
-test('what does not is shown by its beginning and its length', () => {
+test('a longer value is shortened to its beginning and its length', () => {
   expect(excerpt('abcdef', 5)).toBe('abcde… (6 characters)')
   expect(excerpt([1, { a: 'b' }], 5)).toBe('[1,{"… (13 characters)')
 })

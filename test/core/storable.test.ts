@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { storableForm, unstorableIn } from '../../core/storable.ts'
 import fc from '../support/fast-check.ts'
 
-describe('what an agent sent, for a person', () => {
-  it('shows what cannot be stored by something that can be seen', () => {
+describe("storable form of an agent's value", () => {
+  it('replaces parts that cannot be stored with visible text', () => {
     const deep = JSON.parse(`${'[1,'.repeat(60)}2${']'.repeat(60)}`)
     const given = { text: 'a\0b', half: 'x\ud83d', large: Number.POSITIVE_INFINITY, 'k\0': [{ deep }] }
     const shown = storableForm(given)
@@ -16,7 +16,7 @@ describe('what an agent sent, for a person', () => {
     expect(JSON.stringify(storableForm(JSON.parse('{"__proto__":{"a":1}}')))).toBe('{"(__proto__)":{"a":1}}')
   })
 
-  it('is never refused, and what could be stored is as it was', () => {
+  it('is always storable, and storable values stay unchanged', () => {
     const values = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }))
     const hostile = fc.dictionary(
       fc.string({ unit: fc.constantFrom('a', '\0', '\ud83d', '\udca9') }),

@@ -55,7 +55,7 @@ test.each([
   ['another audience', token(tokenHeader('k'), { ...CLAIMS, aud: 'else' })],
   ['claims of which one is missing', token(tokenHeader('k'), { ...CLAIMS, jti: undefined })],
   ['claims of which one is too many', token(tokenHeader('k'), { ...CLAIMS, admin: true })],
-])('%s is nothing that we would have signed', (_name, text) => {
+])('%s cannot be a token of the control plane', (_name, text) => {
   expect(readToken(text)).toBe('signature')
 })
 

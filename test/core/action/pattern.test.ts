@@ -42,13 +42,13 @@ describe('patterns', () => {
     ])
   })
 
-  test('what allows compares exactly, what tightens ignores case', () => {
+  test('allow patterns compare exactly, deny and require_approval patterns ignore case', () => {
     const deny = parsePattern('mcp.tools.delete_*')
     expect(matchesPattern(deny, 'mcp.tools.DELETE_repo', 'tighten')).toBe(true)
     expect(matchesPattern(deny, 'mcp.tools.DELETE_repo', 'allow')).toBe(false)
   })
 
-  test('a wildcard covers what follows its dot and nothing beside it', () => {
+  test('a wildcard covers the names after its dot and no sibling', () => {
     const pr = parsePattern('codehost.pr.*')
     expect(matchesPattern(pr, 'codehost.pr.merge', 'allow')).toBe(true)
     expect(matchesPattern(pr, 'codehost.pr', 'allow')).toBe(false)

@@ -31,7 +31,7 @@ describe('risk', () => {
     expect(scoreRisk(action('medium', { production_target: false }, 'production')).score).toBe(0.6)
   })
 
-  test('is capped at 1, and the cap is a factor of its own', () => {
+  test('is capped at 1, and the cap is listed as a factor', () => {
     const worst = action('high', { irreversible: true, financial_impact: true, production_target: true })
     expect(scoreRisk(worst)).toEqual({
       score: 1,

@@ -78,7 +78,7 @@ describe('canonical JSON', () => {
     )
   })
 
-  test('refuses what JSON cannot say', () => {
+  test('refuses values that JSON cannot represent', () => {
     for (const value of [Number.NaN, '\ud800', { a: () => 1 }, 1n])
       expect(() => canonicalJson(value)).toThrow()
     const deep = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)

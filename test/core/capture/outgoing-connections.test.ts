@@ -31,7 +31,7 @@ test.each([
   expect(found).toEqual(expected.map((destination) => ({ ...destination, inode: '41' })))
 })
 
-test('a listener in one table marks what was opened from outside in the other', () => {
+test('a listener in one table marks connections from outside in the other', () => {
   const tables = [
     HEAD + row('020200C0:1F90', '07710BCB:D431', '01'),
     HEAD + row(`${'0'.repeat(32)}:1F90`, `${'0'.repeat(32)}:0000`, '0A'),

@@ -29,7 +29,7 @@ describe('a connection has arrived', () => {
   })
 })
 
-test('first packets that listeners let fall are counted under their name', () => {
+test('dropped SYN packets of listeners are counted under their name', () => {
   const text =
     'TcpExt: SyncookiesSent ListenOverflows ListenDrops Other\nTcpExt: 1 7 9 3\nIpExt: A\nIpExt: 5\n'
   expect([listenDropsIn(text), listenDropsIn('IpExt: A\nIpExt: 5\n'), listenDropsIn('')]).toEqual([9, 0, 0])

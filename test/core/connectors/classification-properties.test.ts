@@ -71,7 +71,7 @@ function naiveMatch(row: Row, method: string, path: string): boolean {
 
 describe('names', () => {
   test.each(TYPES)(
-    '%s: every published operation goes under a name of its own row, with every value unlike',
+    '%s: every published operation is classified by its own row, with unusual parameter values',
     (type) => {
       for (const [, method, template] of PUBLISHED.filter(([owner]) => owner === type)) {
         let count = 0
@@ -151,7 +151,7 @@ describe('names', () => {
   })
 
   test.each(TYPES)(
-    '%s: a GET is a read and a PUT, PATCH or DELETE is a write, but for the deeds that a provider does by GET',
+    '%s: a GET is a read and a PUT, PATCH or DELETE is a write, except operations that a provider performs by GET',
     (type) => {
       for (const row of ROWS[type] ?? []) {
         expect(row.type.startsWith(`${type}.`)).toBe(true)
@@ -162,7 +162,7 @@ describe('names', () => {
   )
 })
 
-describe('what is classified is what is forwarded', () => {
+describe('the forwarded request is the classified one', () => {
   const piece = fc.stringMatching(/^[A-Za-z0-9._~;=+@:%-]{0,8}$/)
   test('path and query keep every byte, or the request is refused', () => {
     fc.assert(

@@ -24,7 +24,7 @@ function published(type: string) {
   return readOperations(list)
 }
 
-describe.each(PROVIDERS)('what %s publishes', (type, count) => {
+describe.each(PROVIDERS)('published operations of %s', (type, count) => {
   const coverage = coverageOf(type, published(type), catalogue.rows(type))
 
   test('is named whole', () => {
@@ -32,7 +32,7 @@ describe.each(PROVIDERS)('what %s publishes', (type, count) => {
     expect(coverage.reads + coverage.computes + coverage.writes).toBe(count)
   })
 
-  test('has no two writes under one name that are not said to be the same deed', () => {
+  test('has no two writes under one name that are not declared the same operation', () => {
     expect(coverage.doubled).toEqual([])
     expect(coverage.inconsistent).toEqual([])
   })
@@ -44,20 +44,20 @@ describe.each(PROVIDERS)('what %s publishes', (type, count) => {
   })
 })
 
-test('an operation that goes away is missed, and one that nobody names is told', () => {
+test('reports a removed operation, and an operation without a name', () => {
   const operations = [{ method: 'POST', template: '/repos/{owner}/{repo}/no-such-thing', id: 'x' }]
   expect(coverageOf('codehost', operations, []).unmapped).toEqual([
     'POST /repos/{owner}/{repo}/no-such-thing',
   ])
 })
 
-test('two writes under one name are told unless one says that it is the same deed', () => {
+test('reports two writes under one name unless one is declared the same operation', () => {
   const row = { type: 'chat.x.do', effect: 'write', risk: 'low' } as const
   expect(coverageOf('chat', [], [row, row]).doubled).toEqual(['chat.x.do'])
   expect(coverageOf('chat', [], [row, { ...row, isAlternative: true }]).doubled).toEqual([])
 })
 
-test('older addresses of a deed have its name', () => {
+test('older addresses of an operation have its name', () => {
   const name = (method: string, template: string) => nameOperation('codehost', { method, template })[0]?.type
   expect(name('DELETE', '/teams/{team_id}')).toBe(name('DELETE', '/orgs/{org}/teams/{team_slug}'))
   expect(name('PUT', '/teams/{team_id}/repos/{owner}/{repo}')).toBe('codehost.team_repo.set')
@@ -106,7 +106,7 @@ function parametersOf(type: string, name: string): Record<string, unknown> {
   return name === 'codehost.file.update' ? { ...values, sha: 'abc' } : values
 }
 
-test('a GraphQL field that is a REST deed has the name of one that stands in the tables', () => {
+test('a GraphQL field that is equivalent to a REST operation has the name of a table row', () => {
   for (const [field, deeds] of MUTATION_TABLE) {
     for (const deed of deeds) expect(catalogue.knownAction(`codehost.${deed.action}`), field).not.toBeNull()
   }

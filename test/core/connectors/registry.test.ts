@@ -7,7 +7,7 @@ import {
 } from '../../../core/connectors/registry.ts'
 import { entryOf } from './golden.ts'
 
-describe('who owns a host', () => {
+describe('ownership of hosts', () => {
   const index = buildHostIndex([
     entryOf('codehost', { name: 'hub' }),
     entryOf('codehost', { name: 'ghe', baseUrl: 'https://GHE.corp.test:8443/api/v3' }),
@@ -61,7 +61,7 @@ describe('the built-in connectors', () => {
     expect(() => connectorOfType('other')).toThrow(/other/)
   })
 
-  test('authenticate as the specification says', () => {
+  test('authenticate according to the specification', () => {
     const auth = Object.fromEntries(BUILT_IN.map((connector) => [connector.name, connector.defaultAuth]))
     expect(auth).toEqual({
       codehost: { type: 'token' },

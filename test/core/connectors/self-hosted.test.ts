@@ -111,7 +111,7 @@ describe('declared rows', () => {
   }
   const generic = { domains: ['erp.test'], actions: [pay] }
 
-  test('name what a bare method does not describe', () => {
+  test('name requests that a bare method does not describe', () => {
     expect(typeOf('generic', generic, 'POST', 'erp.test', '/invoices/7/pay')).toBe('generic.invoice.pay')
     expect(typeOf('generic', generic, 'POST', 'erp.test', '/invoices/7')).toBe('generic.post')
   })
@@ -134,7 +134,7 @@ describe('declared rows', () => {
     expect(typeOf(type, more, 'PUT', 'erp.test', '/invoices/7')).toBe(`${type}.put`)
   })
 
-  test('are what a server may do that takes a word of another row for a parameter', () => {
+  test('are the operations of a server that reads a literal of another row as a parameter', () => {
     const actions: UserRow[] = [
       { method: 'GET', path: '/users/me', action: 'generic.user.get_own', effect: 'read', risk: 'low' },
       { method: 'DELETE', path: '/users/{id}', action: 'generic.user.delete', effect: 'write', risk: 'high' },
@@ -146,7 +146,7 @@ describe('declared rows', () => {
     expect(typed('GET', '/users/me')).toBe('generic.user.get_own')
   })
 
-  test('never override a built-in row, and add to what none describes', () => {
+  test('never override a built-in row, and apply to requests without one', () => {
     const actions: UserRow[] = [
       {
         method: 'DELETE',
@@ -185,7 +185,7 @@ describe('declared rows', () => {
   })
 })
 
-describe('what the gateway asks before it reads a body', () => {
+describe('questions before a body is read', () => {
   const request = (method: string, target: string, host: string) => {
     const canonical = canonicalise(raw(method, host, target))
     if (isRefusal(canonical)) throw new Error(canonical.detail)
@@ -202,7 +202,7 @@ describe('what the gateway asks before it reads a body', () => {
     expect(needsBody(mcp, request('GET', '/mcp', 'tools.mcp.test'))).toBe(false)
   })
 
-  test('what a scan saw names the record', () => {
+  test('members found by a scan name the record', () => {
     const llm = boundOf('llm_a')
     const chat = request('POST', '/v1/chat/completions', 'api.openai.com')
     expect(nameSeen(llm, chat, new Map([['stream', true]]))?.type).toBe('llm_a.chat.create_stream')

@@ -27,7 +27,7 @@ const inFloors = (field: string) => field.replace('egress.', '')
 
 describe('a field and its floor', () => {
   test.each(ORDERED)(
-    '%s is never milder than the floor, and never changed where it is stricter',
+    '%s is at least as strict as the floor, and unchanged if it is stricter',
     (field, values) => {
       for (const [w, written] of values.entries())
         for (const [f, floor] of values.entries()) {
@@ -70,7 +70,7 @@ describe('a field and its floor', () => {
     expect(held).toEqual({ ...given, enforcementLevel: 'full_enforce' })
   })
 
-  test('Gateways of platform namespaces have no floor; every other one has, whatever its name', () => {
+  test('Gateways of platform namespaces have no floor; every other one has, with any name', () => {
     const rules = {
       floors: Floors.parse({ enforcementLevel: 'full_enforce' }),
       platformNamespaces: new Set(['platform']),

@@ -81,7 +81,7 @@ describe('the generated resources', () => {
   })
 })
 
-describe('a rule says in CEL what its function says', () => {
+describe('the CEL and the function of a rule agree', () => {
   const cel = new Environment({ unlistedVariablesAreDyn: true })
   function agree<S extends object>(rules: ReadonlyArray<SpecRule<S>>, spec: S): boolean[] {
     return rules.map(({ cel: text, holds }) => {

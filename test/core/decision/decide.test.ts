@@ -97,7 +97,7 @@ describe('decide', () => {
     expect(decide(newer, inputOf({ type: 'codehost.x.y' })).verdict).toBe('deny')
   })
 
-  test('the gateway’s default decides what no permission names', () => {
+  test('the gateway’s default decides actions without a permission', () => {
     for (const [text, verdict] of [
       ['allow', 'allow'],
       ['require_approval', 'hold'],
@@ -221,7 +221,7 @@ describe('several actions in one request', () => {
   })
   const inputs = (...types: string[]) => types.map((type) => inputOf({ type }))
 
-  test('the strictest decides, and the reason says whose it is', () => {
+  test('the strictest decides, and the reason names its owner', () => {
     const decision = decideAll(rules, inputs('mcp.tools.list', 'mcp.tools.delete', 'mcp.tools.send'))
     expect(decision).toMatchObject({ verdict: 'deny', permission: 'perm_no' })
     expect(decision.reason).toMatch(
@@ -313,7 +313,7 @@ describe('explain', () => {
     ])
   })
 
-  test('says how to permit what is denied, but not to agents', () => {
+  test('explains to rule authors, but not to agents, how to permit a denied action', () => {
     const denying = rulesOf({
       ...{ level: 'full_enforce', default: 'deny', policies: [] },
       permissions: [

@@ -31,7 +31,7 @@ function verdict(
 }
 
 describe('a permission by effect class', () => {
-  test('stands beside the permission by name, however specific that is: the strictest decides', () => {
+  test('applies in addition to the permission by name of any specificity: the strictest decides', () => {
     const rules: Rule[] = [
       ['codehost.pr.merge', 'allow'],
       ['codehost.*', 'allow'],

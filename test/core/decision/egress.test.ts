@@ -41,7 +41,7 @@ describe('an entry of allowedHosts', () => {
     ['::1:8443', '::1', 8443],
     ['2001:db8::1:443', '2001:db8::1', 443],
     ['api.example.com', 'api.example.com.evil.example', 443],
-  ])('%s says nothing of %s:%i', (entry, host, port) => {
+  ])('%s does not cover %s:%i', (entry, host, port) => {
     expect(decide(entry, host, port)).toMatchObject({ verdict: 'deny' })
   })
 

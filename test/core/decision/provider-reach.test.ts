@@ -40,8 +40,8 @@ function reach(tools: readonly object[], allow: Kinds, gateway: Rules['gateway']
 const server = (url: string) => ({ type: 'mcp', server_label: 'x', server_url: url })
 const ALLOWED: Kinds = ['provider_tool.mcp', 'provider_fetch.url', 'provider_tool.web_search']
 
-describe('what a provider may reach on behalf of a request', () => {
-  test('is nothing unless the Connector lists it, and the reason says what to add', () => {
+describe('reach of a provider on behalf of a request', () => {
+  test('is empty unless the Connector lists it, and the reason states what to add', () => {
     const [own, decision] = reach([server('https://owned.example/mcp')], [])
     expect(own).toBeUndefined()
     expect(decision).toMatchObject({ verdict: 'deny', would: 'deny' })
@@ -78,7 +78,7 @@ describe('what a provider may reach on behalf of a request', () => {
     expect(reach([server(url)], ALLOWED)[1]?.reason).toMatch(/send a plain https URL/)
   })
 
-  test('is everything at the level monitor, which says so', () => {
+  test('is everything at the level monitor, and the reason mentions it', () => {
     const gateway = { enforcementLevel: 'monitor' as const }
     const decisions = [
       ...reach([server('https://a.example')], [], gateway),
@@ -90,7 +90,7 @@ describe('what a provider may reach on behalf of a request', () => {
     ])
   })
 
-  test('needs no list for what stays at the provider', () => {
+  test('needs no list for tools that stay at the provider', () => {
     expect(reach([{ type: 'code_interpreter' }, { type: 'file_search' }], [])).toEqual([
       undefined,
       undefined,

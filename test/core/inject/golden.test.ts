@@ -87,7 +87,7 @@ describe('a governed pod', () => {
     }
   })
 
-  it('has a proxy whose user is nobody else in the pod', () => {
+  it('has a proxy with a uid that no other container of the pod has', () => {
     for (const pod of pods) {
       const proxy = pod.spec.initContainers?.find(({ name }) => name === CONTAINERS.proxy)
       const uid = proxy?.securityContext?.runAsUser
@@ -101,7 +101,7 @@ describe('the uid of the proxy', () => {
   const pod = (runAsUser: number) =>
     PodSchema.parse({ spec: { containers: [{ name: 'a', securityContext: { runAsUser } }] } })
 
-  it('is another one when a container has asked for the one that was picked', () => {
+  it('is another one if a container requests the chosen one', () => {
     const result = inject(pod(1_950_000_000), gateway('team', 'main'), INJECT_OPTIONS)
     expect(result.kind === 'injected' && result.pod.metadata.annotations?.['chaperone.dev/proxy-uid']).toBe(
       '1950000001',

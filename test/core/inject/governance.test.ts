@@ -17,7 +17,7 @@ const of = (
   return governance(pod(annotations), { name: 'team', labels, isRequired }, lookup)
 }
 
-describe('who is governed', () => {
+describe('governance of pods', () => {
   it('is a pod with the annotation, in any namespace', () => {
     for (const labels of [{}, { 'chaperone.dev/inject': 'enabled' }, REQUIRED]) {
       const found = of(labels, { 'chaperone.dev/gateway': 'main' })
@@ -25,7 +25,7 @@ describe('who is governed', () => {
     }
   })
 
-  it('is nobody without the annotation where it is not required', () => {
+  it('excludes pods without the annotation in a namespace that does not require it', () => {
     expect(of({})).toEqual({ kind: 'none' })
     expect(of({ 'chaperone.dev/inject': 'enabled' })).toEqual({ kind: 'none' })
   })
@@ -43,7 +43,7 @@ describe('who is governed', () => {
     expect(several.kind === 'refused' && refusalText(several.refusals[0])).toMatch(/name one of one, two$/)
   })
 
-  it('is told the same of a Gateway that is not there and of one that does not invite', () => {
+  it('gives the same answer for a missing Gateway and for one that does not admit the namespace', () => {
     const text = (named: string) => {
       const found = of({}, { 'chaperone.dev/gateway': named })
       return found.kind === 'refused' && refusalText(found.refusals[0]).replace(named, 'X')

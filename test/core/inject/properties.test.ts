@@ -124,7 +124,7 @@ describe('for any pod', () => {
     )
   })
 
-  it('the patch turns what came into what is wanted, and names every reason or none', () => {
+  it('the patch produces the injected pod, or every reason is named', () => {
     fc.assert(
       fc.property(pods, gateways, (pod, by) => {
         const result = inject(pod, by, options)

@@ -38,7 +38,7 @@ describe('a container that changes its user', () => {
     expect(warnings).toEqual([])
   })
 
-  it('is not what a tenant writes into the annotation, but what the pod says', () => {
+  it("comes from the pod's fields, not from the annotation that a tenant writes", () => {
     const pod = podOf({})
     const claimed = {
       ...pod,

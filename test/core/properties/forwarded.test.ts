@@ -38,9 +38,9 @@ const headerValue = fc.string({
 })
 const headers = fc.array(fc.tuple(headerName, headerValue), { maxLength: 6 })
 
-describe('what goes upstream', () => {
+describe('the forwarded request', () => {
   test(
-    'is path, query and headers byte for byte as they were classified, less what belongs to the connection or is a credential',
+    'has path, query and headers byte for byte as classified, without hop-by-hop fields and credentials',
     () => {
       const seen = { passed: 0 }
       fc.assert(

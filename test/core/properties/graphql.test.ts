@@ -6,7 +6,7 @@ import { LONG_MS, runs } from './runs.ts'
 
 describe('GraphQL documents', () => {
   test(
-    'with aliases, nested fragments, conditions and several operations are named by exactly what a server runs',
+    'with aliases, nested fragments, conditions and several operations are classified by exactly the fields that a server executes',
     () => {
       const seen = { named: 0, empty: 0 }
       fc.assert(

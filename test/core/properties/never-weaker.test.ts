@@ -82,9 +82,9 @@ function isStricter(row: Row, than: readonly Action[]): boolean {
   return RISKS.indexOf(row.risk) > risk || EFFECTS.indexOf(row.effect) > effect
 }
 
-describe('a request with something wrong about it', () => {
+describe('a malformed request', () => {
   test(
-    'is refused where any lenient server would do something stricter than its name, or something listed where it has none',
+    'is refused if a lenient server would perform a stricter operation than its name, or a listed one for a request without a row',
     () => {
       const seen = { refused: 0, named: 0 }
       fc.assert(

@@ -112,7 +112,7 @@ describe('address guard', () => {
     ...['2001:0:a9fe:a9fe::', '2001:0:808:808:0:0:5601:5601', '2001:db8::5efe:169.254.169.254'],
     ...['fc00::5efe:a9fe:a9fe', 'fd12::200:5efe:169.254.169.254', 'fe80::5efe:10.0.0.1'],
   ]
-  it.each(METADATA)('refuses %s, whatever is allowed', (address) => {
+  it.each(METADATA)('refuses %s with any setting', (address) => {
     const everything = ['0.0.0.0/0', '::/0'].flatMap((text) => parseCidr(text) ?? [])
     for (const allowed of [false, true, everything])
       expect(refusedAddress(address, allowed)).toMatchObject({ isFinal: true })
@@ -209,7 +209,7 @@ describe('address guard', () => {
     },
   )
 
-  it('lets exactly the allowed ranges through', () => {
+  it('allows exactly the allowed ranges', () => {
     const allowed = ['127.0.0.0/30', 'fd12::/16'].flatMap((text) => parseCidr(text) ?? [])
     expect(refusedAddress('127.0.0.3', allowed)).toBeNull()
     expect(refusedAddress('fd12:1::1', allowed)).toBeNull()
@@ -218,7 +218,7 @@ describe('address guard', () => {
     }
   })
 
-  it('never lets metadata addresses through, whatever ranges are allowed', () => {
+  it('never allows metadata addresses, with any allowed ranges', () => {
     const everything = ['0.0.0.0/0', '::/0'].flatMap((text) => parseCidr(text) ?? [])
     expect(refusedAddress('10.0.0.1', everything)).toBeNull()
     for (const address of ['169.254.169.254', 'fd00:ec2::254', '0.0.0.0', '::', '224.0.0.1']) {
@@ -231,7 +231,7 @@ describe('address guard', () => {
     (text) => expect(parseCidr(text)).toBeNull(),
   )
 
-  it('reads as addresses exactly what the platform reads as addresses', () => {
+  it('parses exactly the addresses that the platform parses', () => {
     const texts = fc.oneof(
       fc.ipV4(),
       fc.ipV6(),

@@ -74,7 +74,7 @@ describe('the host', () => {
     expect(codeOf({ rawHeaders: ['Host', HOST, 'host', HOST] })).toBe('ambiguous_request')
   })
 
-  test('an HTTP/1.1 request without Host is refused, whatever else names the host', () => {
+  test('an HTTP/1.1 request without Host is refused, even if another part names the host', () => {
     expect(codeOf({ rawHeaders: [], sources: { connectAuthority: `${HOST}:443`, sni: HOST } })).toBe(
       'malformed_request',
     )
@@ -188,12 +188,12 @@ describe('framing', () => {
     (name) => expect(codeOf(withHeaders(name, 'DELETE'))).toBe('accepted'),
   )
 
-  test('te: trailers is what HTTP/2 allows', () => {
+  test('te: trailers is allowed by HTTP/2', () => {
     expect(codeOf({ ...withHeaders('te', 'trailers'), httpVersion: '2' })).toBe('accepted')
     expect(codeOf({ ...withHeaders('te', 'gzip'), httpVersion: '2' })).toBe('malformed_request')
   })
 
-  test('what the body is comes from its headers alone', () => {
+  test('only the headers determine the kind of the body', () => {
     const json = ['Content-Type', 'Application/JSON; Charset="UTF-8"', 'Content-Length', '12']
     expect(read(withHeaders(...json)).body).toEqual({
       length: 12,

@@ -54,7 +54,7 @@ describe('the addresses of a destination', () => {
     expect(asked).toEqual([])
   })
 
-  test('are resolved once: what was checked is what a connection is given', async () => {
+  test('are resolved once: a connection receives the checked addresses', async () => {
     const { resolve, asked } = resolverOf(addresses('93.184.216.34'), addresses('169.254.169.254'))
     const checked = await checkedAddresses('rebind.example', 'public', resolve)
     const given: unknown[] = []

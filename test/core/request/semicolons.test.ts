@@ -72,7 +72,7 @@ function pairs(text: string) {
 }
 
 describe('a ";" in every place of up to three pieces', () => {
-  test('a fact is a list wherever readers disagree, and else what all of them see', () => {
+  test('a fact is a list if readers disagree, and else their common value', () => {
     const wrong: string[] = []
     for (const text of TEXTS) {
       const query = pairs(text)
@@ -89,7 +89,7 @@ describe('a ";" in every place of up to three pieces', () => {
     expect(wrong).toEqual([])
   })
 
-  test('a declared field of a form or a query is refused, or what all readers see', () => {
+  test('a declared field of a form or a query is refused, or has the value that all readers see', () => {
     const row = { parameters: ['a'] } as unknown as Parameters<typeof judgeRepeated>[0]
     const wrong: string[] = []
     for (const text of TEXTS) {

@@ -96,7 +96,7 @@ function refusal(given: SnapshotInput, previous?: Snapshot): string {
 }
 
 describe('building a snapshot', () => {
-  test('turns sections into what requests are decided with', () => {
+  test('builds the decision inputs from sections', () => {
     const snapshot = buildSnapshot(input(7))
     expect(snapshot.version).toBe(7)
     expect(snapshot.gateway).toMatchObject({ level: 'enforce_high_risk', defaultVerdict: 'hold' })
@@ -107,7 +107,7 @@ describe('building a snapshot', () => {
     expect(Object.isFrozen(snapshot)).toBe(true)
   })
 
-  test('reuses by hash what did not change, and only that', () => {
+  test('reuses exactly the sections with an unchanged hash', () => {
     const first = buildSnapshot(input(1))
     const second = buildSnapshot(input(2, { agents: [{ ...agent, status: 'suspended' }] }), first)
     expect(second.version).toBe(2)
@@ -129,7 +129,7 @@ describe('building a snapshot', () => {
     expect(lookupPermission(first.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_1')
   })
 
-  test('yields between shards, so that nothing waits for a large set', () => {
+  test('yields between shards, so that a large set blocks nothing', () => {
     const steps = buildSnapshotInSteps(input(1))
     let slices = 0
     for (let step = steps.next(); !step.done; step = steps.next()) slices++
@@ -195,9 +195,7 @@ describe('a set of sections is refused whole', () => {
         const { [name]: _content, ...sections } = input(1).sections
         const { [name]: _hash, ...hashes } = input(1).hashes
         expect(refusal({ version: 1, sections, hashes: input(1).hashes })).toBe(`section ${name}: is missing`)
-        expect(refusal({ version: 1, sections, hashes })).toBe(
-          `section ${name}: is not in the section index`,
-        )
+        expect(refusal({ version: 1, sections, hashes })).toBe(`section ${name}: is not in the section index`)
       }),
     )
   })

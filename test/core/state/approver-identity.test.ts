@@ -26,7 +26,7 @@ function satisfied(people: readonly ApproverIdentity[]): number {
   return used.length
 }
 
-describe('how many people gave these answers', () => {
+describe('number of distinct approvers of these answers', () => {
   test.each<[number, string[]]>([
     [1, ['account a']],
     [1, ['account a', 'account a']],
@@ -86,6 +86,6 @@ test.each([
   [false, 'account a (x@y.z)', 'account b (x@y.z)'],
   [false, 'account a', 'token b'],
   [false, 'account a x@y.z', 'token b q@y.z'],
-])('one person: %s for %s and %s', (isSame, a, b) => {
+])('same approver: %s for %s and %s', (isSame, a, b) => {
   expect(isSameApprover(person(a), person(b))).toBe(isSame)
 })

@@ -318,7 +318,7 @@ describe('a denied action after a flood of one agent', () => {
     expect(row?.reasons['permission']).toBeGreaterThan(0)
   })
 
-  test('is named among the targets of its row, whatever was malformed before', () => {
+  test('is listed among the targets of its row after any malformed requests', () => {
     const { rows } = send([
       ...unjudged((n) => ({ target: `h${n}` })),
       ...many(70, () => ({})),
@@ -330,7 +330,7 @@ describe('a denied action after a flood of one agent', () => {
     )
   })
 
-  test('is told apart from invented names in the count, which has an end', () => {
+  test('is counted separately from invented names, whose count is bounded', () => {
     const { rows } = send([
       ...many(5_000, (n) => ({ action: `mcp.tools.t${n}` })),
       ...many(5_000, (n) => ({ action: `${n}` })),
@@ -359,7 +359,7 @@ describe('a denied action after a flood of one agent', () => {
   })
 })
 
-describe('the words of a row', () => {
+describe('the text of a row', () => {
   const at = { first: '2026-03-01T00:00:00.000Z', last: '2026-03-01T00:00:59.000Z' }
   test.each([
     [

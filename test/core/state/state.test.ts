@@ -15,7 +15,7 @@ const approvalEvents: ApprovalEvent[] = ['approve', 'deny', 'expire', 'cancel']
 const requestEvents: ActionRequestEvent[] = ['approve', 'deny', 'expire', 'cancel', 'execute', 'fail']
 
 describe('approvals', () => {
-  test('a pending one moves where the event says', () => {
+  test('a pending one moves to the state of the event', () => {
     expect(approvalEvents.map((event) => moveApproval('pending', event))).toEqual([
       { ok: true, state: 'approved' },
       { ok: true, state: 'denied' },

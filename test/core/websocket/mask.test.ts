@@ -4,7 +4,7 @@ import { applyMask } from '../../../core/websocket/frame.ts'
 const KEY = Uint8Array.from([0x12, 0x34, 0x56, 0x78])
 
 test.each([0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 64])(
-  'masks %i bytes as RFC 6455 says, wherever they begin',
+  'masks %i bytes according to RFC 6455 at any offset',
   (length) => {
     for (let begin = 0; begin < 5; begin++)
       for (let offset = 0; offset < 9; offset++) {

@@ -18,7 +18,7 @@ it.each([
   [Date.UTC(2028, 1, 29, 23, 59, 59), '280229235959Z'],
   [Date.UTC(2100, 1, 28), '21000228000000Z'],
   [Date.UTC(2100, 2, 1), '21000301000000Z'],
-])('knows leap years: %d', (epochMs, stamp) => expect(text(time(epochMs))).toBe(stamp))
+])('handles leap years: %d', (epochMs, stamp) => expect(text(time(epochMs))).toBe(stamp))
 
 it('keeps an integer positive and without padding', () => {
   expect([...unsigned(Uint8Array.of(0, 0, 0x80))]).toEqual([2, 2, 0, 0x80])

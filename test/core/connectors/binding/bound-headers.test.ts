@@ -31,7 +31,7 @@ describe('an idempotency key', () => {
     [`stripe-node-retry-${UUID}`, 'order-1'],
     ['order-1', `stripe-node-retry-${UUID}`],
     [`stripe-node-retry-${UUID}`, `stripe-node-retry-${UUID}`],
-  ])('is bound whole where the field is there twice: %s, %s', (...values) => {
+  ])('is bound whole if the field occurs twice: %s, %s', (...values) => {
     const fields = values.map((value): Field => ['Idempotency-Key', value])
     expect(bound('payments', ...fields)).toEqual(values.map((value) => ({ name: 'idempotency-key', value })))
   })
@@ -43,7 +43,7 @@ describe('baggage', () => {
     expect(bound('payments', ...fields)).toEqual([{ name: 'baggage', value: 'tenant=alice' }])
   })
 
-  test('is bound whole where a quoted text could hold what looks like a member', () => {
+  test('is bound whole if a quoted text could contain a member', () => {
     const value = 'tenant="a, sentry-x=mallory"'
     expect(bound('payments', ['Baggage', value])).toEqual([{ name: 'baggage', value }])
   })

@@ -30,7 +30,7 @@ function createDice(seed: number): (sides: number) => number {
   }
 }
 
-describe('mutated commits: what passes for a fast-forward is one to git', () => {
+describe('mutated commits: every accepted fast-forward is one for git', () => {
   const dice = createDice(23)
   const pick = <T>(items: readonly T[]): T => items[dice(items.length)] as T
 
@@ -135,7 +135,7 @@ describe('mutated packs', () => {
     }
   }
 
-  test('of chains with deltas, tags, wrong and absent objects: what passes for a fast-forward is one to git', () => {
+  test('of chains with deltas, tags, wrong and absent objects: every accepted fast-forward is one for git', () => {
     const dice = createDice(5)
     const { git } = repository
     const tree = git(['mktree'], '').toString().trim()

@@ -142,7 +142,7 @@ describe('a push is a fast-forward only where git would read the same parents', 
     expect(push(tip).name).toBe('force_push')
   })
 
-  test('a commit at which the history is cut proves nothing about what is behind it', () => {
+  test('a commit at which the history is cut proves nothing about its ancestors', () => {
     const tip = plain([OLD])
     const move = { before: OLD, after: idOf(tip), ref: 'refs/heads/main' }
     expect(nameOf([move], packOf([tip]), [idOf(tip)]).name).toBe('force_push')

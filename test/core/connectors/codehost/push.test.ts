@@ -10,7 +10,7 @@ const first = (command: string, capabilities = 'report-status side-band-64k') =>
   line(`${command}\0${capabilities}`)
 
 describe('the head of a push', () => {
-  test('names every reference with what stood there and what shall stand there', () => {
+  test('names every reference with its old and new object id', () => {
     const head = readPushHead(
       bytes(
         first(`${NOTHING} ${A} refs/heads/new`),
@@ -44,7 +44,7 @@ describe('the head of a push', () => {
     })
   })
 
-  test('of an empty push, which only asks whether one may, names none', () => {
+  test('of an empty push, which only checks permission, names none', () => {
     expect(readPushHead(bytes('0000'))).toEqual({
       kind: 'commands',
       commands: [],
@@ -53,7 +53,7 @@ describe('the head of a push', () => {
     })
   })
 
-  test('however it is cut, asks for more and never takes a part for the whole', () => {
+  test('requests more bytes at every cut, and never accepts a part as the whole', () => {
     const whole = bytes(first(`${A} ${B} refs/heads/x`), line(`${A} ${NOTHING} refs/heads/main`), '0000')
     fc.assert(
       fc.property(fc.nat(whole.length - 1), (cut) => {

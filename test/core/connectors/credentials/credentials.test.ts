@@ -105,7 +105,7 @@ describe.each(BUILT_IN.map((connector) => [connector.name, connector] as const))
   },
 )
 
-describe('what is no credential', () => {
+describe('headers and parameters that are not credentials', () => {
   test('stays, byte for byte', () => {
     const target = '/x?page_token=2&key=k&keys=1&pageToken=3&next=%2F&&=&flag&token_type=x#'.slice(0, -1)
     const headers = [
@@ -125,7 +125,7 @@ describe('what is no credential', () => {
     expect(outbound).toEqual({ rawHeaders: headers, rawTarget: target })
   })
 
-  test('the question mark goes when nothing is left behind it', () => {
+  test('the question mark is removed with the last parameter', () => {
     const outbound = edit([], '/x?token=a&access_token=b')
     stripCredentials(outbound, connectorOfType('chat'))
     expect(outbound.rawTarget).toBe('/x')
@@ -189,7 +189,7 @@ describe('credentials in bodies', () => {
   })
 
   test.each(['no json', '{"token":"x",}', "{'token':'x'}", '{"a":1}//'])(
-    'what a lenient parser may still read as JSON is refused: %s',
+    'text that a lenient parser may read as JSON is refused: %s',
     (text) => {
       expect(strip(text, 'application/json')).toMatch(/malformed_request|ambiguous_request/)
     },
@@ -253,7 +253,7 @@ describe('credentials in bodies', () => {
     expect(strip('token=x', 'text/plain')).toEqual(['token=x', false])
   })
 
-  test('what is left of an object equals the object without the field', () => {
+  test('the remaining object equals the object without the field', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ maxLength: 6 }), fc.jsonValue({ maxDepth: 2 })), (members) => {
         const stripped = strip(JSON.stringify({ ...members, token: 'x' }), 'application/json')

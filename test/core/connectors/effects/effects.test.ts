@@ -46,7 +46,7 @@ describe('effect classes of the catalogue', () => {
     expect(forgotten.map(({ name }) => name)).toEqual([])
   })
 
-  test('one class covers what the same effect is called on REST, GraphQL and git', () => {
+  test('one class covers the same effect on REST, GraphQL and git', () => {
     expect(classesOf('codehost.pr.merge')).toEqual(['merge'])
     expect(classesOf('codehost.branch.merge')).toEqual(['merge'])
     expect(classesOf('codehost.git.force_push')).toEqual(['rewrite_history'])
@@ -98,7 +98,7 @@ describe('effect classes that a Connector declares', () => {
     return named.kind === 'actions' ? named.actions.map(effectsOf) : named.kind
   }
 
-  test('are those of its own action, and there are none where it declares none', () => {
+  test('are those of its own action; an action without declared classes has none', () => {
     expect(classes('/ship/7')).toEqual([['money_out']])
     expect(classes('/note/7')).toEqual([[]])
   })

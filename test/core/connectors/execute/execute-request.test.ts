@@ -64,7 +64,7 @@ describe.each(ROW_CONNECTORS)('every action of %s', (name) => {
   const rows = (connectorOfType(name).catalogue ?? []).filter((row) => 'template' in row) as unknown as Row[]
   const first = [...new Map(rows.toReversed().map((row) => [row.type, row])).values()]
 
-  test('becomes a request that is this very action, or is refused before anything happens', () => {
+  test('becomes a request that is classified as this action, or is refused before anything happens', () => {
     const other = first.flatMap((row) => {
       const made = of([boundOf(name)], { type: row.type, parameters: parametersOf(row) })
       return isRefusal(made) ? [`${row.type}: ${made.detail}`] : []
@@ -133,7 +133,7 @@ function renamed(
 const EXPECTED = [/^codehost\.git\.(push|fetch): /, /: action_spec\.type: the body of this action is a file/]
 
 describe('a row', () => {
-  test('is chosen by the parameters that are given, and says itself what tells it from its sisters', () => {
+  test('is chosen by the given parameters, and adds the values that distinguish it from its siblings', () => {
     const create = { type: 'codehost.repo.create', parameters: { name: 'site' } }
     expect(request('codehost', create).target).toBe('/user/repos')
     const ofOrg = { ...create, resource: { provider: 'codehost', target: 'acme' } }
@@ -198,7 +198,7 @@ describe('a row', () => {
     },
   )
 
-  test('is for the target that it states, in whatever spelling the provider takes for the same', () => {
+  test('has the stated target in any spelling that the provider considers equal', () => {
     const resource = { provider: 'codehost', target: 'ACME/Site.git' }
     const merge = { type: 'codehost.pr.merge', resource, parameters: { number: 7 } }
     expect(request('codehost', merge).target).toBe('/repos/ACME/Site.git/pulls/7/merge')
@@ -206,7 +206,7 @@ describe('a row', () => {
     expect(request('chat', { ...post, resource: { provider: 'chat', target: 'C1' } }).method).toBe('POST')
   })
 
-  test('names all that is missing at once, and what cannot be part of a path', () => {
+  test('names all missing parameters at once, and values that cannot be part of a path', () => {
     const spec = { type: 'codehost.pr.merge', parameters: { number: '1/../2' } }
     expect(refused('codehost', spec)).toBe(
       'validation action_spec.parameters.owner: is required to execute; action_spec.parameters.repo: is required to execute; action_spec.parameters.number: cannot be part of a path',
@@ -248,12 +248,15 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
   const host = type === 'generic' ? 'api.generic.test' : 'hooks.webhook.test'
   const at = (target: string) => ({ provider: type, target })
 
-  test.each(['get', 'post', 'put', 'patch', 'delete'])('%s goes where the target says', (method) => {
-    const body = method === 'get' ? {} : { body: { a: 1 } }
-    const made = request(type, { type: `${type}.${method}`, resource: at(`${host}/a/b`), parameters: body })
-    expect(made).toMatchObject({ method: method.toUpperCase(), host, target: '/a/b' })
-    expect(made.body).toBe(method === 'get' ? undefined : '{"a":1}')
-  })
+  test.each(['get', 'post', 'put', 'patch', 'delete'])(
+    '%s is sent to the address in the target',
+    (method) => {
+      const body = method === 'get' ? {} : { body: { a: 1 } }
+      const made = request(type, { type: `${type}.${method}`, resource: at(`${host}/a/b`), parameters: body })
+      expect(made).toMatchObject({ method: method.toUpperCase(), host, target: '/a/b' })
+      expect(made.body).toBe(method === 'get' ? undefined : '{"a":1}')
+    },
+  )
 
   test('may be addressed by url, by target, or by path on its only host', () => {
     const spec = { type: `${type}.get` }
@@ -279,7 +282,10 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
     ],
     [{ parameters: { url: 'ftp://x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
     [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: is not an http or https URL'],
-    [{ parameters: { url: 'https://elsewhere.test/y' } }, `elsewhere.test is not a host of a ${type} connector`],
+    [
+      { parameters: { url: 'https://elsewhere.test/y' } },
+      `elsewhere.test is not a host of a ${type} connector`,
+    ],
     [
       { parameters: { path: '/a', data: 1 } },
       'action_spec.parameters.data: is not used to execute; use url, path',

@@ -5,7 +5,7 @@ import { otherFields } from '../../../../core/connectors/fields/other-fields.ts'
 const json = (value: unknown): BodyView => ({ kind: 'json', value })
 const none = { parameters: {}, leftOut: [] }
 
-describe('what a body holds besides the named parameters', () => {
+describe('further fields of a body besides the named parameters', () => {
   it('is every field that is not shown with the same value', () => {
     const body = json({ amount: 5, metadata: { order: 7 }, title: 'a' })
     expect(otherFields(body, { parameters: { amount: 5, title: 'of the path' }, leftOut: [] })).toEqual({
@@ -44,13 +44,13 @@ describe('what a body holds besides the named parameters', () => {
     })
   })
 
-  it('is the whole of what is no object, and null where there is nothing more', () => {
+  it('is the whole value if it is not an object, and null without further fields', () => {
     expect(otherFields(json([1, 2]), none)).toEqual({ body: [1, 2] })
     expect(otherFields(json({ a: 1 }), { parameters: { a: 1 }, leftOut: [] })).toBeNull()
     expect(otherFields({ kind: 'opaque' }, none)).toBeNull()
   })
 
-  it('fits a page whatever is sent: beginnings with their lengths, and a count of what has no room', () => {
+  it('fits a page for every body: beginnings with their lengths, and a count of omitted fields', () => {
     const text = 'x'.repeat(100_000)
     const shown = otherFields(json({ short: 1, text }), none)
     expect(shown).toEqual({ short: 1, text: `${'x'.repeat(500)}… (100000 characters)` })

@@ -7,7 +7,7 @@ import { connectorOfType } from '../../../../core/connectors/registry.ts'
 
 const TABLES = [LLM_A_HANDLES, LLM_B_HANDLES, LLM_C_HANDLES].map((table) => [table.connector, table] as const)
 
-test.each(TABLES)('%s: words behind a collection are no ids', (connector, table) => {
+test.each(TABLES)('%s: words after a collection are not ids', (connector, table) => {
   const { paths } = compileHandles(table)
   const rows = connectorOfType(connector).catalogue ?? []
   const missed = rows.flatMap(({ template = '' }) => {

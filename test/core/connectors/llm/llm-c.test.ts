@@ -157,7 +157,7 @@ describe('the model', () => {
     expect(namesOf('POST', target, body)).toEqual(['ambiguous_request'])
   })
 
-  test('may stand in the body as in the path', () => {
+  test('may occur in the body like in the path', () => {
     for (const model of ['models/gemini-2.5-pro', 'gemini-2.5-pro', '', null])
       expect(namesOf('POST', GENERATE, { model, contents: [] })).toEqual(['llm_c.content.generate'])
     expect(namesOf('POST', batch, { requests: [{ model: 'models/m' }] })).toEqual([

@@ -42,7 +42,7 @@ test('the call by itself has its name', () => {
   expect(named(call('{}'))).toBe('mcp.tools.delete_repo')
 })
 
-describe('what some servers read all the same is refused', () => {
+describe('text that some servers still read is refused', () => {
   const deep = '['.repeat(MAX_JSON_DEPTH) + ']'.repeat(MAX_JSON_DEPTH)
   test.each([
     ['deeper than is read here', call(deep)],
@@ -85,7 +85,7 @@ describe('a list in the place of a name, which many servers look up as its text,
   })
 })
 
-describe('what no server can read is unknown, as it is', () => {
+describe('text that no server can read is an unknown message', () => {
   test.each([
     'not json',
     'hello',

@@ -92,7 +92,7 @@ describe('an MCP connector that names its endpoint', () => {
     expect(name(endpoint, { method: 'POST', target: '/api/users' })).toEqual(['mcp.unmapped.post'])
   })
 
-  it('has an endpoint below a path of its base URL only where it says so', () => {
+  it('has an endpoint below a path of its base URL only if declared', () => {
     const entry = { ...endpoint, baseUrl: 'https://tools.mcp.test/base' }
     expect(name(entry, { method: 'GET', target: '/base', headers: STREAM })).toEqual(['mcp.unmapped.get'])
   })
@@ -129,7 +129,7 @@ describe('an MCP connector without an endpoint', () => {
     '/mcp%2Fsse',
     '/.well-known/x',
     '/team/tools',
-  ])('leaves other methods on %s unmapped, whatever their headers', (target) => {
+  ])('leaves other methods on %s unmapped with any headers', (target) => {
     const headers = [...STREAM, ...SESSION]
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH'])
       expect(name({}, { method, target, headers })).toEqual([`mcp.unmapped.${method.toLowerCase()}`])
@@ -187,7 +187,7 @@ describe('an MCP connector without an endpoint', () => {
     },
   )
 
-  it('refuses what only lenient parsers read as JSON, whatever its type', () => {
+  it('refuses text that only lenient parsers read as JSON, with any media type', () => {
     const body = DELETE_REPO.replace('}}}', '},}}')
     const headers: Headers = [['Content-Type', 'text/plain']]
     expect(name({}, { method: 'POST', target: '/rpc', headers, body })).toBe('ambiguous_request')

@@ -28,13 +28,13 @@ function createEventFilter(filterData = (data: string) => sliced(data)) {
 }
 
 describe('an answer to tools/list', () => {
-  test('loses the tools that the agent may not call, and nothing else', () => {
+  test('loses only the tools that the agent may not call', () => {
     const { text, hidden } = filter(JSON.stringify(answer(1, 'read', 'delete_repo', 'list')))
     expect(JSON.parse(text)).toEqual(answer(1, 'read', 'list'))
     expect(hidden).toEqual(['delete_repo'])
   })
 
-  test('passes byte for byte when everything may be called, whatever its spacing', () => {
+  test('passes byte for byte with any spacing if every tool may be called', () => {
     const text = `{ "jsonrpc":"2.0", "id":1,\n "result":{"tools":[ {"name":"read"} ]} }`
     expect(filter(text).text).toBe(text)
   })
@@ -119,7 +119,7 @@ describe('a stream of events', () => {
     expect(events.end()).toBe('')
   })
 
-  test('lets each event go as soon as it is whole, and holds back nothing but the event under way', () => {
+  test('forwards each complete event at once, and buffers only the incomplete one', () => {
     const events = createEventFilter()
     expect(events.push('data: {"id":5}\n\ndata: {"id"')).toBe('data: {"id":5}\n\n')
     expect(events.push(':6}\n')).toBe('')
@@ -133,7 +133,7 @@ describe('a stream of events', () => {
     expect(JSON.parse(out.slice('data: '.length))).toEqual(answer(1))
   })
 
-  test('however it is cut, what may be called passes byte for byte', () => {
+  test('passes callable tools byte for byte at every chunk boundary', () => {
     const text = fc.stringMatching(/^(: c\n\n|data: \{"id":1\}\n\n|event: x\r\ndata: a\r\n\r\n|\n){0,6}$/)
     fc.assert(
       fc.property(text, fc.array(fc.nat(30), { maxLength: 8 }), (stream, cuts) => {

@@ -103,7 +103,7 @@ describe('the place of a manifest', () => {
   )
 })
 
-test('one line says where a row is changed', () => {
+test('one line names the source of a row', () => {
   const manifest = { from: 'manifest', ...NOTHING } as const
   expect(originText({ from: 'built_in', ...NOTHING }, null)).toBe('built in')
   expect(originText({ from: 'command_line', ...NOTHING }, null)).toBe('command line')

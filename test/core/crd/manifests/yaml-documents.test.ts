@@ -20,7 +20,7 @@ describe('the reader of YAML', () => {
     'a: [\n',
     'a: 1\na: 2\n',
     '%YAML 1.2\n---\nx\n',
-  ])('finds what the library finds in %j', (text) => {
+  ])('finds the same documents as the library in %j', (text) => {
     const found = parseAllDocuments(text, { prettyErrors: false })
     const all = Array.isArray(found) ? found : []
     expect(read(text).documents.map((document) => document.errors.length)).toEqual(
@@ -37,13 +37,13 @@ describe('the reader of YAML', () => {
     ['mappings', `x: 1\n---\n${mappings(500)}`, 2 + MAX_OPEN],
     ['keys', '? '.repeat(50_000), 1],
     ['lists', '- '.repeat(50_000), 1],
-  ])('stops at %s without end, and says where', (_what, text, line) => {
+  ])('stops at endless %s, and returns the position', (_what, text, line) => {
     const found = read(text)
     expect(found.line).not.toBeNull()
     expect(Math.abs((found.line ?? 0) - line)).toBeLessThanOrEqual(2)
   })
 
-  test('reads what any workload needs', () => {
+  test('reads the nesting of any workload', () => {
     const found = read(mappings(60))
     expect(found).toMatchObject({ line: null, documents: [{ errors: [] }] })
   })

@@ -17,7 +17,7 @@ describe('members with computed names', () => {
     '{"p": parameters}["p"][agent.name] == "x"',
     '[parameters].exists(p, p[agent.name] == "x")',
     '[context, resource].exists(p, p["tar" + "get"] == "acme/site")',
-  ])('%s is refused, and the error says what to write', (text) => {
+  ])('%s is refused, and the error states the correction', (text) => {
     expect(compile(text)).toThrow(/cannot be computed: write it as a literal, \w+(\.\w+)*\["NAME"\]/)
   })
 

@@ -40,7 +40,7 @@ describe('conditions', () => {
     ['risk.score >= 0.5', {}, true],
     ['risk.score >= 1', {}, false],
     ['risk.score * 100 >= 50', {}, true],
-  ])('numbers compare as people expect: %s with %j', (text, parameters, wanted) => {
+  ])('int and double compare by value: %s with %j', (text, parameters, wanted) => {
     expect(evaluate(text, parameters)).toBe(wanted)
   })
 
@@ -54,13 +54,13 @@ describe('conditions', () => {
     )
   })
 
-  test('known hints are false when nobody gave them, others are missing', () => {
+  test('known hints are false by default, others are missing', () => {
     expect(evaluate('hints.irreversible || hints.production_target || hints.financial_impact')).toBe(false)
     expect(evaluate('hints.production_target', {}, { hints: { production_target: true } })).toBe(false)
     expect(evaluate('hints.other')).toEqual({ error: 'No such key: other' })
   })
 
-  test('a missing key is an error, has() asks first, and what does not matter does not err', () => {
+  test('a missing key is an error, has() tests for it, and an irrelevant operand does not fail', () => {
     expect(evaluate('parameters.amount > 5')).toEqual({ error: 'No such key: amount' })
     expect(evaluate('has(parameters.amount) && parameters.amount > 5')).toBe(false)
     expect(evaluate('parameters.amount > 5 || true')).toBe(true)

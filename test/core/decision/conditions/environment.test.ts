@@ -48,7 +48,7 @@ const PRODUCTION_ONLY = policy(
   ', environments: [production]',
 )
 
-describe('the installation says where an action lands', () => {
+describe('the installation determines the environment of an action', () => {
   test.each([
     ['the connector', { connector: 'production', gateway: 'staging', agent: 'development' }, 'hold'],
     [
@@ -133,7 +133,7 @@ describe('facts and risk', () => {
     'risk.factors.exists(f, f.startsWith("production"))',
   ]
 
-  test.each(CONDITIONS)('%s denies wherever the installation says production', (condition) => {
+  test.each(CONDITIONS)('%s denies if the environment of the installation is production', (condition) => {
     for (const agent of ['production', 'Production', 'PRODUCTION']) {
       for (const claim of [undefined, 'staging', 'Staging', '', 'dev']) {
         const given = claim === undefined ? { agent } : { agent, claim }
@@ -192,7 +192,7 @@ describe('facts and risk', () => {
     expect(verdict({ agent: 'staging', hints: { production_target: true } }, risky).verdict).toBe('deny')
   })
 
-  test('without a difference nothing is said about a claim', () => {
+  test('an equal claim is not mentioned', () => {
     const plain = verdict({ agent: 'production' }, PRODUCTION_ONLY)
     for (const claim of ['production', 'Production', 'PRODUCTION']) {
       expect(verdict({ agent: 'production', claim }, PRODUCTION_ONLY)).toEqual(plain)
@@ -238,7 +238,7 @@ describe('a text in capitals that meets an environment and is not folded', () =>
     '[agent.environment].exists(e, string(e) == "Production")',
     '[agent.environment].map(e, e)[0] == "Production"',
     'string(agent.environment).matches("^Prod")',
-  ])('%s is refused, with what to write', (condition) => {
+  ])('%s is refused with the correction', (condition) => {
     expect(compile(condition)).toThrow(/environments are in lower case, so ".*" never matches: write "/)
   })
 

@@ -174,7 +174,7 @@ describe('names that the code host compares without case', () => {
     expect(verdict('resource.raw_target.endsWith(".git")', at('acme/prod.git'))).toBe('deny')
   })
 
-  test('a rule that allows one repository allows its spellings, and nothing else', () => {
+  test('a rule that allows one repository allows only its spellings', () => {
     const rule = { rule: 'allow' }
     expect(verdict('resource.target == "ACME/Prod"', at('acme/PROD'), rule)).toBe('allow')
     expect(verdict('resource.target == "ACME/Prod"', at('acme/prod2'), rule)).toBe('deny')
@@ -229,7 +229,7 @@ describe('the name of a new repository', () => {
         ).toBe('deny')
   })
 
-  test('an allow covers its spellings and nothing else; a spelling that never matches does not compile', () => {
+  test('an allow covers only its spellings; a spelling that never matches does not compile', () => {
     const allows = (name: string) =>
       verdict('parameters.name == "Prod"', at('acme', { name }), { rule: 'allow' }) === 'allow'
     expect(NEW.filter(allows)).toEqual(NEW)
@@ -288,7 +288,7 @@ describe('branches of another owner', () => {
   })
 })
 
-describe('names that meet values whose spelling nobody can see beforehand', () => {
+describe('names that are compared with values of unknown spelling', () => {
   test('the keys of a map in the context are names where a target is looked for among them', () => {
     const context = { owners: { 'Acme/PROD': 'ops' } }
     expect(verdict('resource.target in context.owners', at('acme/prod'), { context })).toBe('deny')

@@ -16,7 +16,7 @@ const many = (count: number, source: string, scope: (at: number) => string, reas
   Array.from({ length: count }, (_, at) => entry(scope(at), source, reason))
 const sizeOf = (entries: readonly KillEntry[]) => Buffer.byteLength(JSON.stringify(entries))
 
-describe('kill switches beyond what a gateway is sent', () => {
+describe('kill switches beyond the limit of a gateway', () => {
   test('are sent as they are up to the bound', () => {
     const entries = many(1_000, 'dashboard', (at) => `agent:a${at}`)
     expect(boundedKills(entries)).toEqual({ entries, isWhole: true })

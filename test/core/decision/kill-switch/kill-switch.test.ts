@@ -71,14 +71,14 @@ describe('kill-switch scopes', () => {
     ['configmap:local', false],
     ['configmap:', false],
   ])(
-    'a ConfigMap of a namespace stops what is of that namespace, whatever its scope: %s',
+    'a ConfigMap of a namespace covers only subjects of that namespace with any scope: %s',
     (source, wanted) => {
       for (const scope of ['all', 'codehost', 'agent:bot', 'gateway:default/local', 'namespace:team'])
         expect(matchKill([entry(scope, source)], subject) !== null, scope).toBe(wanted)
     },
   )
 
-  test('nothing is stopped without entries', () => {
+  test('no subject is covered without entries', () => {
     expect(matchKill([], subject)).toBeNull()
   })
 
@@ -93,7 +93,7 @@ describe('kill-switch scopes', () => {
     expect(unionEffective([entry('agent:Bot'), entry('AGENT:bot')])).toHaveLength(1)
   })
 
-  test('a scope is everything, a kind with a name, or a bare name; what else is written stops nothing', () => {
+  test('a scope is everything, a kind with a name, or a bare name; any other text covers nothing', () => {
     for (const scope of [
       'all',
       'ALL',

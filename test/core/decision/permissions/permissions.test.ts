@@ -55,7 +55,7 @@ describe('permission look-up', () => {
     expect(winner(rows, 'other', 'codehost.pr.merge')).toBe('codehost.* deny')
   })
 
-  test('on a full tie deny beats require_approval beats allow, whatever the order of the rows', () => {
+  test('on a full tie deny beats require_approval beats allow, in any order of rows', () => {
     const rows: Row[] = [
       ['codehost.*', 'allow'],
       ['codehost.*', 'deny'],
@@ -66,7 +66,7 @@ describe('permission look-up', () => {
     expect(winner([rows[0]!, rows[2]!], 'a', 'codehost.x.y')).toBe('codehost.* require_approval')
   })
 
-  test('nothing matches: null', () => {
+  test('no match returns null', () => {
     expect(winner([['codehost.pr.*', 'allow']], 'a', 'codehost.issue.create')).toBeNull()
     expect(winner([], 'a', 'codehost.issue.create')).toBeNull()
   })

@@ -65,7 +65,7 @@ describe('default policies', () => {
     expect(decide(v1, inputOf({ type: 'custom.thing.do' })).reason).toBe('No policy matched')
   })
 
-  test('say nothing about proxied requests: permissions alone decide there', () => {
+  test('do not match proxied requests: permissions alone decide there', () => {
     const request = { method: 'DELETE', host: 'h', path: '/', raw_path: '/', query: {} }
     for (const permitted of ['allow', 'deny', 'require_approval'] as const) {
       const permissions = [

@@ -125,7 +125,7 @@ tests: [{ name: t, action: { type: x.y.z, resource: { provider: x } }, expect: {
     expect(runPolicyTests(document, () => high)[0]?.passed).toBe(true)
   })
 
-  test('that need too long are refused before they run: a text of a tenant must not occupy a process', () => {
+  test('that take too long are refused before they run: a text of a tenant must not block a process', () => {
     const list = `[${Array.from({ length: 60 }, (_, i) => i).join(',')}]`
     const text = (condition: string, [rules = 0, tests = 0]: readonly number[], target = 'a/b') =>
       JSON.stringify({

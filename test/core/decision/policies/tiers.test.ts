@@ -37,7 +37,7 @@ const made = (
   )
 
 describe('tiers of policies', () => {
-  test('nothing that others say makes the verdict of the platform milder', () => {
+  test('no other policy relaxes the verdict of the platform', () => {
     fc.assert(
       fc.property(
         fc.array(anyPolicy(['platform']), { maxLength: 4 }),
@@ -52,7 +52,7 @@ describe('tiers of policies', () => {
     )
   })
 
-  test('nothing that a guest says makes the verdict of anybody else milder', () => {
+  test('no policy of a guest relaxes the verdict of another tier', () => {
     fc.assert(
       fc.property(
         fc.array(anyPolicy(['platform', 'gateway', undefined]), { maxLength: 4 }),
@@ -67,7 +67,7 @@ describe('tiers of policies', () => {
     )
   })
 
-  test('what the platform allows is not allowed by that', () => {
+  test('an allow of the platform does not allow an action', () => {
     const allow = policy('p', 'allow', { tier: 'platform', priority: 1_000_000 })
     expect(decided([allow], 'deny').verdict).toBe('deny')
     expect(decided([allow, policy('g', 'deny', { tier: 'gateway' })]).verdict).toBe('deny')
@@ -101,7 +101,7 @@ describe('tiers of policies', () => {
     ])
   })
 
-  test.each(['deny', 'require_approval'])('a %s of the platform says whose it is', (decision) => {
+  test.each(['deny', 'require_approval'])('a %s of the platform names its owner', (decision) => {
     const policies = [
       policy('tenant/own', decision, { tier: 'gateway', priority: 1_000_000 }),
       policy('platform/merge', decision, { tier: 'platform' }),
@@ -111,7 +111,7 @@ describe('tiers of policies', () => {
     expect(decisive?.policyName).toBe('platform/merge')
   })
 
-  test('a guest speaks for agents of its own namespace alone', () => {
+  test("a guest's policy applies only to agents of its own namespace", () => {
     const guest = (agentsOf: string) => policy('g', 'deny', { tier: 'guest', agentsOf })
     expect(decided([guest('team')]).verdict).toBe('deny')
     for (const other of ['tea', 'team2', 'platform', ''])

@@ -22,7 +22,7 @@ function errorOf(condition: string): string {
   return 'compiled'
 }
 
-test('a test of an action that nobody knows is a warning with the nearest name', () => {
+test('a test of an unknown action is a warning with the nearest name', () => {
   const withTest = (type: string) =>
     `${policyOf('action.effect == "write"')}tests:\n  - name: t\n    action: { type: ${type}, resource: { provider: codehost } }\n    expect: { outcome: no_opinion }\n`
   const warningsOf = (type: string) => parsePolicyYaml(withTest(type)).warnings
@@ -49,7 +49,7 @@ test.each([
   expect(parsePolicyYaml(text).warnings).toEqual(wanted)
 })
 
-describe('a name in a condition that nobody knows', () => {
+describe('an unknown name in a condition', () => {
   test.each([
     ['actoin.type == "a"', 'Unknown variable: actoin (did you mean action?)'],
     ['action.tpye == "a"', 'action has no field "tpye" (did you mean type?)'],
@@ -217,7 +217,7 @@ describe('a pattern that matches no known action', () => {
   })
 })
 
-test('a group that nobody is in is a warning with the nearest one', () => {
+test('a group without members is a warning with the nearest one', () => {
   const { document } = parsePolicyYaml(policyOf('true'))
   expect(emptyGroupWarnings(document, new Set(['release-managers', 'ops'])).join()).toContain(
     'Did you mean "release-managers"?',

@@ -29,11 +29,11 @@ describe('a whole body', () => {
     expect(kindOf(bytes('{"a":1}'), info(more))).toBe(kind)
   })
 
-  test('without a media type nothing is known of it', () => {
+  test('is unknown without a media type', () => {
     expect(kindOf(bytes('{}'), { isChunked: false })).toBe('opaque')
   })
 
-  test('no bytes are no body, whatever was announced', () => {
+  test('zero bytes are no body, with any announced length', () => {
     expect(kindOf(new Uint8Array(), info({ encoding: 'gzip' }))).toBe('absent')
   })
 
@@ -42,7 +42,7 @@ describe('a whole body', () => {
     expect(kindOf(new Uint8Array([0x22, 0xc0, 0xaf, 0x22]), info())).toBe('malformed_request')
   })
 
-  test('what is no JSON is told apart from what two parsers read differently', () => {
+  test('invalid JSON is distinguished from ambiguous JSON', () => {
     expect(kindOf(bytes('{"a":'), info())).toBe('invalid')
     expect(kindOf(bytes('{"a":1,"a":2}'), info())).toBe('ambiguous_request')
   })
@@ -117,7 +117,7 @@ describe('the key scan of a streamed body', () => {
     )
   })
 
-  test('keeps nothing of a body that is no JSON', () => {
+  test('keeps nothing of a body that is not JSON', () => {
     expect(scan('stream=true&x={', ['stream']).seen).toEqual({})
   })
 })

@@ -25,7 +25,7 @@ function codeOf(text: string | Uint8Array): string {
 
 const LONG = 'x'.repeat(3 * SCAN_BOUNDS.sliceBytes)
 
-describe('what is kept', () => {
+describe('kept members', () => {
   it.each<[string, string, unknown]>([
     [
       'members that were asked for',
@@ -69,7 +69,7 @@ describe('what is kept', () => {
     expect([many.members.length, many.memberCount]).toEqual([SCAN_BOUNDS.members, 1000])
   })
 
-  it('has no other prototype, whatever the keys are', () => {
+  it('keeps its prototype with any keys', () => {
     const { value } = scanned('{"__proto__":{"model":"x"},"constructor":1,"stream":true}')
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
     expect(value).toEqual({ stream: true })
@@ -220,7 +220,7 @@ describe('beside the strict parser', () => {
 })
 
 describe('slices', () => {
-  it('ends each after as many bytes as the bound says, also within a text', () => {
+  it('ends each slice after the bounded number of bytes, also inside a string', () => {
     const work = scanJson(bytes(`{"a":"${'x'.repeat(10 * SCAN_BOUNDS.sliceBytes)}","model":"m"}`), {
       keep: KEEP,
     })

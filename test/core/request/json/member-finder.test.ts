@@ -81,7 +81,7 @@ describe('members that are looked for at any depth', () => {
     expect(found(objects(FIND_BOUNDS.objects + 1))).toBe('body_too_large')
   })
 
-  it('do not hide what a scan refuses', () => {
+  it('do not hide errors of a scan', () => {
     expect(found('{"tools":[{"type":"a","type":"b"}]}')).toBe('ambiguous_request')
   })
 })

@@ -71,7 +71,7 @@ describe('JSON that every parser reads alike', () => {
     expect(codeOf('['.repeat(500_000))).toBe('malformed_request')
   })
 
-  test('whatever JSON.stringify writes is read back as it was', () => {
+  test('every output of JSON.stringify is read back unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const text = JSON.stringify(value)
