@@ -2,7 +2,7 @@ import { VERSION } from '../version.ts'
 import { openApiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
 
-/** `routes` is asked when somebody wants the document, which describes itself as well. */
+/** Serves the OpenAPI document. `routes` is called at the first request, because the document includes this route. */
 export function createOpenApiRoutes(deps: {
   readonly routes: () => readonly Route[]
   readonly baseUrl: () => string

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import * as z from 'zod'
 import { type Route, type RouteResult, route } from './route.ts'
 
-/** Beside the bundles of a release; where `npm start` and `npm test` have built it in a checkout. */
+/** Folders of the built dashboard: in a release, and in a checkout after `npm start` or `npm test`. */
 const FOLDERS = [
   join(import.meta.dirname, '../dashboard'),
   join(import.meta.dirname, '../../node_modules/.cache/chaperone/dashboard'),
@@ -22,7 +22,7 @@ const ENCODINGS = [
 
 const Manifest = z.object({ version: z.string().regex(/^[0-9a-f]+$/), files: z.array(z.string()) })
 
-/** The dashboard: one page and its files, read once; names carry the hash of their content. */
+/** Serves the dashboard: one page and its files, which are read once. File names contain the hash of their content. */
 export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly Route[] {
   const folder = folders.find((path) => existsSync(join(path, 'manifest.json')))
   if (folder === undefined) return PATHS.map((path) => page(path, NOT_BUILT))
@@ -35,7 +35,7 @@ export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly
   ]
 }
 
-/** Only our own files, no frames, no other origins; styles that the page makes itself bear this answer's nonce. */
+/** Content security policy: files of this origin only, no frames; inline styles need the nonce of the response. */
 function policyWith(nonce: string): string {
   return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
 }
