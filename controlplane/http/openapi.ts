@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ERRORS } from '../../core/errors.ts'
-import { HEADERS } from '../../core/wire/limits.ts'
 import { isRight, RIGHTS, type Right } from '../../core/wire/access/rights.ts'
+import { HEADERS } from '../../core/wire/limits.ts'
 import type { Route, RouteAuth } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,4 +1,5 @@
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
+import type { ProcessWork } from '../features/kill-switch/hosted-work.ts'
 import type { KillViews } from './kill-switch/views.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
@@ -44,6 +45,21 @@ export function processesOf({
     warnings: facts.warnings ?? [],
   }))
   return [...peerRegistry.peers.values(), ...others].map(view)
+}
+
+/** Of the processes that have reported it. */
+export function hostedWorkOf({
+  peerRegistry,
+  processRegistry,
+}: Pick<ProcessSources, 'peerRegistry' | 'processRegistry'>): ProcessWork[] {
+  const own = [...peerRegistry.peers.values()].map(({ name, hostedWork }) => ({
+    gateway: name,
+    report: hostedWork,
+  }))
+  const others = processRegistry
+    .elsewhere()
+    .map(({ facts }) => ({ gateway: facts.name, report: facts.hosted_work ?? null }))
+  return [...own, ...others].flatMap(({ gateway, report }) => (report === null ? [] : [{ gateway, report }]))
 }
 
 type Known = Pick<

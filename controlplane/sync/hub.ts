@@ -9,11 +9,12 @@ import type { Db } from '../db/query.ts'
 import { leaseMsOf } from '../features/gateways/lease.ts'
 import { LOCAL_GATEWAY } from '../features/gateways/names.ts'
 import { withdrawAllReplicas } from '../features/gateways/process-store.ts'
+import type { ProcessWork } from '../features/kill-switch/hosted-work.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 import { createEpochRaiser } from './epoch-raiser.ts'
 import { createFreshness } from './freshness.ts'
 import { type GatewayLive, liveOf, type Sighting } from './gateway-live.ts'
-import { processesOf } from './gateway-processes.ts'
+import { hostedWorkOf, processesOf } from './gateway-processes.ts'
 import { createKillBroadcaster, type KillBroadcaster } from './kill-switch/broadcaster.ts'
 import { createKillProof } from './kill-switch/proof.ts'
 import { createOrderBook, type Order, type OrderBook } from './orders.ts'
@@ -75,6 +76,8 @@ export type Hub = AsyncDisposable & {
   isHere(gatewayId: string): boolean
   /** Every gateway process that is connected, to any replica. */
   processes(): readonly GatewayProcess[]
+  /** Work that every connected process cancels at providers. */
+  hostedWork(): readonly ProcessWork[]
   readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
   /** Hands an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout` after 30 s. */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
@@ -151,6 +154,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       ),
     isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
     processes: () => processesOf({ peerRegistry, processRegistry, library, views: kill.views() }),
+    hostedWork: () => hostedWorkOf({ peerRegistry, processRegistry }),
     kill,
     execute: (gatewayId, order) => sendOrder(peerServing(peerRegistry.of(gatewayId), order), orders, order),
     settle: orders.settle,

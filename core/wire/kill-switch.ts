@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { KillEntry } from './gateway/kill.ts'
 import type { KillSwitchSet } from './gateway/internal.ts'
+import { KillEntry } from './gateway/kill.ts'
 
 /** Active scopes. `stored: false`: active on connected gateways, not stored yet. */
 export const KillSwitchState = z.object({

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
-import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import { AgentDeregister, AgentRegister } from '../../core/wire/gateway/internal.ts'
+import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { Commands } from '../control/commands.ts'
 import type { AgentPorts } from './agent-ports.ts'
 import { type ApiAnswer, ok } from './api-http.ts'

@@ -1,12 +1,17 @@
 import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { CommandReply } from '../../core/wire/gateway/commands.ts'
 import { KillSwitchSet } from '../../core/wire/gateway/internal.ts'
+import type { Cancellations } from '../control/cancellations.ts'
 import type { KillForwarding } from '../control/kill-switch/kill-forwarding.ts'
 import type { KillState } from '../control/kill-switch/kill-state.ts'
 import { type ApiAnswer, ok } from './api-http.ts'
 import { type ApiRoute, post } from './api-route.ts'
 
-export type KillRouteDeps = { readonly forwarding: KillForwarding; readonly kill: KillState }
+export type KillRouteDeps = {
+  readonly forwarding: KillForwarding
+  readonly kill: KillState
+  readonly cancellations: Pick<Cancellations, 'begin'>
+}
 
 /**
  * Activates the kill switch on this gateway first, also while the control plane is unreachable, and forwards it
@@ -24,11 +29,12 @@ export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
 type KillRequest = { readonly scope: string; readonly reason: string }
 
 async function activate(
-  { forwarding, kill }: KillRouteDeps,
+  { forwarding, kill, cancellations }: KillRouteDeps,
   { scope, reason }: KillRequest,
 ): Promise<ApiAnswer> {
   kill.setLocal(scope, reason)
   const reply = await forwarding.activate(scope)
+  if (isAway(reply) || reply.status === 200) cancellations.begin()
   if (isAway(reply)) return ok({ ...stateOf(kill, { active: true, scope }), forwarded: false })
   if (reply.status !== 200) {
     kill.clearLocal(scope)

@@ -6,11 +6,11 @@ export const ROLE_LABELS: ReadonlyArray<{
   readonly description: string
 }> = [
   { value: 'viewer', label: 'Viewer', description: 'reads overview, traffic and permissions.' },
-  { value: 'member', label: 'Member', description: 'also answers approvals.' },
+  { value: 'member', label: 'Member', description: 'also answers approvals and activates the kill switch.' },
   {
     value: 'admin',
     label: 'Admin',
-    description: 'also manages policies, permissions, agents, users and the kill switch.',
+    description: 'also manages policies, permissions, agents, users and settings, and deactivates the kill switch.',
   },
   { value: 'owner', label: 'Owner', description: 'also appoints owners and imports bundles.' },
 ]

@@ -36,6 +36,8 @@ export type CardFacts = {
   readonly requested_by_agent_text: string | null
   readonly body_sha256: string | null
   readonly unread_body?: UnreadBody | null
+  /** Absent on cards of older versions. */
+  readonly effects?: string[]
   /** Absent on cards of v1 actions, and of gateways of older versions. */
   readonly pins?: readonly PinView[] | undefined
 }

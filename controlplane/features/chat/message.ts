@@ -1,6 +1,6 @@
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
-import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
+import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 
 export type ChatMessage = {
   /** What notifications and screen readers show. */

@@ -23,7 +23,10 @@ export function createKillSwitchRoutes({
       isNamespaced: true,
       summary: 'What is stopped, by whom and why',
       response: KillSwitchState,
-      handler: async ({ namespaces }) => ({ effective: shownState(namespaces, killSwitch) }),
+      handler: async ({ namespaces }) => ({
+        effective: shownState(namespaces, killSwitch),
+        hosted_work: killSwitch.hostedWork(namespaces),
+      }),
     }),
     route({
       method: 'POST',

@@ -1,4 +1,9 @@
-import type { ChangeSetBody, ChangeSetReply, PushBody, PushReply } from '../../../core/wire/operator/operator.ts'
+import type {
+  ChangeSetBody,
+  ChangeSetReply,
+  PushBody,
+  PushReply,
+} from '../../../core/wire/operator/operator.ts'
 import { nameOf } from './apply.ts'
 import type { DesiredRow, ObjectKey } from './store.ts'
 

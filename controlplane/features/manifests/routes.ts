@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { covers } from '../../../core/wire/access/rights.ts'
 import {
   ChangeSetBody,
   ChangeSetReply,
@@ -21,7 +22,6 @@ import {
   SweepBody,
   SweepReply,
 } from '../../../core/wire/operator/operator.ts'
-import { covers } from '../../../core/wire/access/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { KillRelay } from '../kill-switch/relay.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KnownAction } from '../../../core/action/spec.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import {
   acknowledgedBy,
   type ChangeSetBody,
@@ -11,7 +12,6 @@ import {
   type SweepBody,
   type SweepReply,
 } from '../../../core/wire/operator/operator.ts'
-import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { bumpVersion, currentVersion } from '../../db/config-version.ts'
 import { type NamespaceRow, replaceNamespaces } from '../../db/namespaces.ts'
 import type { Db, Query } from '../../db/query.ts'

@@ -1,6 +1,6 @@
+import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { InForce, ManifestProblem } from '../../../core/wire/operator/operator.ts'
 import { UNKNOWN_ORIGIN } from '../../../core/wire/operator/origin.ts'
-import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import { currentVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
 import { createScopedQuery } from '../../db/scoped-query.ts'

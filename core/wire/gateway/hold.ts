@@ -2,6 +2,7 @@ import * as z from 'zod'
 import {
   ApprovalCard,
   ApprovalStatus,
+  EffectList,
   HeaderField,
   PinView,
   RequiredGroupsView,
@@ -44,6 +45,8 @@ export const HoldBody = z.object({
    */
   request_fingerprint: z.string().max(64).optional(),
   unread_body: UnreadBody.nullable().default(null),
+  /** As on the card; absent from older gateways. */
+  effects: EffectList.optional(),
   /** Absent from older gateways. */
   pins: z.array(PinView).max(64).optional(),
   /** Identifies the group of requests of one process that share the hold; absent from older gateways. */

@@ -45,6 +45,9 @@ export const PinView = z.object({
   fixed_by: z.enum(['gateway', 'request']).nullable(),
 })
 
+/** Effect classes of a request; `unknown` among them where those of an action are not known. */
+export const EffectList = z.array(z.string().max(32)).max(16)
+
 export const ApprovalCard = z.object({
   id: z.string(),
   kind: z.enum(['action', 'hold']),
@@ -70,6 +73,8 @@ export const ApprovalCard = z.object({
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   unread_body: UnreadBody.nullable().default(null),
+  /** Absent on cards of older versions. */
+  effects: EffectList.optional(),
   /** Absent or empty: nothing fixes the affected state. */
   pins: z.array(PinView).max(64).optional(),
   created_at: z.string(),

@@ -10,9 +10,10 @@ import {
   RuleDecisionSchema,
   UserRowSpec,
 } from '../../crd/schemas.ts'
+import { HostedWorkReport } from '../hosted-work.ts'
 import { ApprovalStatus } from './internal.ts'
-import { POLICY_REACH } from './policy-reach.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
+import { POLICY_REACH } from './policy-reach.ts'
 
 /**
  * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
@@ -55,6 +56,8 @@ export const GatewaySection = z.object({
   approvals: GatewaySpec.shape.approvals,
   failurePolicy: GatewaySpec.shape.failurePolicy,
   audit: GatewaySpec.shape.audit,
+  /** Left out: a kill switch leaves batches at providers alone. */
+  cancelBatches: z.boolean().optional(),
 })
 
 export const AgentEntry = z.object({
@@ -213,6 +216,8 @@ export const AckBody = z.object({
   config_order: StateOrder.optional(),
   /** Kill switches of other replicas that this process has and has not seen stored: returned to be stored. */
   announced: z.array(KillAnnouncement).max(1_000).optional(),
+  /** With the acknowledgement of a kill switch. */
+  hosted_work: HostedWorkReport.optional(),
   applied_at: z.string(),
 })
 
@@ -239,6 +244,7 @@ export const StatusBody = z.object({
     .optional(),
   /** Full sentences about probably unintended configuration, observed by this process in traffic. */
   warnings: z.array(z.string().max(2_000)).max(64).optional(),
+  hosted_work: HostedWorkReport.optional(),
 })
 
 export type GatewaySection = z.infer<typeof GatewaySection>

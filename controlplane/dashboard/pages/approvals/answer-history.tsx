@@ -1,4 +1,4 @@
-import { Button, Group, Paper, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Paper, Stack, Text } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import { ActionName } from '../../components/decision/action-name.tsx'
@@ -90,7 +90,9 @@ function Answered({ card, isLinked }: { readonly card: ApprovalCard; readonly is
         </div>
         <Stack gap={2} align="flex-end">
           <TimeText at={card.created_at} />
-          <a href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}>Traffic</a>
+          <Anchor size="sm" href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}>
+            Traffic
+          </Anchor>
         </Stack>
       </Group>
     </Paper>

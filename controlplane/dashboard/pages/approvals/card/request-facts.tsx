@@ -1,3 +1,4 @@
+import { effectsText } from '../../../../../core/wire/effects-text.ts'
 import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { FactList } from '../../../components/layout/fact-list.tsx'
 import { TimeText } from '../../../components/text/time-text.tsx'
@@ -13,6 +14,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
       facts={[
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
+        ['Effects', effectsText(card)],
         ['Held by', <HeldBy key="rule" card={card} />],
         ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
         ['Pinned state', <PinnedState key="state" pins={card.pins} />],
