@@ -83,6 +83,8 @@ export const RecordSchema = z.object({
   actions: z.array(z.string()).max(64).nullish(),
   /** Number of actions; absent for a single one. */
   action_count: z.int().min(2).nullish(),
+  /** Effect classes of its actions; `unknown` where those of one are not known; absent where there are none. */
+  effects: z.array(z.string().max(32)).max(16).nullish(),
   decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
   /** Verdict of full enforcement, if it differs from `decision`. */
   would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),

@@ -26,6 +26,7 @@ import { createLiveExchanges } from './control/live-exchanges.ts'
 import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
 import { createRateLimits } from './control/quota/rate-limits.ts'
 import { createUploader, type Uploader } from './control/records/record-uploader.ts'
+import { createStoppedWork } from './control/stopped-work.ts'
 import { createEvents } from './events.ts'
 import { Journal } from './journal/journal.ts'
 import { lockDataDir } from './journal/lock.ts'
@@ -114,6 +115,8 @@ function createCore(config: GatewayConfig, given: Made) {
   const unlistedPorts = createUnlistedPorts()
   const events = createEvents({ metrics, recent, unlistedPorts, log })
   const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
+  const handleLater: typeof handle = (exchange) => handle(exchange)
+  const stopped = createStoppedWork({ kill, clock, newId, handle: handleLater, control: () => control })
   const address: Address = { url: '', conditions: () => [] }
   const journal = new Journal({
     dir: join(config.dataDir, 'journal'),
@@ -124,8 +127,7 @@ function createCore(config: GatewayConfig, given: Made) {
   })
   const view = createView({
     ...{ clock, kill, journal, events, metrics, unlistedPorts, controlPlaneUrl: config.controlPlaneUrl },
-    control: () => control,
-    deferrals: () => uploader.deferrals,
+    ...{ control: () => control, deferrals: () => uploader.deferrals, ...stopped },
   })
   const rate = createRateLimits({
     monotonicMs: clock.monotonicMs,
@@ -134,8 +136,7 @@ function createCore(config: GatewayConfig, given: Made) {
   const refusals = createRefusals({ journal, events, clock, newId, peers: rate, whole: config.wholeRefusals })
   const control: ControlPlane = createControlPlane({
     ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
-    caFile: config.pod?.controlPlaneCaFile ?? null,
-    random: Math.random,
+    ...{ caFile: config.pod?.controlPlaneCaFile ?? null, random: Math.random, ...stopped },
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
     onSnapshot: (snapshot) => {
       cutInactive(live, snapshot)
@@ -149,11 +150,10 @@ function createCore(config: GatewayConfig, given: Made) {
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
   const upstream = createUpstream({
     dialer: createDialer(config.pod === null ? {} : { resolve: resolveAbsolute }),
-    monotonicMs: clock.monotonicMs,
-    onLookUp: metrics.lookUps.asked,
+    ...{ monotonicMs: clock.monotonicMs, onLookUp: metrics.lookUps.asked },
   })
   const ports: PipelinePorts = {
-    ...{ kill, journal, holds: control.holds, live, events, clock, newId, rate, refusals },
+    ...{ kill, journal, live, events, clock, newId, rate, refusals, holds: control.holds, ...stopped },
     ...{ lookUps: upstream.lookUps, snapshot: control.snapshots.current, lease: { step: control.leaseStep } },
     handles: createHandles({
       ask: createFetchHandleOwners(() => control.client),
@@ -172,7 +172,7 @@ function createCore(config: GatewayConfig, given: Made) {
       leaf.clear()
       leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
     },
-    ...{ handle, view, metrics, recent, events },
+    ...{ handle, view, metrics, recent, events, ...stopped },
   }
 }
 

@@ -2,6 +2,7 @@ import type { TrafficRecord } from '../core/record.ts'
 import type { KillEntry } from '../core/wire/gateway/kill.ts'
 import { type ActionCounts, newActionCounts, writeActions } from './admin/action-metrics.ts'
 import { createExposition, type Exposition, Histogram, labelText } from './admin/exposition.ts'
+import { type HostedWorkCounts, writeHostedWork } from './admin/hosted-work-metrics.ts'
 import { createJournalMetrics } from './admin/journal-metrics.ts'
 import { createLabelBounds, DECISION_LABEL, DENIED_LABEL, errorTypeOf } from './admin/labels.ts'
 import { createLookUpMetrics, type LookUpMetrics } from './admin/look-up-metrics.ts'
@@ -17,6 +18,7 @@ export type Gauges = {
   readonly uptimeSeconds: number
   readonly deferredBatches: number
   readonly journal: JournalState
+  readonly hostedWork: HostedWorkCounts
 }
 
 export type Metrics = {
@@ -150,6 +152,7 @@ export function createMetrics(): Metrics {
 }
 
 function writeState(out: Exposition, gauges: Gauges, seenScopes: Set<string>): void {
+  writeHostedWork(out, gauges.hostedWork)
   writeKill(out, gauges, seenScopes)
   out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
   out.sample('svc_approvals_pending', '', gauges.approvalsPending)
@@ -230,11 +233,7 @@ function writeHistograms(out: Exposition, slots: readonly Slot[]): void {
 
 function writeBlocked(out: Exposition, byStage: ReadonlyMap<string, number>): void {
   const name = 'svc_event_loop_blocked_total'
-  out.family(
-    name,
-    'counter',
-    'Turns of the event loop that took longer than EVENT_LOOP_BLOCKED_MS, by stage.',
-  )
+  out.family(name, 'counter', 'Turns of the event loop beyond EVENT_LOOP_BLOCKED_MS, by stage.')
   for (const [stage, n] of byStage) out.sample(name, labelText({ stage }), n)
 }
 

@@ -53,6 +53,7 @@ function textOf(peer: Peer): string {
     rejected,
     peer.conditions,
     peer.warnings,
+    peer.hostedWork,
   ])
 }
 
@@ -71,6 +72,7 @@ function reportOf(peer: Peer, nowMs: number): ProcessReport {
       rejected: peer.rejected,
       conditions: peer.conditions,
       warnings: peer.warnings,
+      hosted_work: peer.hostedWork,
     },
     kill_state: peer.killState,
   }

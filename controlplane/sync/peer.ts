@@ -1,4 +1,5 @@
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
+import type { HostedWorkReport } from '../../core/wire/hosted-work.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 
 /** The writable side of one stream response (`http.ServerResponse` has it). */
@@ -41,6 +42,8 @@ export type Peer = {
   conditions: readonly string[]
   /** Full sentences that it reports of itself. */
   warnings: readonly string[]
+  /** What it cancels at providers because of kill switches; null before the first report. */
+  hostedWork: HostedWorkReport | null
   send(message: DownMessage): void
   /** A message as JSON. */
   sendLine(line: string): void
@@ -91,6 +94,7 @@ export function createPeer(init: PeerInit): Peer {
     rejected: null,
     conditions: [],
     warnings: [],
+    hostedWork: null,
     sendLine,
     send: (message) => sendLine(JSON.stringify(message)),
     end() {

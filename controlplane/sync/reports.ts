@@ -31,6 +31,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
     peer.appliedVersion = body.version
     peer.rejected = null
   }
+  peer.hostedWork = body.hosted_work ?? peer.hostedWork
   const before = peer.killState
   kill.ack(peer, body)
   // Another replica may be counting.
@@ -54,4 +55,5 @@ function applyStatus(peer: Peer, body: StatusBody): void {
   peer.appliedVersion = body.applied_version ?? peer.appliedVersion
   peer.conditions = body.conditions ?? []
   peer.warnings = body.warnings ?? []
+  peer.hostedWork = body.hosted_work ?? peer.hostedWork
 }

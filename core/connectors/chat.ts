@@ -6,6 +6,8 @@ import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
+import { CHAT_WORK } from './hosted-work/chat.ts'
+import { compileWork } from './hosted-work/table.ts'
 import { once } from './once.ts'
 import { CHAT_ERROR } from './provider-error.ts'
 import { prefixedSurface } from './rows/prefixed-surface.ts'
@@ -58,6 +60,7 @@ export const chat: Connector<'chat'> = {
   parseAction: (request, body, config) => parseByRows(CLASSIFIER, request, body, config),
   decidingKeys: (request, config) => rowKeys(CLASSIFIER, request, config),
   hasOpaqueBody: (request, config) => rowsAreOpaque(CLASSIFIER, request, config),
+  hostedWork: compileWork(CHAT_WORK),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: {
     headers: ['x-slack-token'],

@@ -9,6 +9,7 @@ import type { Commits } from './codehost/push/pack.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { HeadReader, UploadReader } from './fields/body-readers.ts'
 import type { HandleReader } from './handles/handle.ts'
+import type { HostedWork } from './hosted-work/table.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
@@ -204,6 +205,8 @@ export type Connector<Name extends string = string> = {
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
   /** Reads ids of provider resources that agents receive and use later. */
   readonly handles?: HandleReader
+  /** Work that the provider continues after its answer, and the operation that cancels it. */
+  readonly hostedWork?: HostedWork
   /** The protocol of a WebSocket whose messages are separate requests. */
   readonly messages?: MessageProtocol
   /**

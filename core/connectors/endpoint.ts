@@ -69,7 +69,9 @@ function readUrl(url: unknown): Address | Refusal | null {
 function readTarget(target: string | undefined): Address | Refusal | null {
   if (target === undefined) return null
   const [, host, path] = /^(?:https?:\/\/)?([^/?#@\s]+)(\/[^?#\s]*)?$/i.exec(target) ?? []
-  return host === undefined ? wrong('resource.target', 'is not an address host/path') : { host, path, query: '' }
+  return host === undefined
+    ? wrong('resource.target', 'is not an address host/path')
+    : { host, path, query: '' }
 }
 
 function onOwnHost(

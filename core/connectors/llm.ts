@@ -9,6 +9,10 @@ import { LLM_B_HANDLES } from './handles/llm-b.ts'
 import { LLM_C_HANDLES } from './handles/llm-c.ts'
 import { type CompiledHandles, compileHandles } from './handles/table.ts'
 import { tableHandles } from './handles/table-handles.ts'
+import { LLM_A_WORK } from './hosted-work/llm-a.ts'
+import { LLM_B_WORK } from './hosted-work/llm-b.ts'
+import { LLM_C_WORK } from './hosted-work/llm-c.ts'
+import { compileWork, type HostedWork } from './hosted-work/table.ts'
 import { LLM_A_AGENTS } from './llm/a-agents.ts'
 import { LLM_A_FEDERATION } from './llm/a-federation.ts'
 import { LLM_A_OBJECTS } from './llm/a-objects.ts'
@@ -65,6 +69,7 @@ type Provider<Name extends string = string> = {
   readonly side: CompiledTable
   /** Ids in responses and requests. */
   readonly handles: CompiledHandles
+  readonly work: HostedWork
   /** Headers that the API requires on every request and that an action spec does not contain. */
   readonly demanded: RawHeaders
 }
@@ -110,6 +115,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     ...messagesOf(provider, classifier),
     find: { ...provider.side.find, ends: [...provider.side.find.ends, ...provider.handles.ends] },
     handles: tableHandles(provider.handles),
+    hostedWork: provider.work,
     readUpload(request, config) {
       const named = parseByRows(classifier, request, undefined, config)
       return isRefusal(named) ? null : uploadReader(provider.side, actionsOf(named))
@@ -171,6 +177,7 @@ export const llmA = createModelConnector({
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   side: compileTable(LLM_A_PROVIDER_SIDE),
   handles: compileHandles(LLM_A_HANDLES),
+  work: compileWork(LLM_A_WORK),
   messages: { type: 'llm_a.response.create', read: readResponseMessage, event: readResponseEvent },
   unreadSocketApi: 'Realtime API',
   demanded: [],
@@ -192,6 +199,7 @@ export const llmB = createModelConnector({
   },
   side: compileTable(LLM_B_PROVIDER_SIDE),
   handles: compileHandles(LLM_B_HANDLES),
+  work: compileWork(LLM_B_WORK),
   demanded: ['anthropic-version', '2023-06-01'],
 })
 
@@ -212,6 +220,7 @@ export const llmC = createModelConnector({
   },
   side: compileTable(LLM_C_PROVIDER_SIDE),
   handles: compileHandles(LLM_C_HANDLES),
+  work: compileWork(LLM_C_WORK),
   unreadSocketApi: 'Live API',
   demanded: [],
 })

@@ -57,7 +57,8 @@ export const CONDITIONS = {
   BypassPossible: {
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
-    PodsChangeUser: 'some governed pods run programs that change their user and require the capabilities for it',
+    PodsChangeUser:
+      'some governed pods run programs that change their user and require the capabilities for it',
   },
   /** A probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {

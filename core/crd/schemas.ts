@@ -79,6 +79,8 @@ export const GatewaySpec = z.strictObject({
       active: z.boolean().default(false),
       reason: z.string().max(1_000).optional(),
       scopes: z.array(killScope).min(1).max(64).default(['all']),
+      /** Also cancels batches that stopped agents have at model providers: a cancelled batch is not resumed. */
+      cancelBatches: z.boolean().optional(),
     })
     .optional(),
   allowedNamespaces: AllowedNamespaces.optional(),

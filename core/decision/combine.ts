@@ -31,7 +31,9 @@ export function combineAnnounced(decisions: readonly Decision[]): Decision {
   if (mildest.verdict === 'deny') return first
   const would = decisions.every((one) => one.would === 'deny') ? 'deny' : 'allow'
   const isHeld = mildest.verdict === 'hold'
-  const reason = isHeld ? `Nothing happens yet; the announced action is held. ${mildest.reason}` : mildest.reason
+  const reason = isHeld
+    ? `Nothing happens yet; the announced action is held. ${mildest.reason}`
+    : mildest.reason
   return { ...mildest, verdict: 'allow', would, reason, requiredGroups: [] }
 }
 

@@ -12,8 +12,7 @@ export function decideUnowned({ gateway }: EgressRules, host: string, port: numb
   const { egress, level } = gateway
   const entries = egress.allowedHosts.filter((entry) => matchesHost(readAllowed(entry).host, host))
   const listed = entries.find((entry) => readAllowed(entry).port === port)
-  if (listed !== undefined)
-    return passes(`${host}:${port} is allowed by egress.allowedHosts (${listed}).`)
+  if (listed !== undefined) return passes(`${host}:${port} is allowed by egress.allowedHosts (${listed}).`)
   if (egress.tcp.some((rule) => rule.port === port && matchesHost(rule.host, host))) {
     return passes(`${host}:${port} is allowed by egress.tcp.`)
   }

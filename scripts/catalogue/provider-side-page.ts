@@ -5,11 +5,20 @@ import { LLM_A_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-a
 import { LLM_B_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-b.ts'
 import { LLM_C_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-c.ts'
 import { handlesSection } from './handles-section.ts'
+import { hostedWorkSection } from './hosted-work-section.ts'
 
 /** Generates `docs/actions/provider-side.md`: side effects of model requests at the provider. */
 export function providerSidePage(): string {
   const tables = [LLM_A_PROVIDER_SIDE, LLM_B_PROVIDER_SIDE, LLM_C_PROVIDER_SIDE].map(compileTable)
-  return [INTRODUCTION, kindsTable(), USE, handlesSection(), ...tables.map(sectionOf), ''].join('\n\n')
+  return [
+    INTRODUCTION,
+    kindsTable(),
+    USE,
+    handlesSection(),
+    hostedWorkSection(),
+    ...tables.map(sectionOf),
+    '',
+  ].join('\n\n')
 }
 
 const INTRODUCTION = `# What your model provider can do on your behalf

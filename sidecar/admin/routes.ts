@@ -1,3 +1,4 @@
+import type { Cancellations } from '../control/cancellations.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
 import type { KillState } from '../control/kill-switch/kill-state.ts'
 import type { Events } from '../events.ts'
@@ -19,6 +20,7 @@ export type InternalRoutesDeps = {
   readonly recent: RecentRecords
   readonly events: Events
   readonly kill: KillState
+  readonly cancellations: Pick<Cancellations, 'begin'>
   readonly agentPorts: AgentPorts
   readonly portKeys: PortKeys
   readonly caPem: () => string
@@ -30,7 +32,7 @@ const REGISTER_MS = 2_000
 
 /** All routes of spec 4.2. */
 export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
-  const { control, view, metrics, recent, events, kill } = deps
+  const { control, view, metrics, recent, events, kill, cancellations } = deps
   const { commands, waits, snapshots } = control
   const version = () => snapshots.current()?.version ?? null
   return [
@@ -39,7 +41,7 @@ export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
       ...{ commands, version },
       untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),
     }),
-    ...killRoutes({ forwarding: control.killForwarding, kill }),
+    ...killRoutes({ forwarding: control.killForwarding, kill, cancellations }),
     ...agentRoutes({
       ...{
         commands,

@@ -1,7 +1,9 @@
 import type { Clock } from '../../core/state/clock.ts'
 import type { StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { UnlistedPorts } from '../capture/unlisted-ports.ts'
+import type { Cancellations } from '../control/cancellations.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
+import type { HostedWork } from '../control/hosted-work.ts'
 import type { KillState } from '../control/kill-switch/kill-state.ts'
 import type { Events } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -30,6 +32,8 @@ export type ViewDeps = {
   readonly events: Events
   readonly metrics: Metrics
   readonly unlistedPorts: Pick<UnlistedPorts, 'warnings'>
+  readonly hostedWork: Pick<HostedWork, 'size' | 'dropped' | 'unidentifiedCount'>
+  readonly cancellations: Pick<Cancellations, 'report'>
   /** Record batches that the ingest quota refused. */
   readonly deferrals: () => number
 }
@@ -82,6 +86,7 @@ export function createView(deps: ViewDeps): GatewayView {
       uptimeSeconds: uptime(),
       deferredBatches: deps.deferrals(),
       journal: journal.state,
+      hostedWork: deps.hostedWork,
     }),
     report: (url) => ({
       url,
@@ -90,6 +95,7 @@ export function createView(deps: ViewDeps): GatewayView {
       agents: agents().length,
       uptime_seconds: uptime(),
       journal: { state: journal.state, pending: journal.pending, bytes: journal.bytes },
+      hosted_work: deps.cancellations.report(),
       warnings: [
         ...deps.unlistedPorts.warnings(snapshot()),
         ...quotaWarnings(deps.deferrals(), journal.pending),

@@ -12,6 +12,7 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import { isoNow } from '../process/clock.ts'
 import type { Log } from '../process/log.ts'
 import { type Acks, createAcks } from './acks.ts'
+import type { Cancellations } from './cancellations.ts'
 import { type ClientDeps, type ControlClient, createControlClient } from './client/client.ts'
 import { createRetryLoop } from './client/retry-loop.ts'
 import { type Commands, createCommands } from './commands.ts'
@@ -36,6 +37,8 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly onSnapshot: (snapshot: Snapshot) => void
   /** Agents that other processes serve as well. */
   readonly onQuota: (agents: Message<'quota'>['agents']) => void
+  /** Work that is cancelled at providers: part of each acknowledgement of a kill switch, and started after it. */
+  readonly cancellations: Cancellations
   /** Executes an order. Never rejects. */
   readonly execute: (order: Order) => Promise<ResultBody>
   readonly log: Log
@@ -104,7 +107,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       },
       sections: snapshots.offer,
       kill(message, isCurrent) {
-        applyKill(message, { ...deps, ack: isCurrent ? (body) => void ack(body) : ignore })
+        applyKill(message, { ...deps, ack: isCurrent ? ack : done })
         announcementRetries.wakeLater()
       },
       verdict: ({ verdict }) => holds.verdict(verdict),
@@ -123,14 +126,15 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     reportStatus: reports.now,
     start: () => stream.start(),
     close() {
-      for (const part of [stream, killForwarding, announcementRetries, snapshots]) part.close()
+      for (const part of [stream, killForwarding, announcementRetries, snapshots, deps.cancellations])
+        part.close()
       reports.close()
     },
   }
 }
 
-type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log'> & {
-  readonly ack: (body: AckBody) => void
+type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log' | 'cancellations'> & {
+  readonly ack: Acks
 }
 
 /**
@@ -139,10 +143,14 @@ type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log'> & {
  */
 function applyKill(
   { seq, effective, state }: Extract<DownMessage, { type: 'kill' }>,
-  { kill, clock, log, ack }: KillContext,
+  { kill, clock, log, ack, cancellations }: KillContext,
 ): void {
   const cut = kill.applyRemote(effective, state)
-  ack({ ...(kill.holds(effective) ? { kill_seq: seq } : {}), applied_at: isoNow(clock) })
+  const applied = kill.holds(effective) ? { kill_seq: seq } : {}
+  // Providers are asked afterwards, also when the acknowledgement did not arrive.
+  void ack({ ...applied, hosted_work: cancellations.report(), applied_at: isoNow(clock) }).then(
+    cancellations.begin,
+  )
   if (effective.length > 0)
     log.warn({ scopes: effective.map((entry) => entry.scope), cut }, 'kill switch active')
 }
@@ -164,4 +172,6 @@ async function carryOut(
 
 const RESULT_TIMEOUT_MS = 10_000
 
-function ignore(): void {}
+function done(): Promise<void> {
+  return Promise.resolve()
+}

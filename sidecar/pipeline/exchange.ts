@@ -34,6 +34,8 @@ export type Transport =
   | 'websocket'
   /** No listener: the control plane ordered it. */
   | 'order'
+  /** No listener: the gateway itself cancels what an agent started. */
+  | 'system'
 
 /**
  * `http`: one request and its reply. `upgrade`: a request that becomes a raw stream (WebSocket).
@@ -176,6 +178,8 @@ export type Exchange = {
     | undefined
   /** Set when the control plane ordered the request. */
   readonly order?: OrderedAction | undefined
+  /** Set when the gateway itself sends the request, because of a kill switch. */
+  readonly system?: SystemOrder | undefined
   /** Set when it is a message of a WebSocket: the connection that carries it. */
   readonly channel?: MessageChannel | undefined
 
@@ -240,6 +244,16 @@ export type Exchange = {
   /** The stage that runs, or ran last. */
   stage?: string | undefined
   outcome: Outcome
+}
+
+/** Cancels work that the agent started at a provider. */
+export type SystemOrder = {
+  /** As it was when the work started: it may be suspended or gone by now. */
+  readonly agent: AgentEntry
+  /** The connector that the work was started through; the request goes nowhere else. */
+  readonly connectorId: string
+  /** Of the kill switch. */
+  readonly scope: string
 }
 
 /** An open WebSocket, as the exchange of one of its messages sees it. */

@@ -26,6 +26,7 @@ import { normalise } from './stages/normalise.ts'
 import { createOverride } from './stages/override.ts'
 import { createRenew } from './stages/renew.ts'
 import { route } from './stages/route.ts'
+import { systemStages } from './stages/system.ts'
 
 export type PipelineOptions = {
   readonly clock?: StageClock
@@ -62,6 +63,7 @@ export function createPipeline(
     createHold(ports, { budget, pacer }, { name: classification, recheck: again }),
     createCredential(budget),
   ] as const
+  const sending = [createIntent(ports), createForward(ports, { upstream, pacer, budget })] as const
   const stages: readonly Stage[] = [
     createIdentify(ports),
     normalise,
@@ -73,9 +75,9 @@ export function createPipeline(
     createHandles(ports),
     ...cleared,
     createRenew(ports, [...again, ...cleared]),
-    createIntent(ports),
-    createForward(ports, { upstream, pacer, budget }),
+    ...sending,
   ]
+  const ofGateway = [...systemStages(ports), createCredential(budget), ...sending]
 
   const inner: InnerExchanges = {
     run: handle,
@@ -92,7 +94,8 @@ export function createPipeline(
     exchange.assignRecord = ports.refusals.assign
     exchange.inner = inner
     try {
-      const run = new Run(stages, exchange, { pacer, clock })
+      const list = exchange.system === undefined ? stages : ofGateway
+      const run = new Run(list, exchange, { pacer, clock })
       for (let wait = run.advance(); wait !== null && (await wait) !== 'responded'; ) wait = run.advance()
       if (!exchange.reply.isStarted) throw new Error('no stage answered the exchange')
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Handle } from '../../core/connectors/handles/handle.ts'
+import type { StartedWork } from '../../core/connectors/hosted-work/started-work.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { HandleOwner } from '../../core/decision/handle-owner.ts'
 import type { TrafficRecord } from '../../core/record.ts'
@@ -27,6 +28,7 @@ export type PipelinePorts = {
   readonly events: EventPort
   readonly refusals: RefusalPort
   readonly handles: HandlePort
+  readonly hostedWork: HostedWorkPort
   readonly clock: { nowMs(): number; monotonicMs(): number }
   /** When a held request gets events, and how often; those of `LIMITS` when absent. */
   readonly heldEvents?: { readonly openAfterMs: number; readonly everyMs: number }
@@ -120,6 +122,15 @@ export type HandlePort = {
     keys: readonly string[],
     agent: AgentEntry,
   ): readonly HandleOwner[] | Promise<readonly HandleOwner[]>
+}
+
+/** Work that providers continue after their answers, for a kill switch to cancel. */
+export type HostedWorkPort = {
+  started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
+  /** A resource with one of these ids ended. */
+  ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
+  /** Work may have started, and its id is unknown: the answer was cut, or has another format. */
+  unidentified(): void
 }
 
 export type LiveExchangePort = {

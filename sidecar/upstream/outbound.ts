@@ -25,6 +25,8 @@ export type Outbound = {
 export type AnswerWatch = {
   head(status: number, headers: RawHeaders): void
   data(chunk: Buffer): void
+  /** The answer is whole. Not called for one that was cut. */
+  end?(): void
 }
 
 /** Observes the request body without changing it. */

@@ -119,6 +119,7 @@ export class Relay implements ResponseHandler, Watched {
 
   end(trailers: readonly string[]): void {
     if (this.#isOver) return
+    this.#outbound.answer?.end?.()
     if (trailers.length > 0) this.#stream?.end(inboundHeaders(this.#masked(trailers)))
     else this.#stream?.end()
     const edited = this.#stream?.ended ?? null

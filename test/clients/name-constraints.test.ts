@@ -92,7 +92,7 @@ beforeAll(async () => {
   for (const { hosts, ok, refused } of SETS) {
     const sign = async (request: string): Promise<string> =>
       authority.issue(request, { subject: 'team/bot', hosts, nowMs: Date.now() }).chain
-    const { authority: intermediate } = await issueCa('team/bot', sign)
+    const { ca: intermediate } = await issueCa('team/bot', sign)
     for (const [isOk, list] of [
       [true, ok],
       [false, refused],

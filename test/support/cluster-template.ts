@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { dataFolder } from '../../controlplane/cli/state/data-folder.ts'
-import { startEmbeddedPostgres } from '../../controlplane/cli/postgres/embedded-postgres.ts'
 import { postgresAccount } from '../../controlplane/cli/postgres/account.ts'
 import { installedBinaries, reachableBinaries } from '../../controlplane/cli/postgres/binaries.ts'
 import { ensureCluster } from '../../controlplane/cli/postgres/cluster.ts'
+import { startEmbeddedPostgres } from '../../controlplane/cli/postgres/embedded-postgres.ts'
+import { dataFolder } from '../../controlplane/cli/state/data-folder.ts'
 import { migrateDatabase } from './migrate-database.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

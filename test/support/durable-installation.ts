@@ -3,8 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { Agent, request } from 'undici'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../controlplane/cli/postgres/embedded-postgres.ts'
-import { seedPostgres } from './cluster-template.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../controlplane/cli/postgres/embedded-postgres.ts'
+import { seedMigratedPostgres } from './cluster-template.ts'
 import { type ControlPlaneProcess, startControlPlaneProcess } from './control-plane-process.ts'
 import { databasesFolder } from './memory-folder.ts'
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { openDb } from '../../controlplane/db/open.ts'
 import { migrate } from '../../controlplane/db/migrate.ts'
+import { openDb } from '../../controlplane/db/open.ts'
 
 /** Brings the database to the schema of the product, by the product's own code. */
 export async function migrateDatabase(url: string): Promise<void> {

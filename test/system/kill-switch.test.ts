@@ -12,13 +12,26 @@ let agent: TestAgent
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  laptop = await startLaptop({
+    manifests: { 'vendors.yaml': vendors.manifests, 'work.yaml': BACKGROUND_WORK },
+  })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
 }, 30_000)
+
+/** Permits responses that go on after their answer. */
+const BACKGROUND_WORK = `apiVersion: chaperone.dev/v1alpha1
+kind: Permission
+metadata: { name: work }
+spec:
+  gatewayRefs: [{ name: local }]
+  rules:
+    - { connectorType: llm_a, actionPattern: 'llm_a.response.*', decision: allow }
+    - { connectorType: llm_a, actionPattern: 'llm_a.hosted_agent.run', decision: allow }
+`
 
 const CHAT = { method: 'POST', host: 'api.openai.com', target: '/v1/chat/completions' } as const
 const JSON_TYPE = [['Content-Type', 'application/json']] as const
@@ -117,6 +130,51 @@ test('a scope stops one connector and leaves the others alone', async () => {
   })
   expect(other.status).toBe(200)
   await laptop.cli(['kill', 'off', '--scope', 'connector:llm_a'])
+})
+
+const RESPONSES = { method: 'POST', host: 'api.openai.com', target: '/v1/responses' } as const
+
+test('a kill switch cancels what an agent started at a provider, and its answer and state list it', async () => {
+  const released = Promise.withResolvers<void>()
+  vendors.recorder.answerWith(async (request, response) => {
+    request.resume()
+    // The provider takes its time: the answer of the kill switch does not wait for it.
+    if (request.url?.endsWith('/cancel') === true) await released.promise
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"id":"resp_77","status":"queued"}')
+  })
+  const started = await agent.json({
+    ...RESPONSES,
+    headers: JSON_TYPE,
+    body: '{"model":"m","input":"x","background":true}',
+  })
+  expect(started.body).toMatchObject({ id: 'resp_77' })
+  const stopped = await laptop.api('POST', '/api/dashboard/kill-switch', {
+    active: true,
+    scope: 'connector:llm_a',
+  })
+  expect(stopped.body['hosted_work']).toMatchObject({ pending: 1, cancelled: [], not_cancelled: [] })
+  released.resolve()
+  const state = await eventually('the response is cancelled', async () => {
+    const { body } = await laptop.api('GET', '/api/dashboard/kill-switch')
+    const work = body['hosted_work'] as { pending: number; cancelled: unknown[]; note: string }
+    return work.pending === 0 && work.cancelled.length === 1 ? work : null
+  })
+  expect(state.cancelled).toMatchObject([
+    { kind: 'response', id: 'resp_77', outcome: 'cancelled', scope: 'connector:llm_a' },
+  ])
+  expect(state.note).toContain('work from before their last start is not known')
+  const record = await eventually('the record arrives', async () => {
+    const { body } = await laptop.api('GET', '/api/dashboard/traffic?action_type=llm_a.response.cancel')
+    return (body['traffic'] as Record<string, unknown>[])[0] ?? null
+  })
+  expect(record).toMatchObject({
+    action_type: 'llm_a.response.cancel',
+    decision: 'ALLOW',
+    note: 'system',
+    status: 200,
+  })
+  await laptop.api('POST', '/api/dashboard/kill-switch', { active: false, scope: 'connector:llm_a' })
 })
 
 test('the stop outlives the death of control plane and gateway', async () => {

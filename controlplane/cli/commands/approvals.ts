@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
+import { effectsText } from '../../../core/wire/effects-text.ts'
 import { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 import { usageError } from '../arguments.ts'
@@ -96,6 +97,7 @@ export function cardLines(card: ApprovalCard): string[] {
     `${card.id}  ${card.agent} requests ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
     ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
+    ...(effectsText(card) === null ? [] : [`  effects     ${effectsText(card)}`]),
     `  parameters  ${JSON.stringify(card.parameters)}`,
     ...bodyLines(card),
     ...pinLines(card).map((line) => `  state       ${line}`),

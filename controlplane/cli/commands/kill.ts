@@ -13,6 +13,15 @@ const Entry = z.looseObject({
   /** Present while the database has not stored the entry. */
   stored: z.literal(false).optional(),
 })
+const Result = z.looseObject({
+  ...{ agent: z.string(), kind: z.string(), id: z.string(), detail: z.string().optional() },
+})
+const HostedWork = z.looseObject({
+  pending: z.number(),
+  ...{ cancelled: z.array(Result), not_cancelled: z.array(Result) },
+  omitted: z.number(),
+  note: z.string(),
+})
 const KillState = z.looseObject({
   effective: z.array(Entry),
   acknowledged: z
@@ -27,6 +36,8 @@ const KillState = z.looseObject({
   released: z.array(z.string()).optional(),
   /** Names similar to the scope, present when the scope names no object. */
   nearest: z.array(z.string()).optional(),
+  /** Of what agents started at providers; absent where no gateway is connected. */
+  hosted_work: HostedWork.optional(),
 })
 type KillState = z.infer<typeof KillState>
 const PATH = '/api/dashboard/kill-switch'
@@ -128,6 +139,21 @@ export function acknowledgement(state: KillState, active: boolean, elapsedMs: nu
   return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
 }
 
+/** What is cancelled at providers so far. */
+function hostedLines({ hosted_work: work }: KillState): readonly string[] {
+  if (work === undefined) return []
+  const { pending, cancelled, not_cancelled, omitted, note } = work
+  const open = pending === 0 ? '' : `, ${pending} pending (chaperone kill status shows the rest)`
+  const counts = `At providers: ${cancelled.length} cancelled, ${not_cancelled.length} not cancelled${open}`
+  return [
+    omitted === 0 ? counts : `${counts}; ${omitted} more in the traffic log (transport system)`,
+    ...not_cancelled.map(({ agent, kind, id, detail = '' }) =>
+      `  not cancelled: ${kind} ${id} of ${agent}. ${detail}`.trimEnd(),
+    ),
+    note,
+  ]
+}
+
 function printState(
   { invocation, api }: { readonly invocation: Invocation; readonly api: ApiClient },
   state: KillState,
@@ -141,6 +167,7 @@ function printState(
       return [scope, stored === false ? `${source} (not stored yet)` : source, since, reason]
     })
     for (const line of [...heading, ...table(['SCOPE', 'BY', 'SINCE', 'REASON'], rows)]) print(line)
+    for (const line of hostedLines(state)) print(line)
   }
   return EXIT.ok
 }

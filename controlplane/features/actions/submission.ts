@@ -1,5 +1,6 @@
 import type { ActionSpec, KnownAction } from '../../../core/action/spec.ts'
 import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import { effectNames } from '../../../core/connectors/effects/effects.ts'
 import { matchedDetails } from '../../../core/decision/audit-details.ts'
 import { requiredView } from '../../../core/decision/policies/required-groups.ts'
 import { ruleLabel } from '../../../core/decision/policies/rule-label.ts'
@@ -234,6 +235,7 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
     parameters: { ...action.parameters },
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
+    effects: [...effectNames([action])],
     matched_rule: ruleOf(decision),
     requested_by_agent_text: spec.context?.reason ?? null,
     body_sha256: null,

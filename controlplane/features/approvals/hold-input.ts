@@ -27,12 +27,13 @@ export type HoldInput = {
 /** What the approver sees of it. */
 export function cardFacts(body: HoldBody): CardFacts {
   const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
-  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body, pins } =
-    body
+  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
+  const { unread_body, pins, effects } = body
   return {
     ...{ action_type, connector, target, method, host, path, headers, parameters },
     ...(connector_name === undefined ? {} : { connector_name }),
     ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body, pins },
+    ...(effects === undefined ? {} : { effects }),
   }
 }
 

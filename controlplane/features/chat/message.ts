@@ -1,4 +1,5 @@
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
+import { effectsText } from '../../../core/wire/effects-text.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 
@@ -62,6 +63,7 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
   const risk = [card.risk_score.toFixed(2), ...card.risk_factors].join(', ')
   const facts: readonly (readonly [string, string | null])[] = [
     ['Action', card.action_type],
+    ['Effects', effectsText(card)],
     ['Target', card.target],
     ['Request', request],
     ['State', pinLines(card).join('; ')],

@@ -1,3 +1,4 @@
+import type { HostedWorkReport } from '../../../core/wire/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
 import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 
@@ -24,6 +25,7 @@ export type ProcessFacts = {
   readonly rejected?: string | null
   readonly conditions?: readonly string[]
   readonly warnings?: readonly string[]
+  readonly hosted_work?: HostedWorkReport | null
 }
 
 export type ProcessReport = {

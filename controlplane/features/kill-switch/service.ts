@@ -13,17 +13,24 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
+import type { HostedWorkState } from '../../../core/wire/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
+import type { Hub } from '../../sync/hub.ts'
 import type { AckBarrier, KillAcks } from '../../sync/kill-switch/ack-barrier.ts'
 import { type Actor, systemActor } from '../audit/store.ts'
 import { makeRoom, notStored } from './capacity.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
+import { hostedWorkState } from './hosted-work.ts'
 import { listKillNames } from './name-store.ts'
 import { type KillSource, replaceSource } from './source.ts'
 import { listSettled } from './store.ts'
 import { createKillStoring, type KillStoring, type KillStoringDeps } from './storing.ts'
 
-export type KillSwitchDeps = KillStoringDeps & { readonly clock: Clock; readonly waits?: KillWaits }
+export type KillSwitchDeps = KillStoringDeps & {
+  readonly hub: Pick<Hub, 'kill' | 'hostedWork'>
+  readonly clock: Clock
+  readonly waits?: KillWaits
+}
 
 export type KillWaits = {
   /** For the whole answer. */
@@ -73,10 +80,14 @@ export type KillReply = {
   readonly released?: readonly string[]
   /** Present when nothing bears the scope: the scopes that were perhaps meant. */
   readonly nearest?: readonly string[]
+  /** Of a kill switch that is set: what is cancelled at providers so far. The answer does not wait for it. */
+  readonly hosted_work?: HostedWorkState
 }
 
 export type KillSwitch = {
   effective(): readonly KillEntry[]
+  /** What is cancelled at providers so far, as far as the namespaces go. Undefined where no gateway reports. */
+  hostedWork(namespaces: Namespaces): HostedWorkState | undefined
   /** Those that are in force and not stored yet. */
   announced(): readonly KillEntry[]
   /**
@@ -110,6 +121,7 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
   return {
     effective: hub.kill.effective,
     announced: () => hub.kill.announcements().map(({ entry }) => entry),
+    hostedWork: (namespaces) => hostedWorkState(hub.hostedWork(), namespaces),
     async set(change) {
       const scope = checkedScope(change.scope)
       const deadline = createDeadline(waits.answerMs)
@@ -121,7 +133,9 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
         change.active ? deadline.remainingMs() : waits.answerMs,
       )
       const reply = { ok: true, active: change.active, scope, effective: hub.kill.effective() } as const
-      return { ...reply, acknowledged, ...notes(done, acknowledged, await looked) }
+      const work = change.active ? hostedWorkState(hub.hostedWork(), change.namespaces) : undefined
+      const hosted = work === undefined ? {} : { hosted_work: work }
+      return { ...reply, acknowledged, ...notes(done, acknowledged, await looked), ...hosted }
     },
     replaceSource: (q, source) => replaceSource(deps, q, source),
   }

@@ -3,7 +3,7 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 const COLUMNS = `id, process_id, seq, time, gateway, agent, connector, action_type, decision, would, note, reason,
   approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
-  policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle`
+  policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects`
 
 /** The primary key begins with the time, so this looks into every day; there are seven. */
 export async function getTrafficRecord(

@@ -20,7 +20,7 @@ const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway 
   action_type text, decision text, would text, note text, reason text, approval_id text, act_id text, method text,
   host text, path text, status integer, error_type text, latency_ms double precision, overhead_ms double precision,
   bytes_in bigint, bytes_out bigint, permission text, policies text[], snapshot_version bigint, transport text, why jsonb,
-  candidates text[], actions text[], action_count integer, refusals jsonb, handle text`
+  candidates text[], actions text[], action_count integer, refusals jsonb, handle text, effects text[]`
 const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0])
 
 /**

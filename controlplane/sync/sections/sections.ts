@@ -49,10 +49,11 @@ export function buildSections(
 
 function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
   const { enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest } = spec
-  const { approvals, failurePolicy, audit } = spec
+  const { approvals, failurePolicy, audit, killSwitch } = spec
   return {
     ...{ id, name, enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest },
     ...{ approvals, failurePolicy, audit },
+    ...(killSwitch?.cancelBatches === true ? { cancelBatches: true } : {}),
   }
 }
 

@@ -46,6 +46,26 @@ export function effectsOf(action: Classified): readonly EffectClass[] | null {
   return EFFECT_CLASSES.filter((effect) => all.has(effect))
 }
 
+/** In a list of classes: the classes of an action are not known. */
+export const UNKNOWN_EFFECTS = 'unknown'
+
+/** By the frozen list of actions of one request; entries live as long as their key. */
+const listed = new WeakMap<readonly Classified[], readonly string[]>()
+
+/** Returns the classes of a request with these actions, for records and cards, in the order of `EFFECT_CLASSES`. */
+export function effectNames(actions: readonly Classified[]): readonly string[] {
+  const known = listed.get(actions)
+  if (known !== undefined) return known
+  const all = actions.map(effectsOf)
+  const classes = new Set(all.flatMap((effects) => effects ?? []))
+  const names: readonly string[] = [
+    ...EFFECT_CLASSES.filter((effect) => classes.has(effect)),
+    ...(all.includes(null) ? [UNKNOWN_EFFECTS] : []),
+  ]
+  listed.set(actions, names)
+  return names
+}
+
 /** Without parameters, only the classes of the name apply. */
 type Classified = Pick<Action, 'type' | 'connector' | 'effect' | 'effects'> &
   Partial<Pick<Action, 'parameters'>>

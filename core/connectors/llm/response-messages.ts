@@ -34,9 +34,13 @@ export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusa
 function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>): Message | Refusal {
   const { stream, stream_id: lane = null } = value
   if (Object.hasOwn(value, 'response')) {
-    return refusal('ambiguous_request', 'the fields of response.create belong beside type, not below response')
+    return refusal(
+      'ambiguous_request',
+      'the fields of response.create belong beside type, not below response',
+    )
   }
-  if (lane !== null && typeof lane !== 'string') return refusal('malformed_request', 'stream_id is not a string')
+  if (lane !== null && typeof lane !== 'string')
+    return refusal('malformed_request', 'stream_id is not a string')
   if (stream !== undefined && stream !== true) {
     return refusal('ambiguous_request', 'a response over a WebSocket always streams; remove stream')
   }

@@ -12,14 +12,34 @@ export type OrderExchangeParts = OrderRequest & {
  * Creates the exchange of a request that the gateway itself makes on behalf of an agent, without listener and socket.
  */
 export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange {
-  const { request, scheme, ports, reply, actionType } = parts
+  const { request, actionType } = parts
+  return {
+    ...gatewayExchange(request, { ...parts, agent: order.agent }),
+    transport: 'order',
+    actId: order.action_request_id,
+    order: {
+      actionRequestId: order.action_request_id,
+      actionType,
+      approvalId: order.approval_id ?? null,
+    },
+  }
+}
+
+export type GatewayExchangeParts = Pick<OrderExchangeParts, 'scheme' | 'ports' | 'reply'> & {
+  readonly agent: string
+}
+
+/** The part that all requests of the gateway itself share. */
+export function gatewayExchange(
+  request: OrderRequest['request'],
+  { scheme, ports, reply, agent }: GatewayExchangeParts,
+): Omit<Exchange, 'transport'> {
   const bytes = request.body === undefined ? null : Buffer.from(request.body)
   return {
     id: ports.newId('request'),
     acceptedAt: ports.clock.monotonicMs(),
     timeMs: ports.clock.nowMs(),
     kind: 'http',
-    transport: 'order',
     raw: {
       method: request.method,
       target: request.target,
@@ -29,16 +49,10 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
       sources: {},
     },
     // The control plane has verified the agent's key and token.
-    credentials: { kind: 'port', agent: order.agent },
+    credentials: { kind: 'port', agent },
     body: bodyOf(bytes),
     reply,
     abort: new AbortController(),
-    actId: order.action_request_id,
-    order: {
-      actionRequestId: order.action_request_id,
-      actionType,
-      approvalId: order.approval_id ?? null,
-    },
     ...(bytes === null ? {} : { bodyBytes: bytes }),
     outcome: {
       status: null,

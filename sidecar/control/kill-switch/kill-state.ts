@@ -98,6 +98,9 @@ export function createKillState(deps: KillStateDeps): KillState {
     source: ownSource(),
   })
   const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
+  /** What the gateway cancels because of a stop is not cut by that stop. */
+  const stopOfExchange = (exchange: Exchange) =>
+    exchange.system === undefined ? match(subjectOf(exchange, state.gateway)) : null
   const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
   const localKillSwitchOf = (local: Local): LocalKillSwitch => ({ id: local.id, entry: entryOf(local) })
 
@@ -110,8 +113,7 @@ export function createKillState(deps: KillStateDeps): KillState {
     state = { ...state, ...changes }
     unite()
     // Cuts exchanges before the state is written to disk.
-    const cut =
-      effective.length === 0 ? 0 : deps.live.cut((exchange) => match(subjectOf(exchange, state.gateway)))
+    const cut = effective.length === 0 ? 0 : deps.live.cut(stopOfExchange)
     save(deps, state)
     return cut
   }

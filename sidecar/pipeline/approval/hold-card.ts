@@ -1,6 +1,7 @@
 import type { Action, Parameters } from '../../../core/action/action.ts'
 import { shownHeaders } from '../../../core/connectors/binding/bound-headers.ts'
 import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import { effectNames } from '../../../core/connectors/effects/effects.ts'
 import { otherFields } from '../../../core/connectors/fields/other-fields.ts'
 import { scannedFields } from '../../../core/connectors/fields/scanned-fields.ts'
 import { shownEnvironment } from '../../../core/decision/facts/environment.ts'
@@ -61,6 +62,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256, p
     body_sha256: bodySha256,
     request_fingerprint: requestFingerprint(exchange, bodySha256),
     unread_body: describeUnread(exchange),
+    effects: [...effectNames(actions)],
     pins: pinViews(pins),
   }
 }

@@ -50,6 +50,8 @@ const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
 
 /** Decides whether the exchange gets an action id, and with it audit events. What was held has one already. */
 export function isEventful(exchange: Exchange): boolean {
+  // It is no act of the agent.
+  if (exchange.system !== undefined) return false
   return EVENTFUL.has(exchange.outcome.denyReason) || killedBy(exchange) !== null
 }
 

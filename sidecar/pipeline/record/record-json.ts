@@ -73,6 +73,7 @@ function isSameRule(a: TrafficRecord, b: TrafficRecord): boolean {
     isSameList(a.policies, b.policies) &&
     isSameList(a.candidates ?? NONE, b.candidates ?? NONE) &&
     isSameList(a.actions ?? NONE, b.actions ?? NONE) &&
+    isSameList(a.effects ?? NONE, b.effects ?? NONE) &&
     a.action_count === b.action_count
   )
 }
@@ -100,12 +101,16 @@ function processText(record: TrafficRecord): string {
 
 function ruleText(record: TrafficRecord): string {
   return flat(
-    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)}${actionsText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
+    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)}${actionsText(record)}${effectsText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
   )
 }
 
 function candidatesText({ candidates }: TrafficRecord): string {
   return candidates === null || candidates === undefined ? '' : `,"candidates":${JSON.stringify(candidates)}`
+}
+
+function effectsText({ effects }: TrafficRecord): string {
+  return effects === null || effects === undefined ? '' : `,"effects":${JSON.stringify(effects)}`
 }
 
 function actionsText({ actions, action_count }: TrafficRecord): string {

@@ -1,3 +1,4 @@
+import { effectNames } from '../../../core/connectors/effects/effects.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { LOG_DECISION, type LogDecision } from '../../../core/decision/vocabulary.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
@@ -36,6 +37,7 @@ export function buildRecord(
     candidates: candidatesOf(exchange),
     actions: actionNames(exchange),
     action_count: actionCount(exchange),
+    effects: effectsOfRequest(exchange),
     decision: logDecision(exchange),
     would,
     note: withEcho(outcome.note ?? noteOf(exchange, would), outcome),
@@ -65,6 +67,11 @@ export function buildRecord(
 /** Returns the candidate types when the class of the request stayed undetermined. */
 function candidatesOf({ named }: Exchange): string[] | null {
   return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
+}
+
+function effectsOfRequest({ actions }: Exchange): string[] | null {
+  const effects = actions === undefined ? [] : effectNames(actions)
+  return effects.length === 0 ? null : [...effects]
 }
 
 const MAX_NAMES = 64

@@ -52,6 +52,7 @@ function common(row: TrafficRecord, record: TrafficRecord): TrafficRecord {
     policies: hasSameRules ? row.policies : [],
     actions: row.actions?.join() === record.actions?.join() ? row.actions : null,
     action_count: row.action_count === record.action_count ? row.action_count : null,
+    effects: row.effects?.join() === record.effects?.join() ? row.effects : null,
     candidates: row.candidates?.join() === record.candidates?.join() ? row.candidates : null,
     why: row.why?.reason === record.why?.reason && hasSameRules ? row.why : null,
     bytes_in: row.bytes_in + record.bytes_in,

@@ -120,8 +120,8 @@ function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalReco
 /** Requests that were forwarded, held or ordered have a record of their own. */
 function isCountable(exchange: Exchange): boolean {
   const { outcome, transport, intent, holdId, approvalId, isWaiting } = exchange
-  if (transport === 'order' || holdId !== undefined || approvalId !== undefined || isWaiting === true)
-    return false
+  if (transport === 'order' || transport === 'system') return false
+  if (holdId !== undefined || approvalId !== undefined || isWaiting === true) return false
   if (outcome.denyReason === null) return hasLeft(exchange)
   if (outcome.denyReason === 'approval_denied' || outcome.denyReason === 'approval_expired') return false
   // An address is refused before anything is connected, but after the intent.

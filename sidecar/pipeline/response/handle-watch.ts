@@ -97,7 +97,7 @@ function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): voi
   exchange.given = [...given, { kind: handle.kind, hash: key }]
 }
 
-function isEvents(headers: RawHeaders): boolean {
+export function isEvents(headers: RawHeaders): boolean {
   const [type = ''] = (headerValue(headers, 'content-type') ?? '').split(';')
   return type.trim().toLowerCase() === 'text/event-stream'
 }

@@ -1,7 +1,7 @@
 import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../core/connectors/classify.ts'
-import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
 import type { BodyView, Classification } from '../../../core/connectors/connector.ts'
 import { judgeImpersonation } from '../../../core/connectors/credentials/impersonation.ts'
+import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'

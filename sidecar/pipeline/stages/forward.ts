@@ -4,7 +4,7 @@ import { mayBePrivate } from '../../../core/decision/egress.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
 import type { HelloRule } from '../../upstream/hello-gate.ts'
 import type { Upstream } from '../../upstream/http.ts'
-import type { Outbound } from '../../upstream/outbound.ts'
+import type { AnswerWatch, Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import { scanCandidates } from '../classification/candidate-scan.ts'
@@ -13,6 +13,7 @@ import type { Pacer } from '../pacer.ts'
 import type { HandlePort, PipelinePorts } from '../ports.ts'
 import { handleWatchOf, watchMessages } from '../response/handle-watch.ts'
 import { askForPlain, toolFilterOf } from '../response/tool-filter.ts'
+import { type WorkWatch, watchMessageWork, workWatchOf } from '../response/work-watch.ts'
 
 export type ForwardDeps = {
   readonly upstream: Upstream
@@ -22,7 +23,7 @@ export type ForwardDeps = {
 
 /** The only stage that reaches an upstream. */
 export function createForward(
-  { clock, handles }: Pick<PipelinePorts, 'clock' | 'handles'>,
+  { clock, handles, hostedWork }: Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'>,
   { upstream, pacer, budget }: ForwardDeps,
 ): Stage {
   return {
@@ -32,14 +33,15 @@ export function createForward(
       if (request === undefined) throw new Error('forwarded before it was read')
       if (channel !== undefined) {
         watchMessages(exchange, handles)
+        watchMessageWork(exchange, hostedWork)
         return channel.forward(exchange)
       }
       const target = whereTo(exchange, request)
       if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target, helloRule(exchange, request))
-      return upstream.forward(
-        exchange,
-        outboundOf(exchange, target, { nowMs: clock.nowMs(), handles, pacer, budget }),
-      )
+      const work = workWatchOf(exchange, hostedWork)
+      const sending = { nowMs: clock.nowMs(), handles, pacer, budget, work }
+      const forwarded = upstream.forward(exchange, outboundOf(exchange, target, sending))
+      return work === null ? forwarded : forwarded.finally(() => work.over(exchange.abort.signal.aborted))
     },
   }
 }
@@ -63,18 +65,22 @@ function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): 
   return plainTarget(request, snapshot !== undefined && mayBePrivate(snapshot, host, port))
 }
 
-type Sending = Omit<ForwardDeps, 'upstream'> & { readonly nowMs: number; readonly handles: HandlePort }
+type Sending = Omit<ForwardDeps, 'upstream'> & {
+  readonly nowMs: number
+  readonly handles: HandlePort
+  readonly work: WorkWatch | null
+}
 
 function outboundOf(
   exchange: Exchange,
   target: UpstreamTarget,
-  { nowMs, handles, pacer, budget }: Sending,
+  { nowMs, handles, pacer, budget, work }: Sending,
 ): Outbound {
   const { outbound, raw } = exchange
   if (outbound === undefined) throw new Error('forwarded before its credentials were seen to')
   const edit = toolFilterOf(exchange, nowMs, pacer)
-  const answer = handleWatchOf(exchange, handles)
-  const isPlain = edit !== null || answer?.readsBody === true || isReadHere(exchange)
+  const given = handleWatchOf(exchange, handles)
+  const isPlain = edit !== null || given?.readsBody === true || work !== null || isReadHere(exchange)
   return {
     target,
     method: raw.method,
@@ -83,9 +89,27 @@ function outboundOf(
     body: exchange.bodyBytes ?? exchange.body.forward(),
     watch: scanCandidates(exchange),
     edit,
-    answer,
+    answer: both(given, work),
     echoMask: exchange.echoMask ?? null,
     onHead: exchange.reservedBytes === undefined ? null : () => discardBody(exchange, budget),
+  }
+}
+
+function both(one: AnswerWatch | null, other: AnswerWatch | null): AnswerWatch | null {
+  if (one === null || other === null) return one ?? other
+  return {
+    head(status, headers) {
+      one.head(status, headers)
+      other.head(status, headers)
+    },
+    data(chunk) {
+      one.data(chunk)
+      other.data(chunk)
+    },
+    end() {
+      one.end?.()
+      other.end?.()
+    },
   }
 }
 

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import type { JWK } from 'jose'
+import type { Db } from '../../../controlplane/db/query.ts'
 import type { TokenKeys } from '../../../controlplane/features/tokens/keys.ts'
 import { createTokens } from '../../../controlplane/features/tokens/service.ts'
-import type { Db } from '../../../controlplane/db/query.ts'
 import type { Served } from '../../support/processes.ts'
 import type { Bench } from '../main.ts'
 import {

@@ -1,7 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../controlplane/cli/postgres/embedded-postgres.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../../controlplane/cli/postgres/embedded-postgres.ts'
 import { issueAgentKey } from '../../../controlplane/crypto/tokens.ts'
 import { end, type Served, serve } from '../../support/processes.ts'
 import { treeCpuUs } from './measure.ts'

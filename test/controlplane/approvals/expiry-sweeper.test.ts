@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
-import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Query } from '../../../controlplane/db/query.ts'
+import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -1,5 +1,5 @@
 import { parseAllDocuments } from 'yaml'
-import { folderItems, EMPTY_SET, nextSet } from '../../../operator/folder/manifest-set.ts'
+import { EMPTY_SET, folderItems, nextSet } from '../../../operator/folder/manifest-set.ts'
 import { OPERATOR_TOKEN, type TestInstallation } from '../routes/installation.ts'
 import { at, caller } from '../routes/start.ts'
 

@@ -1,15 +1,18 @@
 import { type Logger, pino } from 'pino'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { migrate } from '../../../controlplane/db/migrate.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
+import { ensureOrg } from '../../../controlplane/db/orgs.ts'
+import type { Db } from '../../../controlplane/db/query.ts'
 import type { Deliver } from '../../../controlplane/features/notifications/delivery.ts'
 import { createOutbox, type Outbox } from '../../../controlplane/features/notifications/outbox.ts'
 import { createSender, type SenderOptions } from '../../../controlplane/features/notifications/send.ts'
+import {
+  createNotifications,
+  type Notification,
+} from '../../../controlplane/features/notifications/service.ts'
 import { createWebhookDelivery } from '../../../controlplane/features/notifications/webhook.ts'
 import { createWebhookSecret } from '../../../controlplane/features/notifications/webhook-secret.ts'
-import { createNotifications, type Notification } from '../../../controlplane/features/notifications/service.ts'
-import { openDb } from '../../../controlplane/db/open.ts'
-import { migrate } from '../../../controlplane/db/migrate.ts'
-import { ensureOrg } from '../../../controlplane/db/orgs.ts'
-import type { Db } from '../../../controlplane/db/query.ts'
 import { parseCidr } from '../../../core/request/address.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createCheckedFetch } from '../../../controlplane/features/oidc/checked-fetch.ts'
 import { resolveByDns } from '../../../controlplane/features/gateways/dial.ts'
+import { createCheckedFetch } from '../../../controlplane/features/oidc/checked-fetch.ts'
 import type { Address } from '../../../core/request/outbound-address.ts'
 
 let server: Server

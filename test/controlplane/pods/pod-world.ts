@@ -10,6 +10,7 @@ import { createKillState } from '../../../sidecar/control/kill-switch/kill-state
 import { createLiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
 import { createTestClock } from '../../sidecar/control/control-world.ts'
 import { createTestLog, type TestLog } from '../../sidecar/control/test-log.ts'
+import { NO_CANCELLATIONS } from '../../support/no-hosted-work.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 import { type Answer, startControlPlane, type TestControlPlane } from '../routes/start.ts'
@@ -189,6 +190,7 @@ function createSidecar(
     onQuota: () => undefined,
     onSnapshot: () => undefined,
     execute: () => Promise.reject(new Error('no order is expected here')),
+    cancellations: NO_CANCELLATIONS,
   })
   control.start()
   return {

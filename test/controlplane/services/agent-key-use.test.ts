@@ -1,11 +1,14 @@
 import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type IssuedKey, issueAgentKey } from '../../../controlplane/crypto/tokens.ts'
-import { createAgentKeyUse, type KeyUse } from '../../../controlplane/features/authentication/agent-key-use.ts'
-import { openDb } from '../../../controlplane/db/open.ts'
 import { migrate } from '../../../controlplane/db/migrate.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import {
+  createAgentKeyUse,
+  type KeyUse,
+} from '../../../controlplane/features/authentication/agent-key-use.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

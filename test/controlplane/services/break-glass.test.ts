@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
-import { createBreakGlass } from '../../../controlplane/features/authentication/break-glass.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { createBreakGlass } from '../../../controlplane/features/authentication/break-glass.ts'
+import type { UserPrincipal } from '../../../controlplane/http/auth/authenticate.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 
 const USE = { method: 'GET', path: '/api/dashboard/gateway', address: '127.0.0.1' }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Db } from '../../../controlplane/db/query.ts'
 import { createClusterCallers } from '../../../controlplane/features/authentication/cluster/callers.ts'
 import { createClusterRights } from '../../../controlplane/features/authentication/cluster/rights.ts'
-import type { Db } from '../../../controlplane/db/query.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 
 const COUNT = 500

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createIdentities } from '../../../controlplane/features/authentication/service.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { createIdentities } from '../../../controlplane/features/authentication/service.ts'
 
 /** A database whose answers wait for `answer`. */
 function database() {

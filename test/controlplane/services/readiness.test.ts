@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createHealth } from '../../../controlplane/features/health/service.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { createHealth } from '../../../controlplane/features/health/service.ts'
 
 test('callers that ask for the readiness at the same time share one question to the database', async () => {
   let asked = 0

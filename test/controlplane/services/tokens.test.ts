@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createTokens } from '../../../controlplane/features/tokens/service.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { createTokens } from '../../../controlplane/features/tokens/service.ts'
 
 const untouched = (what: string) =>
   new Proxy(

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDb } from '../../../controlplane/db/open.ts'
 import { migrate } from '../../../controlplane/db/migrate.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { ConnectorSpec, GatewaySpec, PermissionSpec, PolicySpec } from '../../../core/crd/schemas.ts'

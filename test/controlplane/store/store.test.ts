@@ -5,20 +5,20 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
+import { bumpVersion, currentVersion } from '../../../controlplane/db/config-version.ts'
+import { migrate } from '../../../controlplane/db/migrate.ts'
+import { openDb } from '../../../controlplane/db/open.ts'
+import { ensureOrg } from '../../../controlplane/db/orgs.ts'
+import type { Db } from '../../../controlplane/db/query.ts'
+import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
 import { findAgentByName, insertAgent, updateAgent } from '../../../controlplane/features/agents/store.ts'
 import { appendAudit, systemActor } from '../../../controlplane/features/audit/store.ts'
-import { bumpVersion, currentVersion } from '../../../controlplane/db/config-version.ts'
-import { openDb } from '../../../controlplane/db/open.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
-import { migrate } from '../../../controlplane/db/migrate.ts'
-import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import {
   listPermissions,
   replaceOwnedPermissions,
   upsertPermission,
 } from '../../../controlplane/features/permissions/store.ts'
-import type { Db } from '../../../controlplane/db/query.ts'
-import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
 import { insertTraffic, listTraffic } from '../../../controlplane/features/traffic/store.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
@@ -225,7 +225,15 @@ describe('traffic', () => {
     expect(await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: {}, limit: 10 })).toEqual(
       [...rows].reverse().map((row) => ({
         ...row,
-        ...{ refusals: null, why: null, candidates: null, actions: null, action_count: null, handle: null },
+        ...{
+          refusals: null,
+          why: null,
+          candidates: null,
+          actions: null,
+          action_count: null,
+          handle: null,
+          effects: null,
+        },
       })),
     )
     expect(await count('traffic_default')).toBe(0)

@@ -12,6 +12,7 @@ import { createTestClock, type TestClock } from '../../sidecar/control/control-w
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freezePostgres } from '../../support/freeze-postgres.ts'
+import { NO_CANCELLATIONS } from '../../support/no-hosted-work.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
 import { type Enrolled, openStream, person, type Replica, startWorld, type World } from './harness.ts'
@@ -67,6 +68,7 @@ function startGateway(dir: string, of = gateway): TestGateway {
     onQuota: () => undefined,
     onSnapshot: () => undefined,
     execute: () => Promise.reject(new Error('no order is expected here')),
+    cancellations: NO_CANCELLATIONS,
   })
   control.start()
   const started: TestGateway = {

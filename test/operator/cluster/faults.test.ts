@@ -74,7 +74,14 @@ async function start(
     log,
     timing,
     config: {
-      ...{ mode: 'cluster', namespace: 'system', podName: name, leaseName: 'lease', podApi: null, kubeconfig },
+      ...{
+        mode: 'cluster',
+        namespace: 'system',
+        podName: name,
+        leaseName: 'lease',
+        podApi: null,
+        kubeconfig,
+      },
       ...{ controlPlaneUrl: replica.url, peers: [], peersHost: null, controlPlaneCaFile: null },
       ...{ operatorTokenFile: join(folder, 'token'), floorRules: NO_FLOORS },
       ...{ healthHost: '127.0.0.1', healthPort: 0, logLevel: 'silent' },

@@ -29,7 +29,11 @@ describe.skipIf(kubeAssets() === null || helmProgram === null)(
       await cluster.createRaw({ base: RBAC, plural: 'clusterroles' }, undefined, role ?? {})
       await cluster.createRaw({ base: RBAC, plural: 'rolebindings' }, 'team', {
         metadata: { name: 'on-call' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'chaperone-kill-switch' },
+        roleRef: {
+          apiGroup: 'rbac.authorization.k8s.io',
+          kind: 'ClusterRole',
+          name: 'chaperone-kill-switch',
+        },
         subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'on-call' }],
       })
       // The authorizer reads its own cache of roles and bindings.

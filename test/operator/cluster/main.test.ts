@@ -115,7 +115,14 @@ describe('the settings of the operator', () => {
       manifestsDir: '/m',
     })
     expect(readConfig(cluster)).toEqual({
-      ...{ mode: 'cluster', namespace: 'ns', podName: 'operator', kubeconfig: null, podApi: null, logLevel: 'info' },
+      ...{
+        mode: 'cluster',
+        namespace: 'ns',
+        podName: 'operator',
+        kubeconfig: null,
+        podApi: null,
+        logLevel: 'info',
+      },
       ...{ controlPlaneUrl: 'https://cp:3000', controlPlaneCaFile: null, operatorTokenFile: '/t' },
       ...{
         peersHost: null,

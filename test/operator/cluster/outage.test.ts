@@ -62,7 +62,10 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     const waiting = ['Accepted=Unknown/Pending', 'Ready=Unknown/Pending']
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], waiting)
     const health = await fetch(`http://127.0.0.1:${operator.healthPort}/readyz`)
-    expect([health.status, await health.json()]).toEqual([200, { synced: 'ok', watches: 'ok', 'kill-switches': 'ok' }])
+    expect([health.status, await health.json()]).toEqual([
+      200,
+      { synced: 'ok', watches: 'ok', 'kill-switches': 'ok' },
+    ])
     await operator[Symbol.asyncDispose]()
     await world.operator()
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])

@@ -210,7 +210,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: null } })
   })
 
-  test('assigns a host to the older Connector of two tenants, and to one of the Gateway\'s namespace before both', async () => {
+  test("assigns a host to the older Connector of two tenants, and to one of the Gateway's namespace before both", async () => {
     const { cluster, replica } = world
     await cluster.namespace('later')
     const connectors = { from: 'Selector', names: ['tenant', 'later'] }

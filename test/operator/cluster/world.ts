@@ -71,7 +71,12 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
         ...{ mode: 'cluster', namespace: SYSTEM, podName: 'operator', leaseName: 'chaperone-operator' },
         ...{ controlPlaneUrl, peers, peersHost: null, controlPlaneCaFile: null, logLevel: 'silent' },
         ...{ operatorTokenFile: join(folder, 'token'), floorRules: NO_FLOORS },
-        ...{ healthHost: '127.0.0.1', healthPort: 0, podApi: null, kubeconfig: kubeconfig ?? server.kubeconfigPath },
+        ...{
+          healthHost: '127.0.0.1',
+          healthPort: 0,
+          podApi: null,
+          kubeconfig: kubeconfig ?? server.kubeconfigPath,
+        },
       }
       const log = pino({ level: process.env.TEST_LOG ?? 'silent' }, pino.destination({ dest: 2, sync: true }))
       const operator = await createClusterOperator({ config, log, timing })

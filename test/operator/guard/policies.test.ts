@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { KubeCall } from '../../../kube/transport.ts'
 import { inject } from '../../../core/inject/inject.ts'
 import { type Container, type Pod, PodSchema } from '../../../core/inject/pod.ts'
+import type { KubeCall } from '../../../kube/transport.ts'
 import { applyGuard } from '../../../operator/guard/apply-guard.ts'
 import { guardObjects } from '../../../operator/guard/policies.ts'
 import type { KubeClient } from '../../../operator/kube/client.ts'
@@ -634,7 +634,9 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
           target: { apiVersion: 'v1', kind: 'Node', name: 'node-1' },
         },
       })
-      expect(await refusalOf(client, call({ [map]: value }))).toContain('a binding must not set chaperone.dev/')
+      expect(await refusalOf(client, call({ [map]: value }))).toContain(
+        'a binding must not set chaperone.dev/',
+      )
       expect(await refusalOf(client, call({}))).toBeNull()
     })
   })

@@ -4,9 +4,12 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { type CertificateAuthorities, planCertificateAuthorities } from '../../../operator/webhook/certificate-authorities.ts'
+import {
+  type CertificateAuthorities,
+  planCertificateAuthorities,
+} from '../../../operator/webhook/certificate-authorities.ts'
 import { type CertificatePort, createCertificates } from '../../../operator/webhook/certificates.ts'
-import { issueLeaf, type Leaf, createCertificateAuthority } from '../../../operator/webhook/leaf.ts'
+import { createCertificateAuthority, issueLeaf, type Leaf } from '../../../operator/webhook/leaf.ts'
 
 const DAY_MS = 86_400_000
 const START = Date.UTC(2027, 0, 1)
@@ -75,7 +78,9 @@ describe('the certificates of the webhook', () => {
     using one = await replica(port, { now: Date.now() })
     expect(await isTrusted(one.certificates.leaf, state.bundle, HOST)).toBe(true)
     expect(await isTrusted(one.certificates.leaf, state.bundle, 'kubernetes.default.svc')).toBe(false)
-    expect(await isTrusted(one.certificates.leaf, createCertificateAuthority(Date.now()).certPem, HOST)).toBe(false)
+    expect(await isTrusted(one.certificates.leaf, createCertificateAuthority(Date.now()).certPem, HOST)).toBe(
+      false,
+    )
   })
 
   it('come from one CA even when replicas start together', async () => {
@@ -130,7 +135,9 @@ describe('the certificates of the webhook', () => {
 
   it('get a new CA when the stored one has expired', () => {
     const stored = { current: createCertificateAuthority(START) }
-    const plan = planCertificateAuthorities(stored, START + 366 * DAY_MS, () => createCertificateAuthority(START + 366 * DAY_MS))
+    const plan = planCertificateAuthorities(stored, START + 366 * DAY_MS, () =>
+      createCertificateAuthority(START + 366 * DAY_MS),
+    )
     expect(plan.isChanged).toBe(true)
     expect(plan.bundlePem).not.toContain(stored.current.certPem)
     expect(plan.signing).toBe(plan.authorities.current)

@@ -2,7 +2,7 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { createGatewayWait } from '../../../operator/webhook/gateway-wait.ts'
-import { issueLeaf, createCertificateAuthority } from '../../../operator/webhook/leaf.ts'
+import { createCertificateAuthority, issueLeaf } from '../../../operator/webhook/leaf.ts'
 import { openWebhookServer, type WebhookDeps } from '../../../operator/webhook/server.ts'
 import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
 

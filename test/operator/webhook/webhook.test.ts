@@ -12,7 +12,7 @@ import { publishControlPlaneTrust } from '../../../operator/inject/control-plane
 import type { KubeClient } from '../../../operator/kube/client.ts'
 import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
 import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'
-import { issueLeaf, createCertificateAuthority } from '../../../operator/webhook/leaf.ts'
+import { createCertificateAuthority, issueLeaf } from '../../../operator/webhook/leaf.ts'
 import type { RefusedOwner, ReviewDeps } from '../../../operator/webhook/review-pod.ts'
 import { openWebhookServer, type WebhookServer } from '../../../operator/webhook/server.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createMetrics, type Gauges } from '../../../sidecar/metrics.ts'
+import { NO_HOSTED_WORK } from '../../support/no-hosted-work.ts'
 import { trafficRecord } from '../journal/traffic-record.ts'
 
 const GAUGES: Gauges = {
@@ -10,6 +11,7 @@ const GAUGES: Gauges = {
   uptimeSeconds: 5,
   deferredBatches: 0,
   journal: 'ok',
+  hostedWork: NO_HOSTED_WORK,
 }
 const series = (text: string) => text.split('\n').filter((row) => row !== '' && !row.startsWith('#'))
 

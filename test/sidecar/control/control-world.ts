@@ -7,6 +7,7 @@ import type { StatusBody } from '../../../core/wire/gateway/sync.ts'
 import { type ControlPlane, createControlPlane } from '../../../sidecar/control/control-plane.ts'
 import { createKillState, type KillState } from '../../../sidecar/control/kill-switch/kill-state.ts'
 import { createLiveExchanges, type LiveExchanges } from '../../../sidecar/control/live-exchanges.ts'
+import { NO_CANCELLATIONS } from '../../support/no-hosted-work.ts'
 import { FakeControlPlane, type FakeOptions, TOKEN } from './fake-control-plane.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
 
@@ -58,6 +59,7 @@ export async function startControlWorld(
     onQuota: () => undefined,
     onSnapshot: (snapshot) => void applied.push(snapshot),
     execute: () => Promise.reject(new Error('no order is expected here')),
+    cancellations: NO_CANCELLATIONS,
   })
   control.start()
   return {

@@ -249,7 +249,7 @@ describe('a held model request', () => {
 })
 
 describe('the budget of buffered bodies', () => {
-  const PATIENT = 20_000
+  const PATIENT = { timeout: 20_000 }
   const FULL = { bodyBudget: { totalBytes: 2 * MIB, waitMs: 50 } }
   const TWO: Rules = { ...PLAIN, agents: [{}, { id: 'agent_2', name: 'other' }] }
   const body = (kib: number) => prompt('"stream":true', JSON.stringify('x'.repeat(kib * 1024)))

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
+import { NO_HOSTED_WORK } from '../../support/no-hosted-work.ts'
 import { replyJson } from '../../support/recorder.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { type McpWorld, startMcpWorld } from './mcp-world.ts'
@@ -81,4 +82,5 @@ const NO_GAUGES = {
   ...{ activeByAgent: new Map(), killEntries: [], approvalsPending: 0, connectors: 1 },
   ...{ uptimeSeconds: 1, deferredBatches: 0 },
   journal: 'ok',
+  hostedWork: NO_HOSTED_WORK,
 } as const satisfies Parameters<ReturnType<typeof createMetrics>['scrape']>[0]

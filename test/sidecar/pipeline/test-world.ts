@@ -17,6 +17,7 @@ import type {
   SECTION_SCHEMAS,
 } from '../../../core/wire/gateway/sync.ts'
 import { createHandles, type FetchHandleOwners } from '../../../sidecar/control/handles.ts'
+import { createHostedWork, type HostedWork } from '../../../sidecar/control/hosted-work.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
 import { createPipeline, type PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
@@ -60,6 +61,8 @@ export type World = AsyncDisposable & {
   readonly refusals: Refusals
   /** Name and outcome of each look-up. */
   readonly lookUps: string[]
+  /** What providers go on with. */
+  readonly hostedWork: HostedWork
   readonly state: {
     snapshot: Snapshot | null
     kill: KillEntry[]
@@ -105,6 +108,7 @@ export async function startWorld(
   const dropped: string[] = []
   const grown = new Map<string, TrafficRecord>()
   const counted: TrafficRecord[] = []
+  const hostedWork = createHostedWork()
   let seq = 0
   let ids = 0
   const ports: PipelinePorts = {
@@ -155,6 +159,7 @@ export async function startWorld(
       ask: (asked) => state.onHandles(asked),
       monotonicMs: () => clock.aheadMs + performance.now(),
     }),
+    hostedWork,
     refusals: {
       assign: (exchange) => refusals.assign(exchange),
       finished: (exchange) => refusals.finished(exchange),
@@ -178,6 +183,7 @@ export async function startWorld(
     clock,
     refusals,
     lookUps,
+    hostedWork,
     state,
     ports,
     apply,

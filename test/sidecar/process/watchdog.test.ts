@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { createWatchdog, type Watchdog } from '../../../sidecar/process/watchdog.ts'
+import { NO_HOSTED_WORK } from '../../support/no-hosted-work.ts'
 
 let watchdog: Watchdog | null = null
 afterEach(() => watchdog?.close())
@@ -78,6 +79,7 @@ describe('the watchdog', () => {
       uptimeSeconds: 0,
       deferredBatches: 0,
       journal: 'ok' as const,
+      hostedWork: NO_HOSTED_WORK,
     }
     expect(metrics.scrape(gauges)).toContain('svc_event_loop_blocked_total{stage="classify"} 2')
   })

@@ -21,6 +21,7 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Connector', record.connector ?? none],
           ['Candidates', record.candidates?.join(', ') ?? null],
           ['Actions', actionsText(record)],
+          ['Effects', record.effects?.join(', ') ?? null],
           ['Request', isRow && record.host === null ? null : <RequestLine key="request" card={record} />],
           ['Status', record.status === null ? none : String(record.status)],
           ['Error', record.error_type],

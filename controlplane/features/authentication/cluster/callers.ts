@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import type { Namespaces } from '../../../../core/wire/access/rights.ts'
 import { sha256 } from '../../../crypto/tokens.ts'
-import type { ClusterCallers, UserPrincipal } from '../../../http/auth/authenticate.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
-import { isGovernedPod, isGovernedServiceAccount } from '../../pods/store.ts'
 import type { Db } from '../../../db/query.ts'
-import { createClusterRights } from './rights.ts'
+import type { ClusterCallers, UserPrincipal } from '../../../http/auth/authenticate.ts'
+import { isGovernedPod, isGovernedServiceAccount } from '../../pods/store.ts'
+import { tokenTimes } from '../../tokens/times.ts'
 import type { KubeClient } from './kube-client.ts'
 import { createReviewedTokens } from './reviewed-tokens.ts'
-import { tokenTimes } from '../../tokens/times.ts'
+import { createClusterRights } from './rights.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 /** A review of a token counts for so long: a token that is revoked ends within that time. */

@@ -1,5 +1,5 @@
-import { reviewAccess } from './access-review.ts'
 import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
+import { reviewAccess } from './access-review.ts'
 import type { KubeClient } from './kube-client.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { sha256 } from '../../../crypto/tokens.ts'
-import type { ReviewedTokens } from './reviewed-tokens.ts'
 import { tokenTimes } from '../../tokens/times.ts'
+import type { ReviewedTokens } from './reviewed-tokens.ts'
 
 /** `namespace/name` of a ServiceAccount. */
 export type OperatorAccount = { readonly namespace: string; readonly name: string }

@@ -1,0 +1,64 @@
+import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
+import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
+import {
+  type HostedWorkReport,
+  type HostedWorkState,
+  MAX_WORK_RESULTS,
+} from '../../../core/wire/hosted-work.ts'
+
+/** What one connected gateway process reports. */
+export type ProcessWork = {
+  /** `namespace/name` of its gateway. */
+  readonly gateway: string
+  readonly report: HostedWorkReport
+}
+
+/**
+ * What a kill switch has cancelled at providers so far, of all connected processes: results of agents in the namespaces,
+ * counts of gateways in them. Undefined where no process reports.
+ */
+export function hostedWorkState(
+  processes: readonly ProcessWork[],
+  namespaces: Namespaces = 'all',
+): HostedWorkState | undefined {
+  const isIn = (name: string) => namespaces === 'all' || covers(namespaces, namespaceOf(name) || null)
+  const own = processes.filter(({ gateway }) => isIn(gateway)).map(({ report }) => report)
+  const results = processes
+    .flatMap(({ report }) => report.results)
+    .filter(({ agent }) => isIn(agent))
+    .toSorted((a, b) => b.at.localeCompare(a.at))
+  if (own.length === 0 && results.length === 0) return undefined
+  const listed = results.slice(0, MAX_WORK_RESULTS)
+  return {
+    pending: sum(own, ({ pending }) => pending),
+    cancelled: listed.filter(({ outcome }) => outcome === 'cancelled'),
+    not_cancelled: listed.filter(({ outcome }) => outcome !== 'cancelled'),
+    omitted: sum(own, ({ omitted }) => omitted) + results.length - listed.length,
+    note: noteOf(own),
+  }
+}
+
+/** What no list can have. */
+function noteOf(reports: readonly HostedWorkReport[]): string {
+  const since = reports
+    .map((report) => report.since)
+    .toSorted()
+    .at(-1)
+  const dropped = sum(reports, (report) => report.dropped)
+  const unidentified = sum(reports, (report) => report.unidentified)
+  return [
+    since === undefined
+      ? 'No connected gateway reports what it started at providers.'
+      : `Lists what connected gateways started themselves: work from before their last start is not known (the latest started at ${since}).`,
+    ...(dropped === 0
+      ? []
+      : [`${dropped} older entries were discarded because a gateway keeps a limited number.`]),
+    ...(unidentified === 0
+      ? []
+      : [`${unidentified} requests may have started work whose id did not arrive.`]),
+  ].join(' ')
+}
+
+function sum(reports: readonly HostedWorkReport[], of: (report: HostedWorkReport) => number): number {
+  return reports.reduce((total, report) => total + of(report), 0)
+}

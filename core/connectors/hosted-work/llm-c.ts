@@ -1,0 +1,27 @@
+import type { WorkTable } from './table.ts'
+
+export const LLM_C_WORK: WorkTable = {
+  connector: 'llm_c',
+  kinds: `
+    interaction  POST  interactions    interactions/{id}/cancel
+    trigger      -
+    batch        POST  models|batches  batches/{id}:cancel
+  `,
+  starts: `
+    interaction.create         interaction  hosted_agent.run  id=id
+    interaction.create_stream  interaction  hosted_agent.run  id=interaction.id
+    trigger.create             trigger      -                 id=id
+    batch.create               batch        -                 id=name
+    batch.create_embeddings    batch        -                 id=name
+  `,
+  ends: `
+    interaction.cancel  interaction
+    interaction.delete  interaction
+    interaction.get     interaction  completed,failed,cancelled,incomplete
+    trigger.delete      trigger
+    batch.cancel        batch
+    batch.delete        batch
+  `,
+  batches: ['batch'],
+  headers: ['x-goog-user-project', 'api-revision'],
+}

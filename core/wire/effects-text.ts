@@ -1,0 +1,16 @@
+import { EFFECT_MEANINGS, isEffectClass } from '../action/effect-class.ts'
+
+/** What an approver reads about the effect classes of a request; null where there are none, and on cards of older versions. */
+export function effectsText({
+  effects = [],
+}: {
+  readonly effects?: readonly string[] | undefined
+}): string | null {
+  return effects.length === 0 ? null : effects.map(effectText).join(' ')
+}
+
+function effectText(effect: string): string {
+  return isEffectClass(effect)
+    ? `${effect}: ${EFFECT_MEANINGS[effect]}`
+    : 'unknown: The catalogue does not say what an action of it brings about.'
+}

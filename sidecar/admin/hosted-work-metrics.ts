@@ -1,0 +1,21 @@
+import type { Exposition } from './exposition.ts'
+
+/** Of work at providers, see `HostedWork`. */
+export type HostedWorkCounts = {
+  readonly size: number
+  readonly dropped: number
+  readonly unidentifiedCount: number
+}
+
+export function writeHostedWork(out: Exposition, counts: HostedWorkCounts): void {
+  const { size, dropped, unidentifiedCount } = counts
+  out.family('svc_hosted_work', 'gauge', 'Work at providers that a kill switch would cancel.')
+  out.sample('svc_hosted_work', '', size)
+  out.family(
+    'svc_hosted_work_unknown_total',
+    'counter',
+    'Work at providers that no kill switch cancels, by cause.',
+  )
+  out.sample('svc_hosted_work_unknown_total', 'cause="limit"', dropped)
+  out.sample('svc_hosted_work_unknown_total', 'cause="no_id"', unidentifiedCount)
+}

@@ -1,0 +1,88 @@
+import { cancelRequest } from '../../core/connectors/hosted-work/started-work.ts'
+import type { Exchange, Reply } from '../pipeline/exchange.ts'
+import type { PipelinePorts } from '../pipeline/ports.ts'
+import type { Sent } from './cancellations.ts'
+import { gatewayExchange } from './execute/execute-exchange.ts'
+import { createReplyCapture } from './execute/execute-reply.ts'
+import type { KnownWork } from './hosted-work.ts'
+
+export type CancelSenderDeps = {
+  readonly ports: Pick<PipelinePorts, 'clock' | 'newId'>
+  /** The pipeline that serves agents. */
+  readonly handle: (exchange: Exchange) => Promise<void>
+}
+
+/** Sends the request that cancels work, through the pipeline as an order of the gateway itself. Never rejects. */
+export function createCancelSender({ ports, handle }: CancelSenderDeps) {
+  return async (known: KnownWork, scope: string): Promise<Sent> => {
+    const request = cancelRequest(known.work)
+    if (request === null)
+      return { ...NOTHING, detail: 'The path of the request that started it has another form.' }
+    const capture = createReplyCapture()
+    const exchange = exchangeOf(known, { scope, ports, reply: capture.reply, request })
+    await handle(exchange)
+    return sentBy(exchange, capture.read().body, known.work.errorMember)
+  }
+}
+
+function sentBy({ id, outcome }: Exchange, body: Buffer, errorMember: string | null): Sent {
+  const sent = { request_id: id, status: outcome.upstreamHeadAt === null ? null : outcome.status }
+  if (sent.status === null) return { ...sent, isCancelled: false, isFinal: false, detail: refusalOf(body) }
+  const error = errorMember === null ? null : memberOf(body, errorMember)
+  if (error === null && sent.status >= 200 && sent.status < 300)
+    return { ...sent, isCancelled: true, isFinal: true }
+  return { ...sent, isCancelled: false, isFinal: isFinal(sent.status), detail: failureOf(sent.status, error) }
+}
+
+const NOTHING = { isCancelled: false, isFinal: true, status: null } as const
+const MAX_DETAIL = 300
+
+function exchangeOf(
+  { agent, connector, work }: KnownWork,
+  given: {
+    readonly scope: string
+    readonly ports: CancelSenderDeps['ports']
+    readonly reply: Reply
+    readonly request: NonNullable<ReturnType<typeof cancelRequest>>
+  },
+): Exchange {
+  const { scheme, host, port } = work.at
+  const { method, target, headers, body } = given.request
+  const standard = scheme === 'https' ? 443 : 80
+  const authority = (host.includes(':') ? `[${host}]` : host) + (port === standard ? '' : `:${port}`)
+  const request = { method, target, host: authority, headers, ...(body === undefined ? {} : { body }) }
+  return {
+    ...gatewayExchange(request, { ...given, scheme, agent: agent.name }),
+    transport: 'system',
+    system: { agent, connectorId: connector.id, scope: given.scope },
+  }
+}
+
+/** The provider may take it later: too many requests, or a fault of its own. */
+function isFinal(status: number): boolean {
+  return status < 500 && status !== 429 && status !== 408
+}
+
+function failureOf(status: number, error: string | null): string {
+  if (error !== null) return `The provider answered: ${error.slice(0, MAX_DETAIL)}.`
+  const mayHaveEnded = [400, 404, 409, 410, 422].includes(status)
+  return `The provider answered ${status}.${mayHaveEnded ? ' The work may have ended already.' : ''}`
+}
+
+/** The detail of the gateway's own refusal. */
+function refusalOf(body: Buffer): string {
+  const text = memberOf(body, 'message') ?? memberOf(body, 'error') ?? 'No answer came.'
+  return text.slice(0, MAX_DETAIL)
+}
+
+function memberOf(body: Buffer, member: string): string | null {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'))
+    const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, member)
+    const text = isObject ? value[member as keyof typeof value] : null
+    return typeof text === 'string' ? text : null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}

@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto'
+import type { HoldBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
+import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
+import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
+import type { HoldOutcome } from '../../pipeline/ports.ts'
+import type { Log } from '../../process/log.ts'
+import { sleep } from '../../process/sleep.ts'
+import { createControlBackOff } from '../back-off.ts'
+import type { HoldClient } from './hold-client.ts'
+
+/** A waiting request. Exactly one of the two methods is called, once. */
+export type Waiter = { settle(outcome: HoldOutcome): void; fail(error: unknown): void }
+
+/** Events that wake a waiting group. `refresh`: a verdict may have been missed, so the state is read. */
+type Signal =
+  | {
+      readonly kind: 'verdict'
+      readonly status: VerdictMessage['status']
+      readonly by: string | null
+      readonly note: string | null
+    }
+  | { readonly kind: 'refresh' | 'deadline' | 'empty' }
+
+export type HoldGroupDeps = {
+  readonly calls: HoldClient
+  readonly random: () => number
+  /** Returns a verdict that arrived before the reply that names its approval. */
+  readonly earlyVerdict: (approvalId: string) => VerdictMessage | null
+  readonly log: Pick<Log, 'warn'>
+  /** Time in milliseconds after the approval expires before the group gives up. */
+  readonly graceMs: number
+}
+
+/** Limit of the wait for an unreachable control plane after the hold was created. */
+const RETRY_MS = 30_000
+
+/**
+ * All requests of this process with one binding. They share one approval card, and each release lets one request
+ * pass; the others are held again.
+ */
+export class HoldGroup {
+  readonly #hold: HoldBody
+  readonly #deps: HoldGroupDeps
+  readonly #waiters = new Set<Waiter>()
+  #approval: ApprovalCard | null = null
+  #signals: Signal[] = []
+  #wake: () => void = () => undefined
+  #deadline: NodeJS.Timeout | null = null
+
+  /** The approval is pending, according to the last reply. */
+  #isOpen = false
+
+  constructor(hold: HoldBody, deps: HoldGroupDeps) {
+    this.#hold = { ...hold, asker: randomUUID() }
+    this.#deps = deps
+  }
+
+  get approvalId(): string | null {
+    return this.#approval?.id ?? null
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiters.size === 0
+  }
+
+  add(waiter: Waiter): void {
+    this.#waiters.add(waiter)
+  }
+
+  /**
+   * Removes a waiter whose client disconnected or whose exchange was cut. The approval stays pending; the departure
+   * of the last waiter is reported.
+   */
+  leave(waiter: Waiter): void {
+    if (!this.#waiters.delete(waiter)) return
+    waiter.settle({ kind: 'aborted', approvalId: this.approvalId })
+    if (this.isEmpty) this.#signal({ kind: 'empty' })
+  }
+
+  verdict({ status, by, note }: VerdictMessage): void {
+    this.#signal({ kind: 'verdict', status, by, note })
+  }
+
+  /** Reads the state after a reconnect: a verdict may have been missed. */
+  refresh(): void {
+    this.#signal({ kind: 'refresh' })
+  }
+
+  /** Runs until no waiter is left. Never rejects. */
+  async run(): Promise<void> {
+    try {
+      await this.#requestFirst()
+      while (!this.isEmpty) await this.#untilPassed()
+    } catch (error) {
+      this.#each((waiter) => waiter.fail(error))
+    } finally {
+      this.#stopTimer()
+      if (this.#isOpen) void this.#reportLeave()
+    }
+  }
+
+  /** Fails all waiters when the process stops. */
+  fail(error: unknown): void {
+    this.#isOpen = false
+    this.#each((waiter) => waiter.fail(error))
+    this.#signal({ kind: 'empty' })
+  }
+
+  async #requestFirst(): Promise<void> {
+    this.#opened(await this.#deps.calls.ask(this.#hold))
+  }
+
+  /**
+   * Reports that no request waits. Otherwise the approval counts against the limit of the agent until it expires.
+   * Never rejects.
+   */
+  async #reportLeave(): Promise<void> {
+    const { binding, asker = '' } = this.#hold
+    const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
+    for (let waited = 0; waited < RETRY_MS; ) {
+      if (await this.#deps.calls.leave(this.#approval?.id ?? '', { binding, asker })) return
+      const ms = backoff.next()
+      waited += ms
+      await sleep(ms, new AbortController().signal)
+    }
+  }
+
+  /** Waits for one release and lets one request pass, or ends the group. */
+  async #untilPassed(): Promise<void> {
+    const signal = await this.#next()
+    if (signal.kind === 'empty' || this.isEmpty) return
+    if (signal.kind === 'verdict' && isEnd(signal.status)) this.#end(signal.status, signal.note)
+    else await this.#use(signal)
+  }
+
+  async #use(signal: Signal): Promise<void> {
+    const spent = await this.#deps.calls.spend(this.#approval?.id ?? '', this.#hold.binding)
+    const step = stepAfter(spent)
+    if (isEnd(step)) this.#end(step, null)
+    else if (step === 'pass') this.#pass(signal.kind === 'verdict' ? signal.by : null)
+    else if (signal.kind === 'deadline') this.#end('expired', null)
+    else if (step === 'later') this.#refreshLater()
+    if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#requestAgain()
+  }
+
+  /** Requests another approval for the remaining waiters, because a release covers one request. */
+  async #requestAgain(): Promise<void> {
+    const backoff = createControlBackOff(this.#deps.random, 125, 2_000)
+    for (let waited = 0; ; ) {
+      try {
+        this.#opened(await this.#deps.calls.ask(this.#hold))
+        return
+      } catch (error) {
+        if (waited >= RETRY_MS || this.isEmpty) throw error
+      }
+      const ms = backoff.next()
+      waited += ms
+      await sleep(ms, new AbortController().signal)
+    }
+  }
+
+  #opened({ outcome, approval }: Awaited<ReturnType<HoldClient['ask']>>): void {
+    this.#approval = approval
+    this.#isOpen = outcome === 'created' || outcome === 'joined'
+    if (outcome === 'deferred') {
+      this.#each((waiter) => waiter.settle({ kind: 'deferred', approvalId: approval.id }))
+      return
+    }
+    this.#signals = this.#signals.filter((signal) => signal.kind === 'empty')
+    this.#startTimer(Date.parse(approval.expires_at) - Date.parse(approval.created_at))
+    const early = this.#deps.earlyVerdict(approval.id)
+    if (outcome === 'approved') {
+      this.#signal({ kind: 'verdict', status: 'approved', by: approval.responded_by, note: approval.note })
+    } else if (early !== null) this.verdict(early)
+  }
+
+  #pass(by: string | null): void {
+    const approvalId = this.#approval?.id ?? ''
+    // A client that retries may have left the connection of its first attempt open.
+    const latest = [...this.#waiters].at(-1)
+    if (latest === undefined) {
+      this.#deps.log.warn({ approval: approvalId }, 'approval was spent, but its client has disconnected')
+      return
+    }
+    this.#isOpen = false
+    this.#waiters.delete(latest)
+    latest.settle({ kind: 'approved', approvalId, by })
+  }
+
+  #end(kind: End, note: string | null): void {
+    this.#isOpen = false
+    const approvalId = this.#approval?.id ?? ''
+    this.#each((waiter) => waiter.settle({ kind, approvalId, note }))
+  }
+
+  #each(act: (waiter: Waiter) => void): void {
+    const all = [...this.#waiters]
+    this.#waiters.clear()
+    for (const waiter of all) act(waiter)
+  }
+
+  #signal(signal: Signal): void {
+    this.#signals.push(signal)
+    this.#wake()
+  }
+
+  async #next(): Promise<Signal> {
+    while (true) {
+      const signal = this.#signals.shift()
+      if (signal !== undefined) return signal
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  #refreshLater(): void {
+    setTimeout(() => this.refresh(), 1_000 + this.#deps.random() * 1_000).unref()
+  }
+
+  #startTimer(lifeMs: number): void {
+    this.#stopTimer()
+    const ms = (Number.isFinite(lifeMs) ? lifeMs : 0) + this.#deps.graceMs
+    this.#deadline = setTimeout(() => this.#signal({ kind: 'deadline' }), ms).unref()
+  }
+
+  #stopTimer(): void {
+    if (this.#deadline !== null) clearTimeout(this.#deadline)
+  }
+}
+
+type End = 'denied' | 'expired' | 'cancelled'
+type Step = End | 'pass' | 'again' | 'wait' | 'later'
+
+function isEnd(status: string): status is End {
+  return status === 'denied' || status === 'expired' || status === 'cancelled'
+}
+
+function stepAfter(spent: SpendReply | 'unknown' | null): Step {
+  if (spent === 'unknown') return 'again'
+  if (spent === null) return 'later'
+  if (spent.spent) return 'pass'
+  if (isEnd(spent.status)) return spent.status
+  return spent.status === 'pending' ? 'wait' : 'again'
+}

@@ -1,0 +1,97 @@
+import type { StartedWork } from '../../core/connectors/hosted-work/started-work.ts'
+import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
+import type { HostedWorkPort } from '../pipeline/ports.ts'
+
+/** Work that an agent started through this process and that is not known to have ended. */
+export type KnownWork = {
+  readonly key: string
+  readonly agent: AgentEntry
+  readonly connector: { readonly id: string; readonly type: string; readonly name: string }
+  readonly work: StartedWork
+}
+
+/**
+ * Registry of what providers go on with, in memory: with the raw ids, which a cancelling request needs. A process that
+ * restarts begins empty.
+ */
+export type HostedWork = HostedWorkPort & {
+  /** The oldest of each agent first. */
+  all(): Iterable<KnownWork>
+  readonly size: number
+  remove(key: string): void
+  /** Discarded in all, because of the limits. */
+  readonly dropped: number
+  /** In all. */
+  readonly unidentifiedCount: number
+}
+
+export type HostedWorkLimits = { readonly ofAgent: number; readonly all: number }
+
+const LIMITS: HostedWorkLimits = { ofAgent: 1_000, all: 20_000 }
+
+export function createHostedWork(limits: HostedWorkLimits = LIMITS): HostedWork {
+  const byAgent = new Map<string, Map<string, KnownWork>>()
+  const agentOf = new Map<string, string>()
+  let dropped = 0
+  let unidentifiedCount = 0
+
+  function remove(key: string): void {
+    const agentId = agentOf.get(key)
+    if (agentId === undefined) return
+    agentOf.delete(key)
+    const own = byAgent.get(agentId)
+    own?.delete(key)
+    if (own?.size === 0) byAgent.delete(agentId)
+  }
+
+  function dropOldestOf(own: ReadonlyMap<string, KnownWork> | undefined): void {
+    for (const key of own?.keys() ?? []) {
+      remove(key)
+      dropped += 1
+      return
+    }
+  }
+
+  return {
+    started({ entry, connector: { name: type } }, agent, work) {
+      const key = keyOf(entry.id, work.kind.kind, work.ids['id'] ?? '')
+      remove(key)
+      const own = byAgent.get(agent.id)
+      if (own !== undefined && own.size >= limits.ofAgent) dropOldestOf(own)
+      else if (agentOf.size >= limits.all) dropOldestOf(largest(byAgent))
+      const known = byAgent.get(agent.id) ?? new Map<string, KnownWork>()
+      byAgent.set(agent.id, known)
+      agentOf.set(key, agent.id)
+      known.set(key, { key, agent, connector: { id: entry.id, type, name: entry.name }, work })
+    },
+    ended({ entry }, kind, ids) {
+      for (const id of ids) remove(keyOf(entry.id, kind, id))
+    },
+    unidentified() {
+      unidentifiedCount += 1
+    },
+    *all() {
+      for (const own of byAgent.values()) yield* own.values()
+    },
+    get size() {
+      return agentOf.size
+    },
+    remove,
+    get dropped() {
+      return dropped
+    },
+    get unidentifiedCount() {
+      return unidentifiedCount
+    },
+  }
+}
+
+function keyOf(connectorId: string, kind: string, id: string): string {
+  return `${connectorId}\n${kind}\n${id}`
+}
+
+function largest<T>(maps: ReadonlyMap<string, ReadonlyMap<string, T>>): ReadonlyMap<string, T> | undefined {
+  let most: ReadonlyMap<string, T> | undefined
+  for (const map of maps.values()) if (map.size > (most?.size ?? 0)) most = map
+  return most
+}

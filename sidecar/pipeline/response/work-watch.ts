@@ -1,0 +1,159 @@
+import { createAnswerReader } from '../../../core/connectors/handles/answer-reader.ts'
+import type { MemberReader } from '../../../core/connectors/handles/member-reader.ts'
+import { startedWork, startOf } from '../../../core/connectors/hosted-work/started-work.ts'
+import type { HostedWork, WorkEnd, WorkStart } from '../../../core/connectors/hosted-work/table.ts'
+import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
+import type { AnswerWatch } from '../../upstream/outbound.ts'
+import type { Exchange } from '../exchange.ts'
+import type { HostedWorkPort } from '../ports.ts'
+import { isEvents } from './handle-watch.ts'
+
+export type WorkWatch = AnswerWatch & {
+  /** Nothing more of the answer comes. `isCut`: the agent left, or a kill switch cut the exchange. */
+  over(isCut: boolean): void
+}
+
+/** Notes what the provider starts or ends for this request; null where it does neither. */
+export function workWatchOf(exchange: Exchange, port: HostedWorkPort): WorkWatch | null {
+  const { connector, agent, request, actions = [], system } = exchange
+  const work = connector?.connector.hostedWork
+  if (work === undefined || connector === undefined || agent === undefined || request === undefined)
+    return null
+  if (system !== undefined) return null
+  const start = startOf(work, actions)
+  if (start !== null) {
+    return new StartWatch(work, start, {
+      request,
+      isStarted: (started) => port.started(connector, agent, started),
+      isEnded: (ids) => port.ended(connector, start.kind.kind, ids),
+      isUnidentified: port.unidentified,
+    })
+  }
+  for (const action of actions) {
+    const end = work.ends.get(action.type)
+    if (end === undefined) continue
+    const ids = [...request.segments.map(withoutVerb), ...textsOf(action.parameters)]
+    return new EndWatch(end, work, () => port.ended(connector, end.kind, ids))
+  }
+  return null
+}
+
+/** The same for the messages of a WebSocket, each of which is a JSON text. */
+export function watchMessageWork(exchange: Exchange, port: HostedWorkPort): void {
+  const watch = workWatchOf(exchange, port)
+  if (watch === null) return
+  const others = exchange.onAnswerMessage
+  exchange.onAnswerMessage = (head) => {
+    others?.(head)
+    watch.head(200, [])
+    watch.data(Buffer.from(head))
+  }
+}
+
+type Notes = {
+  readonly request: CanonicalRequest
+  readonly isStarted: (work: NonNullable<ReturnType<typeof startedWork>>) => void
+  readonly isEnded: (ids: readonly string[]) => void
+  readonly isUnidentified: () => void
+}
+
+class StartWatch implements WorkWatch {
+  readonly #work: HostedWork
+  readonly #start: WorkStart
+  readonly #notes: Notes
+  #body: MemberReader | null = null
+  #isStream = false
+  #status: number | null = null
+  #wasRefused = false
+  #id: string | null = null
+
+  constructor(work: HostedWork, start: WorkStart, notes: Notes) {
+    this.#work = work
+    this.#start = start
+    this.#notes = notes
+  }
+
+  head(status: number, headers: RawHeaders): void {
+    this.#status = status
+    if (!isSuccess(status)) return
+    this.#isStream = isEvents(headers)
+    const { errorMember } = this.#work
+    const paths = this.#start.ids.map(({ path }) => path)
+    this.#body = createAnswerReader(errorMember === null ? paths : [...paths, [errorMember]], this.#isStream)
+  }
+
+  data(chunk: Uint8Array): void {
+    const body = this.#body
+    if (body === null) return
+    const isWanted = body.push(chunk)
+    const { ids } = this.#start
+    if (ids.every((_id, at) => body.found.has(at))) this.#found(body.found)
+    else if (body.found.has(ids.length)) this.#wasRefused = true
+    if (!isWanted) this.#body = null
+  }
+
+  /** A stream of events ends with the work. */
+  end(): void {
+    if (this.#isStream && this.#id !== null) this.#notes.isEnded([this.#id])
+  }
+
+  over(isCut: boolean): void {
+    const mayHaveStarted = this.#status === null ? isCut : isSuccess(this.#status) && !this.#wasRefused
+    if (this.#id === null && mayHaveStarted) this.#notes.isUnidentified()
+  }
+
+  #found(found: ReadonlyMap<number, string>): void {
+    this.#body = null
+    const texts = this.#start.ids.map((_id, at) => found.get(at))
+    const started = startedWork(this.#work, this.#start, { request: this.#notes.request, texts })
+    if (started === null) return
+    this.#id = started.ids['id'] ?? null
+    this.#notes.isStarted(started)
+  }
+}
+
+class EndWatch implements WorkWatch {
+  readonly #end: WorkEnd
+  readonly #errorMember: string | null
+  readonly #isEnded: () => void
+  #body: MemberReader | null = null
+  #isOk = false
+
+  constructor(end: WorkEnd, { errorMember }: HostedWork, isEnded: () => void) {
+    this.#end = end
+    this.#errorMember = errorMember
+    this.#isEnded = isEnded
+  }
+
+  head(status: number, headers: RawHeaders): void {
+    this.#isOk = isSuccess(status)
+    const member = this.#end.states === null ? this.#errorMember : 'status'
+    if (this.#isOk && member !== null) this.#body = createAnswerReader([[member]], isEvents(headers))
+  }
+
+  data(chunk: Uint8Array): void {
+    this.#body?.push(chunk)
+  }
+
+  end(): void {
+    const text = this.#body?.found.get(0)
+    const { states } = this.#end
+    const isEnded = states === null ? text === undefined : text !== undefined && states.includes(text)
+    if (this.#isOk && isEnded) this.#isEnded()
+  }
+
+  over(): void {}
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+/** `batches/abc:cancel`. */
+function withoutVerb(segment: string): string {
+  return segment.split(':')[0] ?? segment
+}
+
+function textsOf(parameters: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.values(parameters).filter((value) => typeof value === 'string')
+}

@@ -1,0 +1,62 @@
+import { plainDecision } from '../../../core/decision/egress.ts'
+import { classifyRefused } from '../classification/classify-refused.ts'
+import type { Exchange, Stage, StageResult, SystemOrder } from '../exchange.ts'
+import { connectorScheme } from '../outgoing.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { refuse } from '../refusal/refuse.ts'
+import { normalise } from './normalise.ts'
+
+/** Before the credential, for requests that the gateway itself sends because of a kill switch. */
+export function systemStages(ports: Pick<PipelinePorts, 'snapshot'>): readonly Stage[] {
+  return [createSystemIdentify(ports), normalise, authoriseSystem]
+}
+
+/** Loads the snapshot. The agent is the one that started the work, whatever became of it since. */
+function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
+  return {
+    name: 'identify',
+    run(exchange) {
+      const snapshot = ports.snapshot()
+      if (snapshot !== null) exchange.snapshot = snapshot
+      exchange.agent = orderOf(exchange).agent
+      if (snapshot !== null) return 'continue'
+      return refuseSystem(exchange, 'The gateway has no rules yet: it waits for the control plane.')
+    },
+  }
+}
+
+/**
+ * Instead of kill switch, limits, decision and holds: the request is an act of the gateway, which the kill switch asks for.
+ * It goes to the connector that started the work, with its credential, or nowhere.
+ */
+const authoriseSystem: Stage = {
+  name: 'decide',
+  async run(exchange) {
+    const { connector } = exchange
+    const { connectorId, scope } = orderOf(exchange)
+    if (connector?.entry.id !== connectorId)
+      return refuseSystem(
+        exchange,
+        'The connector that the work was started through does not own the host any more.',
+      )
+    if (connector.entry.secret === null && connectorScheme(connector).type !== 'none')
+      return refuseSystem(
+        exchange,
+        'The connector has no credential, and the gateway keeps none of its agents.',
+      )
+    await classifyRefused(exchange)
+    const reason = `Kill switch "${scope}" cancels what the agent started at the provider.`
+    exchange.decision = plainDecision('allow', 'allow', reason, 'kill')
+    exchange.outcome.note = 'system'
+    return 'continue'
+  },
+}
+
+function orderOf({ system }: Exchange): SystemOrder {
+  if (system === undefined) throw new Error('not an order of the gateway itself')
+  return system
+}
+
+function refuseSystem(exchange: Exchange, detail: string): StageResult {
+  return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
+}

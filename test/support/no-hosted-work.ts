@@ -1,0 +1,14 @@
+import type { HostedWorkCounts } from '../../sidecar/admin/hosted-work-metrics.ts'
+import type { Cancellations } from '../../sidecar/control/cancellations.ts'
+
+/** Of a gateway whose agents start nothing at providers. */
+export const NO_CANCELLATIONS: Cancellations = {
+  begin: () => undefined,
+  report: () => ({
+    since: '2026-01-01T00:00:00.000Z',
+    ...{ pending: 0, dropped: 0, unidentified: 0, results: [], omitted: 0 },
+  }),
+  close: () => undefined,
+}
+
+export const NO_HOSTED_WORK: HostedWorkCounts = { size: 0, dropped: 0, unidentifiedCount: 0 }
