@@ -6,17 +6,17 @@ export type Lru<T> = {
 }
 
 /**
- * Cache of at most `max` entries that evicts the least recently used. `onLeave` receives every evicted or replaced
+ * Cache of at most `max` entries that evicts the least recently used. `onEvict` receives every evicted or replaced
  * value.
  */
-export function createLru<T>(max: number, onLeave?: (value: T) => void): Lru<T> {
+export function createLru<T>(max: number, onEvict?: (value: T) => void): Lru<T> {
   // A Map keeps insertion order, so re-inserting on use keeps the least recently used key first.
   const entries = new Map<string, T>()
 
-  function leave(key: string): void {
+  function evict(key: string): void {
     const value = entries.get(key)
     entries.delete(key)
-    if (value !== undefined) onLeave?.(value)
+    if (value !== undefined) onEvict?.(value)
   }
 
   return {
@@ -28,13 +28,13 @@ export function createLru<T>(max: number, onLeave?: (value: T) => void): Lru<T> 
       return value
     },
     set(key, value) {
-      leave(key)
+      evict(key)
       entries.set(key, value)
       const oldest = entries.keys().next()
-      if (entries.size > max && !oldest.done) leave(oldest.value)
+      if (entries.size > max && !oldest.done) evict(oldest.value)
     },
     clear() {
-      for (const key of [...entries.keys()]) leave(key)
+      for (const key of [...entries.keys()]) evict(key)
     },
     get size() {
       return entries.size

@@ -14,12 +14,12 @@ export function createCommands(client: ControlClient, controlPlaneUrl: string): 
       const reply = await client.post(SYNC_PATHS.commands, command)
       const parsed = CommandReply.safeParse(jsonOf(reply))
       if (reply.status === 200 && parsed.success) return parsed.data
-      return refused(502, `the control plane answered ${reply.status} to ${command.command}`)
+      return refused(502, `The control plane answered ${reply.status} to the command ${command.command}.`)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       return refused(
         503,
-        `${controlPlaneUrl} did not answer (${why}). Nothing was changed; try again when it is back.`,
+        `The control plane at ${controlPlaneUrl} did not answer (${why}). Nothing was changed. Try again when it is reachable.`,
       )
     }
   }

@@ -64,12 +64,12 @@ export type OrderRequest = {
 /** Returns the request for the action spec, or the reason why none can be built. */
 function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | string {
   const parsed = ActionSpec.safeParse(order.action_spec)
-  if (snapshot === null || !parsed.success) return 'the gateway has no rules yet, or the order is malformed'
+  if (snapshot === null || !parsed.success)
+    return 'the gateway has no snapshot yet, or the order is malformed'
   const { data: spec } = parsed
   const type = spec.type.slice(0, spec.type.indexOf('.'))
   const bound = connectorOf(snapshot, type)
-  if (bound?.connector.toRequest === undefined)
-    return `this gateway has no connector that can do ${spec.type}`
+  if (bound?.connector.toRequest === undefined) return `this gateway has no connector for ${spec.type}`
   const { resource, parameters } = actionFromSpec(spec, null)
   const given = { type: spec.type, parameters, resource: { ...resource, provider: type } }
   const request = bound.connector.toRequest(given, bound.config)

@@ -41,12 +41,12 @@ export function createPool(dialer: Dialer, monotonicMs: () => number): Pool {
       },
       closed(connection) {
         open.delete(connection)
-        forget(key, connection)
+        evict(key, connection)
       },
     }
   }
 
-  function forget(key: string, connection: UpstreamConnection): void {
+  function evict(key: string, connection: UpstreamConnection): void {
     const stack = idle.get(key)
     const at = stack?.findIndex((entry) => entry.connection === connection) ?? -1
     if (stack === undefined || at === -1) return

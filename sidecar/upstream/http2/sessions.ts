@@ -69,7 +69,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
     const { key } = target
     const session = await dialSession(dialer, target, {
       timeoutMs: LIMITS.connectTimeoutMs,
-      onClosed: (closed) => forget(key, closed),
+      onClosed: (closed) => evict(key, closed),
     })
     if (state.isClosed) session.destroy()
     known.set(key, (known.get(key) ?? new Set()).add(session))
@@ -77,7 +77,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
     return session
   }
 
-  function forget(key: string, session: UpstreamSession): void {
+  function evict(key: string, session: UpstreamSession): void {
     const of = known.get(key)
     of?.delete(session)
     if (of?.size === 0) known.delete(key)

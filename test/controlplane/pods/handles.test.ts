@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { createFetchHandleOwners, createHandles } from '../../../sidecar/control/handles.ts'
+import { createFetchHandleOwners, createHandleRegistry } from '../../../sidecar/control/handle-registry.ts'
 import { trafficRecord } from '../../sidecar/journal/traffic-record.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type PodWorld, type Sidecar, startPodWorld } from './pod-world.ts'
@@ -34,7 +34,10 @@ async function upload(sidecar: Sidecar | undefined, id: string, given: { kind: s
 function handlesOf(sidecar: Sidecar | undefined) {
   if (sidecar === undefined) throw new Error('no sidecar')
   const { client } = sidecar.control
-  return createHandles({ ask: createFetchHandleOwners(() => client), monotonicMs: () => performance.now() })
+  return createHandleRegistry({
+    fetchOwners: createFetchHandleOwners(() => client),
+    monotonicMs: () => performance.now(),
+  })
 }
 
 const asAgent = (sidecar: Sidecar | undefined, name: string) => {

@@ -248,7 +248,7 @@ describe('an aggregate record', () => {
     for (let turn = 0; turn < 3; turn++) {
       for (let n = 0; n < 10; n++) {
         row.add()
-        journal.grow(row)
+        journal.updateAggregate(row)
       }
       if (turn === 2) row.revision++
       journal.flush()
@@ -265,7 +265,7 @@ describe('an aggregate record', () => {
     const row = rowOf('rec_row')
     for (let n = 0; n < 400; n++) {
       row.add()
-      journal.grow(row)
+      journal.updateAggregate(row)
       journal.flush()
     }
     expect(existsSync(join(dir, 'proc_1-1.jsonl')), 'the first segment is gone').toBe(false)
@@ -278,7 +278,7 @@ describe('an aggregate record', () => {
     const journal = journalOf('proc_1')
     const row = rowOf('rec_row')
     row.add()
-    journal.grow(row)
+    journal.updateAggregate(row)
     const done = trafficRecord({ id: 'rec_row', seq: 7, refusals: tally(1) })
     refuse(journal, done)
     journal.flush()
@@ -290,11 +290,11 @@ describe('an aggregate record', () => {
     const row = rowOf('rec_row')
     row.add()
     refuse(journal, record(1, { path: 'x'.repeat(40_000) }))
-    journal.grow(row)
+    journal.updateAggregate(row)
     journal.flush()
     expect(onDisk()).toBe('')
     row.add()
-    journal.grow(row)
+    journal.updateAggregate(row)
     journal.flush()
     expect(onDisk()).toContain('"phase":"intent"')
   })

@@ -1,18 +1,18 @@
-import type { GrowingRow } from '../pipeline/ports.ts'
+import type { AggregateRow } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
 /** Aggregate records that still change. They are written once in a turn, and carried into the next segment. */
-export class OpenRows {
-  readonly #rows = new Map<string, GrowingRow>()
+export class OpenAggregates {
+  readonly #rows = new Map<string, AggregateRow>()
   /** The revision of each row whose full form is on disk. */
   readonly #written = new Map<string, number>()
-  readonly #changed = new Set<GrowingRow>()
+  readonly #changed = new Set<AggregateRow>()
 
   get size(): number {
     return this.#rows.size
   }
 
-  change(row: GrowingRow): void {
+  change(row: AggregateRow): void {
     this.#rows.set(row.id, row)
     this.#changed.add(row)
   }

@@ -5,11 +5,11 @@ import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { createLru } from '../collections/lru.ts'
 import type { HandlePort } from '../pipeline/ports.ts'
 import { sha256Hex } from '../process/sha256.ts'
-import { sleep } from '../process/sleep.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
+import { postWithin } from './client/post-within.ts'
 
 /** Fetches the owners of handles from the control plane. Rejects without a reply within a second. */
-export type FetchHandleOwners = (asked: HandlesBody) => Promise<HandlesReply>
+export type FetchHandleOwners = (request: HandlesBody) => Promise<HandlesReply>
 
 /** Limit of handles in memory. */
 const MAX_GIVEN = 100_000
@@ -22,29 +22,30 @@ const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
 /** Adds to the latency of a request, hence short. */
 const TIMEOUT_MS = 1_000
 
-type Deps = { readonly ask: FetchHandleOwners; readonly monotonicMs: () => number }
+type Deps = { readonly fetchOwners: FetchHandleOwners; readonly monotonicMs: () => number }
 
 /**
  * Records which agent received a handle from a provider through this process, and fetches all other owners from the
  * control plane. Without a reply the owner is unknown.
  */
-export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
+export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): HandlePort {
   const given = createLru<readonly string[]>(MAX_GIVEN)
   const answers = createLru<{ readonly owner: HandleOwner; readonly until: number }>(MAX_ANSWERS)
 
-  function known(key: string, agentId: string): HandleOwner | null {
+  function cachedOwner(key: string, agentId: string): HandleOwner | null {
     if (given.get(key)?.includes(agentId) === true) return 'own'
     const answer = answers.get(`${agentId} ${key}`)
     return answer === undefined || answer.until < monotonicMs() ? null : answer.owner
   }
 
-  function learn(key: string, agentId: string, owner: HandleOwner): HandleOwner {
+  function cacheOwner(key: string, agentId: string, owner: HandleOwner): HandleOwner {
     answers.set(`${agentId} ${key}`, { owner, until: monotonicMs() + ANSWER_MS[owner] })
     return owner
   }
 
   /** Another agent received it through this process, and the control plane has no other information. */
-  const unless = (key: string): HandleOwner => (given.get(key) === undefined ? 'unknown' : 'foreign')
+  const ownerWithoutReply = (key: string): HandleOwner =>
+    given.get(key) === undefined ? 'unknown' : 'foreign'
 
   return {
     keyOf: (bound, { kind, id }) => sha256Hex(`${handleScope(bound)}\n${kind}\n${id}`),
@@ -53,19 +54,19 @@ export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
       if (!owners.includes(id)) given.set(key, [...owners, id])
     },
     ownersOf(keys, { id, name }) {
-      const here = keys.map((key) => known(key, id))
+      const here = keys.map((key) => cachedOwner(key, id))
       if (here.every((owner) => owner !== null)) return here
       const hashes = keys.filter((_key, at) => here[at] === null)
-      const asked = ask({ agent: name, hashes }).then(
+      const fetched = fetchOwners({ agent: name, hashes }).then(
         ({ owners }) => owners,
         (): HandleOwner[] => [],
       )
-      return asked.then((owners) => {
+      return fetched.then((owners) => {
         const learned = new Map(
           hashes.map((key, at) => {
             const owner = owners[at]
-            if (owner === undefined) return [key, unless(key)]
-            return [key, learn(key, id, owner === 'unknown' ? unless(key) : owner)]
+            if (owner === undefined) return [key, ownerWithoutReply(key)]
+            return [key, cacheOwner(key, id, owner === 'unknown' ? ownerWithoutReply(key) : owner)]
           }),
         )
         return keys.map((key, at) => here[at] ?? learned.get(key) ?? 'unknown')
@@ -75,14 +76,8 @@ export function createHandles({ ask, monotonicMs }: Deps): HandlePort {
 }
 
 export function createFetchHandleOwners(client: () => ControlClient): FetchHandleOwners {
-  return async (asked) => {
-    const asking = client().post(SYNC_PATHS.handles, asked, TIMEOUT_MS)
-    // The wait for a connection has a longer limit, so this promise may reject later.
-    asking.catch(() => undefined)
-    const answered = new AbortController()
-    const reply = await Promise.race([asking, sleep(TIMEOUT_MS, answered.signal)]).finally(() =>
-      answered.abort(),
-    )
+  return async (request) => {
+    const reply = await postWithin(client(), SYNC_PATHS.handles, request, TIMEOUT_MS)
     const parsed = reply === undefined ? undefined : HandlesReply.safeParse(jsonOf(reply))
     if (parsed?.success !== true)
       throw new Error('the control plane did not return the owners of the handles')
