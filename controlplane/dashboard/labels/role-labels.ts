@@ -10,7 +10,8 @@ export const ROLE_LABELS: ReadonlyArray<{
   {
     value: 'admin',
     label: 'Admin',
-    description: 'also manages policies, permissions, agents, users and settings, and deactivates the kill switch.',
+    description:
+      'also manages policies, permissions, agents, users and settings, and deactivates the kill switch.',
   },
   { value: 'owner', label: 'Owner', description: 'also appoints owners and imports bundles.' },
 ]

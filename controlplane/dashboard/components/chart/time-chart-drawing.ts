@@ -34,7 +34,7 @@ export function drawChart(element: HTMLElement, drawing: Drawing): uPlot {
       { ...axis(colourOf), values: (_self, ticks) => ticks.map((tick) => tickText(tick, drawing.times)) },
       {
         ...axis(colourOf),
-        size: 56,
+        size: 68,
         values: (_self, ticks) => ticks.map((tick) => label(tick, drawing.unit)),
       },
     ],

@@ -16,9 +16,9 @@ export function ConfirmStep(props: {
   return (
     <Stack gap="md">
       <Text>
-        Gateways refuse all requests of <strong>{scopeLabel(request.scope)}</strong> within moments. Held
-        requests end, and open streams and tunnels are closed. The kill switch stays active until an admin
-        deactivates it.
+        Scope: <strong>{scopeLabel(request.scope)}</strong>. Within moments gateways refuse new requests, end
+        held requests, and close open streams and tunnels in this scope. The kill switch stays active until an
+        admin deactivates it.
       </Text>
       <Text size="sm" c="dimmed">
         Reason: {request.reason}

@@ -41,7 +41,9 @@ export function eventFacts({ event_type, details }: AuditEntry): string {
   return FIELDS.filter(([name]) => redundant?.has(name) !== true)
     .flatMap(([name, label]) => {
       const text = textOf(name, details)
-      return text === '' ? [] : [label === '' ? text : `${label} ${text}`]
+      // A sentence loses its full stop, because the list continues after it.
+      const value = text.replace(/\.$/, '')
+      return value === '' ? [] : [label === '' ? value : `${label} ${value}`]
     })
     .slice(0, SHOWN)
     .join(', ')

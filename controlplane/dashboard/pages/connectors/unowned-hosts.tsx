@@ -22,7 +22,7 @@ export function UnownedHosts() {
   return (
     <Panel title="Requested hosts without a connector">
       <Text size="sm" c="dimmed" mb="sm">
-        No connector has these hosts, so gateways refuse requests to them. Add a connector to allow access.
+        Gateways refuse requests to hosts without a connector. Add a connector to allow access.
       </Text>
       <Loaded of={hosts}>
         {({ hosts: rows }) =>
