@@ -37,16 +37,6 @@ export function mayMatchBelow({ prefix, isExact }: Pattern, below: string): bool
   return own.startsWith(fold(below)) || (!isExact && fold(below).startsWith(own))
 }
 
-/**
- * Orders more specific patterns first. Total order: exact before wildcard, longer prefix before shorter, then by text.
- */
-export function comparePatterns(a: Pattern, b: Pattern): number {
-  if (a.isExact !== b.isExact) return a.isExact ? -1 : 1
-  if (a.prefix.length !== b.prefix.length) return b.prefix.length - a.prefix.length
-  if (a.text === b.text) return 0
-  return a.text < b.text ? -1 : 1
-}
-
 /** Action names of requests that the gateway could not identify. No wildcard allows them. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 

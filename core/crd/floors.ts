@@ -33,9 +33,6 @@ export type FieldBelowFloor = {
   readonly held: string
 }
 
-/** Rules without any floor. */
-export const NO_FLOORS: FloorRules = { floors: Floors.parse({}), platformNamespaces: new Set() }
-
 export type Floored = { readonly spec: GatewaySpec; readonly below: readonly FieldBelowFloor[] }
 
 /** From the least to the most strict value; for numbers of seconds, smaller is stricter. */

@@ -59,13 +59,7 @@ type Link = { allow: Node | null; tighten: Node | null }
 /** Agents can choose names (MCP tools), so the cache is bounded and cleared when full. */
 const MAX_REMEMBERED = 16_384
 
-export function buildPermissionIndex(entries: readonly PermissionEntry[]): PermissionIndex {
-  const builder = createPermissionIndexBuilder()
-  builder.add(entries)
-  return builder.finish()
-}
-
-/** Builds the same in slices, for example one shard at a time, so that a large set does not block the event loop. */
+/** Builds the index in slices, for example one shard at a time, so that a large set does not block the event loop. */
 export function createPermissionIndexBuilder(): {
   add(entries: readonly PermissionEntry[]): void
   finish(): PermissionIndex

@@ -96,12 +96,6 @@ export const RIGHTS = {
 
 export type Right = keyof typeof RIGHTS
 
-/** Returns the kinds that the routes of a right write. */
-export function writesOf(right: Right): readonly ResourceKind[] {
-  const entry: RightEntry = RIGHTS[right]
-  return entry.writes ?? []
-}
-
 /** Returns the required reach of a right for its routes. */
 export function reachOf(right: Right): Reach {
   const entry: RightEntry = RIGHTS[right]

@@ -1,8 +1,5 @@
-import {
-  buildPermissionIndex,
-  lookupPermission,
-  type PermissionIndex,
-} from '../../../core/decision/permissions/permissions.ts'
+import { lookupPermission, type PermissionIndex } from '../../../core/decision/permissions/permissions.ts'
+import { buildPermissionIndex } from '../../support/permission-index.ts'
 import type { PermissionEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Bench } from '../main.ts'
 import { absolute } from '../support/report.ts'

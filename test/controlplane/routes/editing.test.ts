@@ -2,9 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { writesConfiguration } from '../../../controlplane/features/manifests/tables.ts'
 import { ManifestResource } from '../../../core/crd/schemas.ts'
-import { isRight, RIGHTS, writesOf } from '../../../core/wire/access/rights.ts'
+import { isRight, RIGHTS, type Right } from '../../../core/wire/access/rights.ts'
 import { ENROL_TOKEN, OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from './installation.ts'
 import { type Answer, at, caller } from './start.ts'
+
+function writes(right: Right): boolean {
+  return 'writes' in RIGHTS[right]
+}
 
 const DENY = 'rules: [{ name: a, decision: deny, conditions: ["action.type == \'x.y\'"] }]\n'
 const FAILING = `${DENY}tests:\n  - { name: t, action: { type: x.y, resource: { provider: x } }, expect: { outcome: allow } }\n`
@@ -219,9 +223,9 @@ describe('with DASHBOARD_EDITING=yaml', () => {
           right: at(one, 'x-required-right'),
         })),
     )
-    const writing = operations.filter(({ right }) => isRight(right) && writesOf(right).length > 0)
+    const writing = operations.filter(({ right }) => isRight(right) && writes(right))
     expect(writing.map(({ name }) => name).toSorted()).toEqual(Object.keys(SAMPLES).toSorted())
-    expect(Object.keys(RIGHTS).filter((right) => isRight(right) && writesOf(right).length > 0)).toHaveLength(
+    expect(Object.keys(RIGHTS).filter((right) => isRight(right) && writes(right))).toHaveLength(
       6,
     )
   })

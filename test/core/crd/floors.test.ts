@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { atFloor, Floors, floored, floorText, NO_FLOORS, readFloors } from '../../../core/crd/floors.ts'
+import { atFloor, Floors, floored, floorText, readFloors } from '../../../core/crd/floors.ts'
+import { NO_FLOORS } from '../../support/no-floors.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 
 const spec = (given: object = {}) => GatewaySpec.parse(given)

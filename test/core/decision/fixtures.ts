@@ -1,7 +1,7 @@
 import type { Action, Effect, RiskLevel } from '../../../core/action/action.ts'
 import type { DecisionRules } from '../../../core/decision/decide.ts'
 import type { AgentFacts, DecisionInput, EnforcementLevel } from '../../../core/decision/decision.ts'
-import { buildPermissionIndex } from '../../../core/decision/permissions/permissions.ts'
+import { buildPermissionIndex } from '../../support/permission-index.ts'
 import { compilePolicy, parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { buildPolicyIndex } from '../../../core/decision/policies/policy-index.ts'
 import { verdictOfRule } from '../../../core/decision/vocabulary.ts'

@@ -9,7 +9,7 @@ import { STARTER_DIR } from '../../../../controlplane/cli/up/starter-manifests.t
 import { createCatalogue } from '../../../../core/connectors/catalogue.ts'
 import { decide } from '../../../../core/decision/decide.ts'
 import { permissionWarnings } from '../../../../core/decision/permissions/permission-warnings.ts'
-import { buildPermissionIndex } from '../../../../core/decision/permissions/permissions.ts'
+import { buildPermissionIndex } from '../../../support/permission-index.ts'
 import { compilePolicy } from '../../../../core/decision/policies/policy-document.ts'
 import { buildPolicyIndex } from '../../../../core/decision/policies/policy-index.ts'
 import { policyWarnings } from '../../../../core/decision/policies/policy-warnings.ts'

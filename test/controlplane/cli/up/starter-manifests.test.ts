@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkManifest, readManifestFiles } from '../../../../controlplane/cli/manifests/manifest-files.ts'
 import { ensureManifests, STARTER_DIR } from '../../../../controlplane/cli/up/starter-manifests.ts'
 import { createCatalogue } from '../../../../core/connectors/catalogue.ts'
-import { buildPermissionIndex, lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
+import { lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
+import { buildPermissionIndex } from '../../../support/permission-index.ts'
 import { policyWarnings } from '../../../../core/decision/policies/policy-warnings.ts'
 
 let root: string

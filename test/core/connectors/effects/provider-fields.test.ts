@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { compileTable, type ProviderTable } from '../../../../core/connectors/provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-b.ts'
-import { HARMLESS_FIELDS, readPublished, undescribed } from '../../../../scripts/catalogue/provider-fields.ts'
+import { HARMLESS_FIELDS, readPublished, undescribed } from './provider-fields.ts'
 
 const ROOT = new URL('../../../../', import.meta.url).pathname
 const declarations = (folder: string) =>

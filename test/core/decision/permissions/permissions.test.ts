@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { comparePatterns, matchesPattern, parsePattern } from '../../../../core/action/pattern.ts'
+import { matchesPattern, type Pattern, parsePattern } from '../../../../core/action/pattern.ts'
 import { permissionsOfAccessRule } from '../../../../core/decision/permissions/access-rules.ts'
-import { buildPermissionIndex, lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
+import { lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
+import { buildPermissionIndex } from '../../../support/permission-index.ts'
 import { strictness, verdictOfRule } from '../../../../core/decision/vocabulary.ts'
 import type { PermissionEntry } from '../../../../core/wire/gateway/sync.ts'
 import fc from '../../../support/fast-check.ts'
@@ -161,6 +162,12 @@ function scan(all: PermissionEntry[], agent: string, type: string): PermissionEn
     return comparePatterns(x.pattern, y.pattern) || Number(y.isOwn) - Number(x.isOwn) || y.strict - x.strict
   })
   return matching[0] ?? null
+}
+
+/** Exact before wildcard, longer prefix before shorter. */
+function comparePatterns(a: Pattern, b: Pattern): number {
+  if (a.isExact !== b.isExact) return a.isExact ? -1 : 1
+  return b.prefix.length - a.prefix.length
 }
 
 describe('access rules', () => {

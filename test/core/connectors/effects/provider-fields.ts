@@ -1,5 +1,5 @@
-import { snakeCase } from '../../core/connectors/llm/resource-bodies.ts'
-import type { CompiledTable } from '../../core/connectors/provider-side/table.ts'
+import { snakeCase } from '../../../../core/connectors/llm/resource-bodies.ts'
+import type { CompiledTable } from '../../../../core/connectors/provider-side/table.ts'
 
 /** Requests of a provider, from the types of its SDK. */
 export type PublishedFields = {
