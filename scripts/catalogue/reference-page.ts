@@ -24,7 +24,7 @@ export function referenceIndex(connectors: readonly Connector[]): string {
   })
   return [
     '# Actions by connector',
-    'Permissions, policies and records all speak of these names. The same deed has the same name, whichever address it goes to.',
+    'Permissions, policies and records all speak of these names. An operation has the same name at every address.',
     ['| Connector | Actions | Operations |', '|---|---|---|', ...lines].join('\n'),
     '[Effect classes](effects.md): one rule for all operations that merge, publish, run code or hand out secrets. [How they were classified](../effect-classification.md).',
     '[What your model provider can do on your behalf](provider-side.md): tools, URLs, hosted agents and batches of model requests.',
@@ -66,7 +66,7 @@ const NOTES: Readonly<Record<string, string>> = {
     'What a push does is known from its body. Its discovery (`info/refs?service=git-receive-pack`), and the empty push that git sends before a large one, are recorded as `codehost.git.push`; they are never held, and denied only where every action of a push is denied for that repository.',
   ].join(' '),
   'codehost.graphql':
-    'Fields of GraphQL that are the same deed as an operation over REST have its name and stand there. Everything else is `codehost.graphql.<field>`: reads are low, mutations high unless listed here. One request with several fields is several actions; the strictest decides.',
+    'Fields of GraphQL that are equivalent to a REST operation have its name and are listed there. Everything else is `codehost.graphql.<field>`: reads are low, mutations high unless listed here. One request with several fields is several actions; the strictest decides.',
   'mcp.tools':
     'A tool is `mcp.tools.<name>`; characters other than letters, digits, `_` and `-` become `~XX` (a byte of UTF-8 in hex), and a tool called `list` is `~list`. Conditions see `parameters.arguments`. Headers that repeat the message (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`, `MCP-Protocol-Version`) must agree with it.',
   'mcp.rpc': [
@@ -83,7 +83,7 @@ const NOTES: Readonly<Record<string, string>> = {
 function requestText({ template, parameters = [], hints = {}, isAlternative }: CatalogueRow): string {
   const marks = [...parameters, ...Object.keys(hints)].join(', ')
   const path = template === undefined ? '' : `\`${template}\``
-  const also = isAlternative === true ? ' (same deed)' : ''
+  const also = isAlternative === true ? ' (same operation)' : ''
   return `${path}${also}${marks === '' ? '' : ` ${marks}`}`
 }
 

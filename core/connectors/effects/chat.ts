@@ -1,18 +1,18 @@
 /** Effect classes of the operations of chat; see `effect-table.ts`. */
 export const CHAT_EFFECTS = `
-  # Anybody who has the link can open the file.
+  # Anyone with the link can open the file.
   publish file.publish
-  # The answer holds a token, a secret or an address that signs its bearer in.
+  # The response contains a token, a secret or a sign-in URL.
   credential_out app.open_connection rtm.connect openid.create_token tooling_token.rotate
   credential_out,access_grant oauth.{create_token,exchange_token}
-  # An app is made or gets other rights; the answer of a new one holds its secrets.
+  # An app is created or its rights change; the response for a new one contains its secrets.
   credential_out,access_grant app_manifest.create
   access_grant app_manifest.update admin_app.{approve,clear_resolution,set_config}
-  # People of other organisations see a channel.
+  # Users of other organizations gain access to a channel.
   visibility,access_grant channel.{accept_shared_invite,approve_shared_invite,invite_shared}
-  # Who sees a channel or a workspace.
+  # Visibility of a channel or a workspace.
   visibility admin_channel.{convert_to_private,convert_to_public} admin_team.set_discoverability
-  # People, groups and roles get rights.
+  # Users, groups and roles gain rights.
   access_grant admin.{assign_user,invite,set_admin,set_owner,set_regular} admin_role.add_assignments
   access_grant admin_channel.{add_group,invite,set_prefs} admin_invite_request.approve
   access_grant admin_usergroup.{add_channels,add_teams} admin_function.set_permissions
@@ -21,7 +21,7 @@ export const CHAT_EFFECTS = `
   access_grant admin_session.{clear_settings,set_settings}
   access_grant admin_user.set_expiration channel.{approve_invite_request,invite,set_invite_permissions}
   access_grant canvas.set_access list.set_access usergroup.{enable,set_users}
-  # Something that is stored at the provider is gone.
+  # Data stored at the provider is deleted.
   delete admin_channel.{bulk_delete,delete,set_custom_retention} admin_emoji.remove admin_workflow.unpublish
   delete app_manifest.delete app.uninstall admin_app.uninstall bookmark.remove canvas.delete
   delete file.{delete,delete_comment}
@@ -29,7 +29,7 @@ export const CHAT_EFFECTS = `
   # A channel moves to other workspaces.
   visibility,access_grant admin_channel.set_teams
   visibility admin_channel.bulk_move
-  # People of the workspace read it; links that are fetched and other names are found by their fields.
+  # Visible to users of the workspace; fields determine fetched links and other names.
   none message.{append_stream,post,post_ephemeral,post_me,schedule,start_stream,stop_stream,unfurl}
   none message.{unschedule,update} assistant_thread.{set_prompts,set_status,set_title}
   none agent_conversation.{archive,create,remove_view,set_canvas_content,set_commands,set_properties}
@@ -40,7 +40,7 @@ export const CHAT_EFFECTS = `
   none list_item.{create,update} pin.{add,remove} reaction.{add,remove}
   none remote_file.{add,remove,share,update} view.{open,publish,push,update}
   none function.{complete_error,complete_success}
-  # The shape of channels, groups and the workspace.
+  # Structure of channels, groups and the workspace.
   none channel.{archive,close,create,decline_shared_invite,deny_invite_request,join,kick,leave,mark}
   none channel.{open,rename,set_purpose,set_topic,unarchive} usergroup.{create,disable,update}
   none workflow.{add_featured,remove_featured,set_featured}
@@ -48,13 +48,13 @@ export const CHAT_EFFECTS = `
   none admin_channel.{remove_group,rename,unarchive} admin_emoji.{add,add_alias,rename}
   none admin_team.{create,set_default_channels,set_description,set_icon,set_name}
   none admin_app.{cancel_request,restrict} external_team.disconnect
-  # Rights are taken away.
+  # Rights are revoked.
   none admin.remove_user admin_invite_request.deny admin_role.remove_assignments
   none admin_session.{invalidate,reset,reset_bulk} admin_usergroup.remove_channels
   none admin_workflow.remove_collaborators auth.revoke app.update_user_connection admin_barrier.create
   # The account's own settings.
   none dnd.{end,end_snooze,set_snooze} reminder.{complete,create} star.{add,remove}
   none user.{set_photo,set_presence,set_profile} admin_user.export_unsupported_versions
-  # Reads that hand out no secret.
+  # Reads that return no secret.
   none @reads
 `

@@ -6,7 +6,7 @@ export const CODEHOST_EFFECTS = `
   rewrite_history git.force_push repo.disable_immutable_releases
   rewrite_history org_immutable_release.{set,set_repos,disable_repo}
   rewrite_history import.set_lfs
-  # Content reaches people who had no access to it before: packages, pages, releases, gists, advisories.
+  # Content becomes accessible to users who had no access before: packages, pages, releases, gists, advisories.
   publish release.{create,update} tag.create release_asset.{upload,update} pages.{create,update} pages_build.request
   publish pages_deployment.create gist.{create,update} package.restore package_version.restore
   publish repo_advisory.{update,request_cve} codespace.publish fork.create
@@ -14,7 +14,7 @@ export const CODEHOST_EFFECTS = `
   code_execution workflow.{dispatch,enable} workflow_run.{approve,rerun} workflow_job.rerun repo.dispatch
   code_execution check_run.rerequest check_suite.{create,rerequest} deployment.{create,review,review_gate}
   code_execution codespace.{create,start} codeql_variant_analysis.create
-  # They choose which workflows run, whose code they run, and on which machine.
+  # Determine which workflows run, with which code, and on which machine.
   code_execution actions_permission.{set,set_fork_approval,set_private_fork_workflows,set_selected_actions}
   code_execution org_actions_permission.{enable_repo,set,set_fork_approval}
   code_execution org_actions_permission.set_private_fork_workflows
@@ -22,33 +22,33 @@ export const CODEHOST_EFFECTS = `
   code_execution org_runner.{add_labels,set_labels}
   # An agent of the provider works on a task.
   delegate agent_task.create code_scanning_alert.create_autofix
-  # They choose where agents of the provider may work.
+  # Determine where agents of the provider may work.
   delegate,access_grant org_coding_agent_permission.{enable_repo,set,set_repos}
   delegate,access_grant enterprise_coding_agent_policy.{add_orgs,set}
-  # Budgets bound what may be spent.
+  # Budgets limit spending.
   money_out org_budget.{create,delete,update}
   # Seats cost money and give access.
   money_out,access_grant org_copilot.{add_team_seats,add_user_seats}
-  # Events, with contents, go to the address that the request names, or go there again.
+  # Events with content are sent, or sent again, to an address in the request.
   egress hook.{create,ping,test,update,update_config} hook_delivery.redeliver app_hook.update
   egress org_hook.{create,ping,update,update_config} org_hook_delivery.redeliver app_hook_delivery.redeliver
   egress private_registry.{create,update}
-  # The answer holds a token, a key or another secret.
+  # The response contains a token, a key or another secret.
   credential_out app.create_from_manifest app_installation.create_token oauth_token.{create_scoped,reset}
   credential_out runner.{create_jit_config,create_registration_token,create_removal_token}
   credential_out org_runner.{create_jit_config,create_registration_token,create_removal_token}
-  # The answer quotes the secrets that were found in code.
+  # The response quotes secrets that were found in code.
   credential_out secret_scanning_alert.{get,list}
-  # People who could not see a thing see it, or what watches over it is turned off.
+  # A resource becomes visible to more users, or its monitoring is disabled.
   visibility repo.{disable_security_fixes,disable_vulnerability_alerts,disable_vulnerability_reporting}
   visibility public_member.{publish,conceal} user_email.set_visibility org.set_security_product
   visibility secret_scanning.bypass_push_protection code_scanning.update_setup code_quality.update_setup
   visibility code_security_configuration.{attach,create,detach,set_default,update}
   visibility enterprise_code_security_configuration.{attach,create,set_default,update}
   visibility org_secret_scanning_configuration.update
-  # A repository gets another owner, with everybody who has access there.
+  # A repository gets another owner, and access for the users of that owner.
   visibility,access_grant repo.transfer
-  # People, teams, keys and apps get rights.
+  # Users, teams, keys and apps gain rights.
   access_grant collaborator.add deploy_key.create ssh_key.create gpg_key.create ssh_signing_key.create
   access_grant org_invitation.create org_member.set org_membership.accept repo_invitation.{accept,update}
   access_grant team.{create,update} team_member.set team_repo.set enterprise_team.{create,update}
@@ -67,7 +67,7 @@ export const CODEHOST_EFFECTS = `
   access_grant org_runner_group.{add_repo,add_runner,create,set_repos,set_runners,update}
   access_grant org_self_hosted_runner_permission.{enable_repo,set,set_repos}
   access_grant network_configuration.{create,update}
-  # Rules that hold people back are changed.
+  # Rules that restrict users change.
   access_grant branch_protection.{delete_required_checks,delete_required_reviews,delete_required_signatures}
   access_grant branch_protection.{exempt_admins,remove_required_contexts,set_required_contexts,update}
   access_grant branch_protection.{update_required_checks,update_required_reviews}
@@ -76,10 +76,10 @@ export const CODEHOST_EFFECTS = `
   access_grant deployment_branch_policy.{create,update} deployment_protection_rule.disable
   access_grant interaction_limit.{add_pr_bypass,remove,set} org_interaction_limit.{remove,set}
   access_grant user_interaction_limit.{remove,set}
-  # A rule that holds people back is removed with everything in it.
+  # A rule that restricts users is removed completely.
   access_grant,delete branch_protection.delete branch_restriction.delete ruleset.delete org_ruleset.delete
   access_grant,delete deployment_branch_policy.delete environment.delete
-  # Something that is stored at the provider is gone.
+  # Data stored at the provider is deleted.
   delete actions_cache.delete actions_secret.delete actions_variable.delete agents_secret.delete
   delete agents_variable.delete
   delete app_installation.delete artifact.delete attestation.delete autolink.delete branch.delete
@@ -105,13 +105,13 @@ export const CODEHOST_EFFECTS = `
   delete release_asset.delete repo.delete runner.delete secret_scanning_pattern.delete ssh_key.delete
   delete ssh_signing_key.delete team.delete team_discussion.delete team_discussion_comment.delete
   delete user_codespaces_secret.delete workflow_run.{delete,delete_logs}
-  # A machine is rented, by its size, and workflows run on it.
+  # A machine is rented by size, and workflows run on it.
   code_execution,money_out org_hosted_runner.{create,update}
   # The provider fetches a repository from any address and writes it over this one.
   rewrite_history,egress import.{start,update}
   # The authors of imported commits are rewritten.
   rewrite_history import.map_author
-  # Settings decide what members may do, and what people outside can see.
+  # Settings determine the rights of members and the visibility for outsiders.
   visibility,access_grant org.update
   # The files that assistants read, or the readers of an issue, change.
   visibility org_copilot.set_content_exclusion graphql.transferIssue
@@ -122,7 +122,7 @@ export const CODEHOST_EFFECTS = `
   access_grant org_property.{set,set_values} org_property_value.set repo_property_value.set
   # Credentials of any owner end, and cannot be restored.
   delete credential.revoke
-  # Everyday work on issues, requests and boards; fields that start an agent are found in the request.
+  # Everyday work on issues, requests and boards; fields of the request may start an agent.
   none issue.{close,create,lock,unlock,update} issue_assignee.{add,remove}
   none issue_comment.{create,pin,unpin,update} issue_dependency.{add_blocker,remove_blocker}
   none issue_field.{create,update} issue_field_value.{add,remove,set}
@@ -148,7 +148,7 @@ export const CODEHOST_EFFECTS = `
   none project_item.{add,create_draft,update} project_view.create
   none notification.{delete_subscription,mark_done,mark_read,set_subscription} subscription.{delete,set}
   none star.{add,remove} following.{add,remove}
-  # Commits, files and references. Workflow files and forced updates are found by their fields.
+  # Commits, files and references. Fields identify workflow files and forced updates.
   none file.{create,update} git.push git_blob.create git_commit.create git_tag.create git_tree.create
   none branch.{create,rename,update}
   none repo.{create,enable_immutable_releases,enable_security_fixes,enable_vulnerability_alerts}
@@ -160,7 +160,7 @@ export const CODEHOST_EFFECTS = `
   none artifact_deployment_record.{create,create_cluster_job,set_cluster} artifact_storage_record.create
   none repo_advisory.{create,create_fork,report} campaign.{create,update}
   none secret_scanning_pattern.{create,update} org_secret_scanning_pattern.{create,update}
-  # Values that programs read when they run for another reason, and how long their leftovers are kept.
+  # Values that programs read during later runs, and the retention of their artifacts.
   none actions_secret.set actions_variable.{create,update}
   none actions_cache.{set_retention_limit,set_storage_limit} actions_permission.set_retention
   none agents_secret.set agents_variable.{create,update} codespaces_secret.set dependabot_secret.set
@@ -171,7 +171,7 @@ export const CODEHOST_EFFECTS = `
   none user_codespaces_secret.remove_repo org_actions_cache.{set_retention_limit,set_storage_limit}
   none enterprise_actions_cache.{set_retention_limit,set_storage_limit}
   none org_actions_permission.{disable_repo,set_retention}
-  # Rights, seats, tokens and rules are taken away, tightened or left as they are.
+  # Rights, seats, tokens and rules are revoked, tightened or unchanged.
   none app_installation.{remove_repo,revoke_token,suspend}
   none branch_protection.{add_required_contexts,enforce_admins,require_signatures}
   none branch_restriction.{remove_apps,remove_teams,remove_users} collaborator.remove
@@ -194,7 +194,7 @@ export const CODEHOST_EFFECTS = `
   none copilot_space.{create,update} copilot_space_resource.{create,update}
   # The account's own profile.
   none social_account.{add,remove} user.update user_email.remove
-  # They list or describe secrets without their values; an expanded field that holds one is found by its name.
+  # List or describe secrets without their values; the name of an expanded field reveals one that contains a value.
   none actions_secret.{get,get_public_key,list} agents_secret.{get,get_public_key,list}
   none codespaces_secret.{get,get_public_key,list} dependabot_secret.{get,get_public_key,list}
   none environment_secret.{get,get_public_key,list} oauth_token.check
@@ -205,8 +205,8 @@ export const CODEHOST_EFFECTS = `
   none org_secret_scanning_pattern.list secret_scanning.get_history secret_scanning_alert.list_locations
   none secret_scanning_pattern.list token_grant.{list,list_repos} token_request.{list,list_repos}
   none user_codespaces_secret.{get,get_public_key,list,list_repos}
-  # Notes and other references that neither branches nor releases follow.
+  # Notes and other references that affect neither branches nor releases.
   none ref.create
-  # Reads that hand out no secret.
+  # Reads that return no secret.
   none @reads
 `

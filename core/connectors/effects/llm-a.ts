@@ -1,27 +1,27 @@
 /** Effect classes of the operations of llm_a; see `effect-table.ts`. */
 export const LLM_A_EFFECTS = `
-  # An agent of the provider is made or told what to do, and goes on by itself.
+  # An agent of the provider is created or instructed, and continues on its own.
   delegate agent.{create,update} agent_automation.{create,resume,update}
   delegate agent_session.{create,send_event,update}
   delegate automation_invocation.create assistant.{create,update} run.{create,submit_tool_outputs}
   delegate realtime_call.accept live_session.accept
-  # A session that a browser drives: the answer holds its client secret.
+  # A session for a browser: the response contains its client secret.
   delegate,credential_out chatkit_session.create
   # Programs run at the provider, or are stored to be run by agents there.
   code_execution container.create skill.{create,update} skill_version.create
   code_execution environment_template.{create,update}
   code_execution agent_environment.{add_file,create} eval_run.create grader.run
-  # Events, calls or contents go to the address or number that the request names.
+  # Events, calls or content are sent to an address or number in the request.
   egress webhook_endpoint.{test,update} realtime_call.refer live_session.refer external_storage.create
-  # The answer also holds the signing secret.
+  # The response also contains the signing secret.
   egress,credential_out webhook_endpoint.create
-  # The answer holds a key, a token or another secret.
+  # The response contains a key, a token or another secret.
   credential_out webhook_endpoint.rotate_secret realtime_secret.{create,create_translation}
   credential_out realtime_session.{create,create_transcription}
-  # A key for further requests: whoever has it has the rights of its project.
+  # A key for further requests with the rights of its project.
   credential_out,access_grant admin_api_key.create project_api_key.create
   credential_out,access_grant service_account.{create,create_api_key}
-  # People, groups, keys and other identities get rights.
+  # Users, groups, keys and other identities gain rights.
   access_grant checkpoint_permission.create federation_rule.{create,update} group_role.assign group_user.add
   access_grant identity_provider.{create,update} org_certificate.{activate,create,deactivate,update}
   access_grant org_group.{create,update}
@@ -31,11 +31,11 @@ export const LLM_A_EFFECTS = `
   access_grant project_tool_permission.set
   access_grant project_user.{add,update} project_user_role.assign service_account.update user_role.assign
   access_grant vault_credential.{create,update}
-  # Limits of what may be spent.
+  # Spending limits.
   money_out org_spend_limit.{delete,set} project_spend_limit.{delete,set} project_service_tier.set
-  # How long contents are kept, and who may look at them.
+  # Retention of content and access to it.
   visibility org_data_retention.set project_data_retention.set
-  # Something that is stored at the provider is gone.
+  # Data stored at the provider is deleted.
   delete admin_api_key.delete agent.delete agent_automation.delete agent_session.delete assistant.delete
   delete chat.delete
   delete chatkit_thread.delete container.delete container_file.delete
@@ -50,9 +50,9 @@ export const LLM_A_EFFECTS = `
   delete thread_message.delete vault.delete vault_credential.delete vector_store.delete video.delete
   delete voice.delete
   delete voice_consent.delete webhook_endpoint.delete
-  # A limit of use is a limit of what may be spent.
+  # A usage limit is a spending limit.
   money_out project_rate_limit.update
-  # The model computes; what the provider reaches or does besides is an action of its own.
+  # The model computes; further accesses of the provider are separate actions.
   none audio.{speech,transcribe,translate} chat.{create,create_stream,update}
   none completion.{create,create_stream} embedding.create image.{create_variation,edit,generate}
   none moderation.create response.{cancel,compact,count_tokens,create,create_stream} decision.create
@@ -67,14 +67,14 @@ export const LLM_A_EFFECTS = `
   none vector_store_file.{add,remove,update} trace.ingest run.{cancel,update}
   # Agents and sessions are stopped, and nothing is removed.
   none agent_automation.pause chatkit_session.cancel
-  # Rights are taken away, alerts, names and keys of encryption are kept.
+  # Rights are revoked; alerts, names and encryption keys are stored.
   none external_key.{create,validate} external_storage.validate group_role.unassign group_user.remove
   none org_user.remove org_invite.delete checkpoint_permission.delete org_spend_alert.{create,update}
   none project.{create,update} project_group.remove project_group_role.unassign
   none project_spend_alert.{create,update} project_user.remove project_user_role.unassign
   none user_role.unassign vault.{create,update}
-  # They list or describe secrets without their values; an expanded field that holds one is found by its name.
+  # List or describe secrets without their values; the name of an expanded field reveals one that contains a value.
   none vault_credential.{get,list}
-  # Reads that hand out no secret.
+  # Reads that return no secret.
   none @reads
 `

@@ -1,24 +1,24 @@
 /** Effect classes of the operations of llm_c; see `effect-table.ts`. */
 export const LLM_C_EFFECTS = `
-  # An agent of the provider is made or told what to do, and goes on by itself.
+  # An agent of the provider is created or instructed, and continues on its own.
   delegate agent.create trigger.{create,update} trigger_execution.create
   # Programs run at the provider, or are stored to be run there.
   code_execution environment.create environment_file.upload
-  # The provider fetches files from the address that the request names, or sends events there.
+  # The provider fetches files from an address in the request, or sends events there.
   egress file.register webhook.{test,update}
-  # The answer also holds the signing secret.
+  # The response also contains the signing secret.
   egress,credential_out webhook.create
-  # The answer holds a token or another secret.
+  # The response contains a token or another secret.
   credential_out auth_token.create webhook.rotate_secret
-  # People and other identities get rights.
+  # Users and other identities gain rights.
   access_grant credential.{create,update} permission.{create,update} tuned_model.transfer
-  # Something that is stored at the provider is gone.
+  # Data stored at the provider is deleted.
   delete agent.delete batch.delete cached_content.delete chunk.{delete,delete_many} corpus.delete
   delete credential.delete
   delete document.delete environment.delete file.delete file_store.delete file_store_document.delete
   delete interaction.delete
   delete operation.delete trigger.delete tuned_model.delete voice.delete webhook.delete
-  # The model computes; what the provider reaches or does besides is an action of its own.
+  # The model computes; further accesses of the provider are separate actions.
   none answer.generate content.{count_tokens,generate,generate_stream} decision.create
   none embedding.{create,create_many} interaction.{cancel,create,create_stream}
   none message.{count_tokens,generate} prediction.{create,start}
@@ -28,10 +28,10 @@ export const LLM_C_EFFECTS = `
   none cached_content.{create,update} chunk.{create,create_many,update,update_many}
   none corpus.{create,update} document.{create,update} file.upload
   none file_store.{create,import_file,upload_file}
-  # Rights are taken away.
+  # Rights are revoked.
   none permission.delete
-  # They list or describe secrets without their values; an expanded field that holds one is found by its name.
+  # List or describe secrets without their values; the name of an expanded field reveals one that contains a value.
   none credential.{get,list}
-  # Reads that hand out no secret.
+  # Reads that return no secret.
   none @reads
 `

@@ -1,6 +1,6 @@
 /** Effect classes of the operations of payments; see `effect-table.ts`. */
 export const PAYMENTS_EFFECTS = `
-  # Money or credit leaves the account, or what bounds it does.
+  # Money or credit leaves the account, or a spending limit changes.
   money_out charge.refund payout.create payout_intent.{confirm,create} transfer.create topup.create
   money_out application_fee_refund.create credit_note.create customer_balance_transaction.create
   money_out billing_credit_grant.create climate_order.create dispute.close balance_setting.update
@@ -12,23 +12,23 @@ export const PAYMENTS_EFFECTS = `
   # Accounts that money can be paid to.
   money_out external_account.{create,update} outbound_setup_intent.{create,update} us_bank_account.create
   money_out gb_bank_account.create
-  # Contents, card numbers among them, go to the address that the request names.
+  # Content, including card numbers, is sent to an address in the request.
   egress forwarding_request.create webhook_endpoint.update event_destination.{create,enable,ping,update}
-  # The answer also holds the signing secret.
+  # The response also contains the signing secret.
   egress,credential_out webhook_endpoint.create
-  # Anybody who has the link can fetch the file.
+  # Anyone with the link can fetch the file.
   publish file_link.{create,update}
-  # The answer holds a key, a secret of a session or a link that signs its bearer in.
+  # The response contains a key, a session secret or a sign-in link.
   credential_out account.create_login_link account_link.create account_session.create
   credential_out billing_meter_event.create_session
   credential_out billing_portal_session.create customer_session.create ephemeral_key.create
   credential_out financial_connections_session.create terminal_connection_token.create
-  # The answer holds what an app stored as a secret.
+  # The response contains a secret that an app stored.
   credential_out app_secret.find
-  # Another account, or an app, gets access.
+  # Another account or app gains access.
   credential_out,access_grant oauth.create_token
   access_grant app_install.{create,update} account.create account_capability.update
-  # Something that is stored at the provider is gone.
+  # Data stored at the provider is deleted.
   delete account.{close,delete} account_person.delete app_install.uninstall app_secret.delete
   delete apple_pay_domain.delete
   delete coupon.delete customer.delete customer_source.delete ephemeral_key.delete event_destination.delete
@@ -39,9 +39,9 @@ export const PAYMENTS_EFFECTS = `
   delete treasury_financial_account.close verification_session.redact webhook_endpoint.delete
   # Limits of spending by card, and the features of an account that pays.
   money_out issuing_cardholder.update treasury_financial_account.update_features
-  # The answer holds a link that signs its bearer in.
+  # The response contains a sign-in link.
   credential_out terminal_onboarding_link.create
-  # Money comes in, or is asked for.
+  # Money is received or requested.
   none charge.{capture,create,update} checkout_session.{create,expire,update} credit_note.{update,void}
   none customer_balance_transaction.update dispute.update
   none invoice.{add_lines,attach_payment,create,finalize,mark_uncollectible,pay,remove_lines,send}
@@ -60,7 +60,7 @@ export const PAYMENTS_EFFECTS = `
   none terminal_reader.{create,process_payment_intent,process_setup_intent,set_reader_display,update}
   none three_d_secure_authentication.{cancel,create,submit} billing_credit_grant.{expire,update,void}
   none billing_meter_event.{create,stream} billing_meter_event_adjustment.create
-  # A movement of money is taken back, stopped or described.
+  # A transfer of money is reversed, stopped or described.
   none payout.{cancel,reverse,update}
   none payout_intent.{cancel,refresh_fx_quote,refresh_recipient_verification,update}
   none transfer.{reverse,update} transfer_reversal.update topup.{cancel,update}
@@ -80,7 +80,7 @@ export const PAYMENTS_EFFECTS = `
   none shipping_rate.{create,update} tax_calculation.create tax_id.create tax_location.create
   none tax_rate.{create,update} tax_registration.{create,update} tax_setting.update
   none tax_transaction.{create,reverse} trial_offer.{create,update}
-  # People, accounts and devices as the business keeps them.
+  # Records of persons, accounts and devices.
   none account.{reject,unreject,update} account_person.{create,update} account_token.create
   none customer.{create,create_funding_instructions,delete_discount,update}
   none customer_source.{create,update,verify} apple_pay_domain.create financial_account.update
@@ -95,7 +95,7 @@ export const PAYMENTS_EFFECTS = `
   none verification_session.{cancel,create,update} file.upload report_run.create
   none radar_payment_evaluation.create radar_value_list.{create,update} radar_value_list_item.create
   none review.approve app_secret.set event_destination.disable oauth.deauthorize
-  # Test mode, where there is no money.
+  # Test mode without real money.
   none test_clock.{advance,create} test_confirmation_token.create test_customer.fund_cash_balance
   none test_financial_address.credit
   none test_issuing_authorization.{capture,create,expire,finalize_amount,increment}
@@ -109,9 +109,9 @@ export const PAYMENTS_EFFECTS = `
   none test_treasury_outbound_payment.{fail,post,return,update}
   none test_treasury_outbound_transfer.{fail,post,return,update} test_treasury_received_credit.create
   none test_treasury_received_debit.create
-  # They list or describe secrets without their values; an expanded field that holds one is found by its name.
+  # List or describe secrets without their values; the name of an expanded field reveals one that contains a value.
   none account_token.get app_secret.list confirmation_token.get issuing_token.{get,list} person_token.get
   none token.get
-  # Reads that hand out no secret.
+  # Reads that return no secret.
   none @reads
 `

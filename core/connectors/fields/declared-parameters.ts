@@ -73,8 +73,8 @@ const declared = once(() => {
   for (const connector of connectors) {
     for (const row of rows(connector)) addRow(found, row, connector)
   }
-  for (const deed of [...MUTATION_TABLE.values()].flat())
-    addNames(found, `codehost.${deed.action}`, deed.parameters.values())
+  for (const row of [...MUTATION_TABLE.values()].flat())
+    addNames(found, `codehost.${row.action}`, row.parameters.values())
   for (const type of PUSHES) addNames(found, type, ['ref', 'sha', 'before'])
   return found
 })

@@ -28,7 +28,7 @@ const PUBLISHED = TYPES.flatMap((type) => {
 })
 
 /** A work item is taken by reading it; certificates are said to be switched by a read in one published list. */
-const DEEDS_BY_GET = new Set([
+const WRITES_BY_GET = new Set([
   'llm_a.org_certificate.activate',
   'llm_a.org_certificate.deactivate',
   'llm_a.project_certificate.activate',
@@ -155,7 +155,7 @@ describe('names', () => {
     (type) => {
       for (const row of ROWS[type] ?? []) {
         expect(row.type.startsWith(`${type}.`)).toBe(true)
-        if (row.method === 'GET' && !DEEDS_BY_GET.has(row.type)) expect(row.effect, row.type).toBe('read')
+        if (row.method === 'GET' && !WRITES_BY_GET.has(row.type)) expect(row.effect, row.type).toBe('read')
         if (['PUT', 'PATCH', 'DELETE'].includes(row.method)) expect(row.effect, row.type).toBe('write')
       }
     },

@@ -107,8 +107,8 @@ function parametersOf(type: string, name: string): Record<string, unknown> {
 }
 
 test('a GraphQL field that is equivalent to a REST operation has the name of a table row', () => {
-  for (const [field, deeds] of MUTATION_TABLE) {
-    for (const deed of deeds) expect(catalogue.knownAction(`codehost.${deed.action}`), field).not.toBeNull()
+  for (const [field, rows] of MUTATION_TABLE) {
+    for (const row of rows) expect(catalogue.knownAction(`codehost.${row.action}`), field).not.toBeNull()
   }
 })
 

@@ -234,7 +234,7 @@ describe('a row', () => {
     expect(refused('generic', { type: 'generic.order.ship' }, { actions: [...actions] })).toBe(
       'validation action_spec.parameters.id: is required to execute',
     )
-    // The bare method on the same path is that deed, too: it is not to be had under a milder name.
+    // The bare method on the same path has the same effect, so a milder name is refused.
     const bare = { type: 'generic.post', parameters: { path: '/v2/orders/1/ship' } }
     expect(refused('generic', bare, { actions: [...actions] })).toMatch(/make it generic\.order\.ship/)
     const onRows = { ...actions[0], action: 'codehost.site.ship', path: '/internal/ship' }
