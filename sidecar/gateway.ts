@@ -20,7 +20,7 @@ import type { ClientDeps } from './control/client/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { cutInactive } from './control/cut-inactive.ts'
 import { createOrderExecutor } from './control/execute/execute.ts'
-import { createFetchHandleOwners, createHandles } from './control/handles.ts'
+import { createFetchHandleOwners, createHandleRegistry } from './control/handle-registry.ts'
 import { createKillState } from './control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from './control/live-exchanges.ts'
 import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
@@ -155,8 +155,8 @@ function createCore(config: GatewayConfig, given: Made) {
   const ports: PipelinePorts = {
     ...{ kill, journal, live, events, clock, newId, rate, refusals, holds: control.holds, ...stopped },
     ...{ lookUps: upstream.lookUps, snapshot: control.snapshots.current, lease: { step: control.leaseStep } },
-    handles: createHandles({
-      ask: createFetchHandleOwners(() => control.client),
+    handles: createHandleRegistry({
+      fetchOwners: createFetchHandleOwners(() => control.client),
       monotonicMs: clock.monotonicMs,
     }),
   }

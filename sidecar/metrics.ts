@@ -53,7 +53,7 @@ const OVERHEAD_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.
 const LATENCY_MS_BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000]
 
 /** Counters of one agent and connector, found with one look-up for each request. */
-class Slot {
+class SeriesCounters {
   readonly connector: string
   readonly agent: string
   /** Computed once; each scrape repeats it in every line. */
@@ -82,8 +82,8 @@ function newCounts(): Counts {
 
 export function createMetrics(): Metrics {
   const bounds = createLabelBounds()
-  const byAgent = new Map<string, Map<string, Slot>>()
-  const slots: Slot[] = []
+  const byAgent = new Map<string, Map<string, SeriesCounters>>()
+  const slots: SeriesCounters[] = []
   const connectorErrors = new Map<string, Map<string, number>>()
   const rateLimited = new Map<string, number>()
   const loopBlocked = new Map<string, number>()
@@ -94,11 +94,11 @@ export function createMetrics(): Metrics {
   const further = { journal: createJournalMetrics(), lookUps: createLookUpMetrics() } as const
   const counts = { total: 0, ALLOW: 0, HOLD: 0, DENY: 0 }
 
-  function slotOf(agent: string, connector: string): Slot {
-    const own = byAgent.get(agent) ?? new Map<string, Slot>()
+  function countersOf(agent: string, connector: string): SeriesCounters {
+    const own = byAgent.get(agent) ?? new Map<string, SeriesCounters>()
     const known = own.get(connector)
     if (known !== undefined) return known
-    const slot = new Slot(agent, connector)
+    const slot = new SeriesCounters(agent, connector)
     byAgent.set(agent, own.set(connector, slot))
     slots.push(slot)
     seenAgents.add(agent)
@@ -111,7 +111,7 @@ export function createMetrics(): Metrics {
       counts.total++
     },
     finished(record, denyReason, isEchoMasked = false) {
-      const slot = slotOf(bounds.agent(record.agent), bounds.connector(record.connector))
+      const slot = countersOf(bounds.agent(record.agent), bounds.connector(record.connector))
       counts[record.decision]++
       latency.observe(record.latency_ms)
       countRequest(slot, record, bounds.action(record.action_type))
@@ -160,7 +160,7 @@ function writeState(out: Exposition, gauges: Gauges, seenScopes: Set<string>): v
   out.sample('svc_record_batches_deferred_total', '', gauges.deferredBatches)
 }
 
-function countRequest(slot: Slot, record: TrafficRecord, action_type: string): void {
+function countRequest(slot: SeriesCounters, record: TrafficRecord, action_type: string): void {
   const counts = slot.requests[record.decision]
   const known = counts.get(action_type)
   if (known === undefined) {
@@ -176,7 +176,7 @@ function countRequest(slot: Slot, record: TrafficRecord, action_type: string): v
   if (would !== null && would !== decision) bump(slot.wouldBlock, DECISION_LABEL[would])
 }
 
-function writeSlots(out: Exposition, slots: readonly Slot[]): void {
+function writeSlots(out: Exposition, slots: readonly SeriesCounters[]): void {
   out.family('svc_requests_total', 'counter', 'Proxied requests by agent, connector, decision and action.')
   for (const slot of slots) {
     for (const counts of Object.values(slot.requests)) {
@@ -205,9 +205,9 @@ function writeSlots(out: Exposition, slots: readonly Slot[]): void {
   writeHistograms(out, slots)
 }
 
-type Count = { readonly name: string; readonly help: string; readonly of: (slot: Slot) => number }
+type Count = { readonly name: string; readonly help: string; readonly of: (slot: SeriesCounters) => number }
 
-function writeCount(out: Exposition, slots: readonly Slot[], { name, help, of }: Count): void {
+function writeCount(out: Exposition, slots: readonly SeriesCounters[], { name, help, of }: Count): void {
   out.family(name, 'counter', help)
   for (const slot of slots) if (of(slot) > 0) out.sample(name, slot.labels, of(slot))
 }
@@ -215,16 +215,16 @@ function writeCount(out: Exposition, slots: readonly Slot[], { name, help, of }:
 type By = {
   readonly name: string
   readonly label: string
-  readonly of: (slot: Slot) => ReadonlyMap<string, number>
+  readonly of: (slot: SeriesCounters) => ReadonlyMap<string, number>
 }
 
-function writeBy(out: Exposition, slots: readonly Slot[], { name, label, of }: By): void {
+function writeBy(out: Exposition, slots: readonly SeriesCounters[], { name, label, of }: By): void {
   for (const slot of slots) {
     for (const [value, n] of of(slot)) out.sample(name, `${slot.labels},${labelText({ [label]: value })}`, n)
   }
 }
 
-function writeHistograms(out: Exposition, slots: readonly Slot[]): void {
+function writeHistograms(out: Exposition, slots: readonly SeriesCounters[]): void {
   out.family('svc_request_duration_seconds', 'histogram', 'Time from accept to the end of the answer.')
   for (const slot of slots) out.histogram('svc_request_duration_seconds', slot.labels, slot.duration)
   out.family('svc_proxy_overhead_seconds', 'histogram', 'Time that the gateway itself added.')

@@ -2,7 +2,6 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Clock } from '../../core/state/clock.ts'
 import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
 import {
-  type AckBody,
   type DownMessage,
   type ResultBody,
   type StatusBody,

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { GrowingRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
+import type { AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { recordJson } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -12,7 +12,7 @@ import { line } from './line.ts'
 import { LineBuffer } from './line-buffer.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost-ranges.ts'
 import { type IntentGroup, OpenIntents } from './open-intents.ts'
-import { OpenRows } from './open-rows.ts'
+import { OpenAggregates } from './open-aggregates.ts'
 import { Outage } from './outage.ts'
 import { PendingResults } from './pending-results.ts'
 import { recoverSegments } from './recovery/recover.ts'
@@ -45,7 +45,7 @@ export class Journal implements JournalPort {
   /** Tracked from the first turn with `audit: sync`. */
   readonly #sequence: Sequence
   readonly #open = new OpenIntents()
-  readonly #rows = new OpenRows()
+  readonly #rows = new OpenAggregates()
   readonly #segments: Segments
   /** Records of requests whose process crashed, until they are on disk as results. */
   #recovery: RecoveredRecords | null
@@ -132,7 +132,7 @@ export class Journal implements JournalPort {
     this.#schedule()
   }
 
-  grow(row: GrowingRow): void {
+  updateAggregate(row: AggregateRow): void {
     this.#rows.change(row)
     this.#schedule()
   }

@@ -71,12 +71,12 @@ export type JournalPort = {
   /** The request of this intent was counted by a row: it gets no record, and its sequence number is free again. */
   drop(record: Pick<TrafficRecord, 'id' | 'seq'>, intent: OpenIntent): void
   /** The row has changed; written once a turn, until `result` closes it. */
-  grow(row: GrowingRow): void
+  updateAggregate(row: AggregateRow): void
   readonly processId: string
 }
 
 /** A record that still changes. */
-export type GrowingRow = {
+export type AggregateRow = {
   readonly id: string
   /** The whole record as JSON. */
   json(): string

@@ -4,7 +4,7 @@ import type { Refusal, RefusalRow } from '../../../core/state/refusal-windows.ts
 import { createLru } from '../../collections/lru.ts'
 import { primaryAction } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
-import type { GrowingRow, PipelinePorts, RefusalPort } from '../ports.ts'
+import type { AggregateRow, PipelinePorts, RefusalPort } from '../ports.ts'
 import { buildRecord } from '../record/record.ts'
 import { isEventful } from '../record/record-audit.ts'
 import { createRecordWindows, UNOWNED } from '../record/record-windows.ts'
@@ -86,7 +86,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       events.counted(exchange, record)
       const isLate = row.item.isEnded && row.item.common !== null
       addToRow(row.item, record)
-      if (!row.item.isEnded) journal.grow(growing(row))
+      if (!row.item.isEnded) journal.updateAggregate(aggregateRow(row))
       else if (!isLate) writeRow(deps, row)
       return true
     },
@@ -163,12 +163,12 @@ function hashOf(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 13), 16)
 }
 
-const growings = new WeakMap<RefusalRecord, GrowingRow>()
+const aggregateRows = new WeakMap<RefusalRecord, AggregateRow>()
 
-function growing(row: RefusalRow<RefusalRecord>): GrowingRow {
-  const known = growings.get(row.item)
+function aggregateRow(row: RefusalRow<RefusalRecord>): AggregateRow {
+  const known = aggregateRows.get(row.item)
   if (known !== undefined) return known
-  const made: GrowingRow = {
+  const made: AggregateRow = {
     id: row.item.id,
     json: () => JSON.stringify(recordOfRow(row) as TrafficRecord),
     tally: () => JSON.stringify({ id: row.item.id, refusals: { ...row.tally, targets: undefined } }),
@@ -176,6 +176,6 @@ function growing(row: RefusalRow<RefusalRecord>): GrowingRow {
       return row.item.revision + row.tally.targets.length
     },
   }
-  growings.set(row.item, made)
+  aggregateRows.set(row.item, made)
   return made
 }

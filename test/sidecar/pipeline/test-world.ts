@@ -16,7 +16,7 @@ import type {
   PolicyEntry,
   SECTION_SCHEMAS,
 } from '../../../core/wire/gateway/sync.ts'
-import { createHandles, type FetchHandleOwners } from '../../../sidecar/control/handles.ts'
+import { createHandleRegistry, type FetchHandleOwners } from '../../../sidecar/control/handle-registry.ts'
 import { createHostedWork, type HostedWork } from '../../../sidecar/control/hosted-work.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
@@ -132,7 +132,7 @@ export async function startWorld(
       result: (record) => records.push(structuredClone(record)),
       nextSeq: () => seq++,
       drop: ({ id }) => void dropped.push(id),
-      grow: (row) => void grown.set(row.id, JSON.parse(row.json())),
+      updateAggregate: (row) => void grown.set(row.id, JSON.parse(row.json())),
       processId: 'proc_test',
     },
     holds: {
@@ -155,8 +155,8 @@ export async function startWorld(
     },
     clock: { nowMs: () => clock.wallMs ?? Date.now(), monotonicMs: () => clock.aheadMs + performance.now() },
     newId: (kind) => makeId(kind, Buffer.from(String(ids++).padStart(16, '0'))),
-    handles: createHandles({
-      ask: (asked) => state.onHandles(asked),
+    handles: createHandleRegistry({
+      fetchOwners: (asked) => state.onHandles(asked),
       monotonicMs: () => clock.aheadMs + performance.now(),
     }),
     hostedWork,
