@@ -48,7 +48,7 @@ export const CHAT_EFFECTS = `
   none admin_channel.{remove_group,rename,unarchive} admin_emoji.{add,add_alias,rename}
   none admin_team.{create,set_default_channels,set_description,set_icon,set_name}
   none admin_app.{cancel_request,restrict} external_team.disconnect
-  # Rights are revoked.
+  # Rights of accounts are revoked.
   none admin.remove_user admin_invite_request.deny admin_role.remove_assignments
   none admin_session.{invalidate,reset,reset_bulk} admin_usergroup.remove_channels
   none admin_workflow.remove_collaborators auth.revoke app.update_user_connection admin_barrier.create

@@ -31,7 +31,7 @@ export const LLM_A_EFFECTS = `
   access_grant project_tool_permission.set
   access_grant project_user.{add,update} project_user_role.assign service_account.update user_role.assign
   access_grant vault_credential.{create,update}
-  # Spending limits.
+  # Limits of spending change.
   money_out org_spend_limit.{delete,set} project_spend_limit.{delete,set} project_service_tier.set
   # Retention of content and access to it.
   visibility org_data_retention.set project_data_retention.set

@@ -25,7 +25,7 @@ export const LLM_B_EFFECTS = `
   access_grant service_account.{add_workspace,create,update} tunnel_certificate.create
   access_grant vault_credential.{create,update} workspace_member.{add,update}
   access_grant workspace_service_account.{add,update}
-  # Spending limits.
+  # Limits of spending change.
   money_out spend_limit.{delete,set} spend_limit_request.approve
   # Stored data about conversations of users, and access to it.
   visibility compliance_setting.update

@@ -28,7 +28,7 @@ export const LLM_C_EFFECTS = `
   none cached_content.{create,update} chunk.{create,create_many,update,update_many}
   none corpus.{create,update} document.{create,update} file.upload
   none file_store.{create,import_file,upload_file}
-  # Rights are revoked.
+  # Rights of accounts are revoked.
   none permission.delete
   # List or describe secrets without their values; the name of an expanded field reveals one that contains a value.
   none credential.{get,list}
