@@ -30,10 +30,10 @@ export type Passwords = {
 /** @param cost Cost of new hashes, and of verifications for unknown users. */
 export function createPasswords(cost = COST): Passwords {
   const inTurn = createFairQueue({ atOnce: CONCURRENCY, limit: { waiting: MAX_QUEUED, full: tooBusy } })
-  const nobody = format(cost, Buffer.alloc(16), Buffer.alloc(KEY_BYTES))
+  const dummyHash = format(cost, Buffer.alloc(16), Buffer.alloc(KEY_BYTES))
   return {
     hash: (password, turn) => inTurn(turn, () => hashPassword(password, cost)),
-    verify: (password, stored, turn) => inTurn(turn, () => verifyPassword(password, stored, nobody)),
+    verify: (password, stored, turn) => inTurn(turn, () => verifyPassword(password, stored, dummyHash)),
   }
 }
 
@@ -49,9 +49,9 @@ function format({ N, r, p }: PasswordCost, salt: Buffer, key: Buffer): string {
 async function verifyPassword(
   password: string,
   stored: string | undefined,
-  nobody: string,
+  dummyHash: string,
 ): Promise<boolean> {
-  const [scheme, n, r, p, salt, hash] = (stored ?? nobody).split('$')
+  const [scheme, n, r, p, salt, hash] = (stored ?? dummyHash).split('$')
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
     throw new Error('The format of a stored password hash is unknown.')
   const expected = Buffer.from(hash, 'base64')

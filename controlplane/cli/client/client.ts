@@ -232,12 +232,12 @@ function asObject(text: string): Readonly<Record<string, unknown>> {
 }
 
 function refusalText(what: string, method: string, path: string, { status, body }: ApiResponse): string {
-  const said = [body['error'], body['message'], body['details'], body['detail']]
+  const texts = [body['error'], body['message'], body['details'], body['detail']]
     .filter((part): part is string => typeof part === 'string' && part !== '')
     .filter((part, index, all) => all.indexOf(part) === index)
   // A 4xx error describes the request, so the server's text is enough. Any other status names the server and the endpoint.
-  if (status < 500 && status !== 401 && said.length > 0) return `${said.join(': ')}${manifestIn(body)}`
-  return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${said.join(': ') || 'no reason given'}`
+  if (status < 500 && status !== 401 && texts.length > 0) return `${texts.join(': ')}${manifestIn(body)}`
+  return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${texts.join(': ') || 'no reason given'}`
 }
 
 /** The manifest to commit instead of an edit that was refused because the object comes from a manifest. */

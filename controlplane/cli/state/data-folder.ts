@@ -16,6 +16,7 @@ import { dirname, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { assertOwnedFolder, realFolderPath } from './folder-ownership.ts'
+import { parseJson } from './parse-json.ts'
 import { statePath } from './state-home.ts'
 import { trustedFolders } from './trusted-folders.ts'
 
@@ -209,13 +210,4 @@ export function readRunFile(folder: DataFolder): RunFile | undefined {
   if (statSync(folder.run, { throwIfNoEntry: false }) === undefined) return undefined
   const parsed = RunFile.safeParse(parseJson(readFileSync(folder.run, 'utf8')))
   return parsed.success ? parsed.data : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }

@@ -16,6 +16,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { parseJson } from './parse-json.ts'
 
 /**
  * Returns the user's state folder: `$XDG_STATE_HOME/chaperone`, else `~/.local/state/chaperone`. Creates it with mode 0700. Throws
@@ -61,17 +62,8 @@ export function readStateJson<S extends z.ZodType>(
   name: string,
   schema: S,
 ): z.infer<S> | undefined {
-  const parsed = schema.safeParse(jsonOf(readStateFile(env, name) ?? ''))
+  const parsed = schema.safeParse(parseJson(readStateFile(env, name) ?? ''))
   return parsed.success ? parsed.data : undefined
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }
 
 /** Writes a file in the state folder atomically, with mode 0600. */

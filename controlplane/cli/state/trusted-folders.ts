@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { parseJson } from './parse-json.ts'
 import { readStateFile, writeStateFile } from './state-home.ts'
 
 const FILE = 'trusted-folders.json'
@@ -9,7 +10,7 @@ const Stored = z.object({ folders: z.array(z.string()) })
 export function trustedFolders(env: NodeJS.ProcessEnv): readonly string[] {
   const text = readStateFile(env, FILE)
   if (text === undefined) return []
-  const parsed = Stored.safeParse(jsonOf(text))
+  const parsed = Stored.safeParse(parseJson(text))
   if (parsed.success) return parsed.data.folders
   throw new ChaperoneError('conflict', {
     detail: `The list of trusted folders (${FILE} in your state folder) is damaged. Remove it, and trust the folders again.`,
@@ -18,13 +19,4 @@ export function trustedFolders(env: NodeJS.ProcessEnv): readonly string[] {
 
 export function setTrustedFolders(env: NodeJS.ProcessEnv, folders: readonly string[]): void {
   writeStateFile(env, FILE, `${JSON.stringify({ folders: [...new Set(folders)].sort() })}\n`)
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }
