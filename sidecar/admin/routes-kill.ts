@@ -1,7 +1,7 @@
 import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { CommandReply } from '../../core/wire/gateway/commands.ts'
 import { KillSwitchSet } from '../../core/wire/gateway/internal.ts'
-import type { Cancellations } from '../control/cancellations.ts'
+import type { Cancellations } from '../control/hosted-work/cancellations.ts'
 import type { KillForwarding } from '../control/kill-switch/kill-forwarding.ts'
 import type { KillState } from '../control/kill-switch/kill-state.ts'
 import { type ApiAnswer, ok } from './api-http.ts'

@@ -1,4 +1,4 @@
-import type { Cancellations } from '../control/cancellations.ts'
+import type { Cancellations } from '../control/hosted-work/cancellations.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
 import type { KillState } from '../control/kill-switch/kill-state.ts'
 import type { Events } from '../events.ts'

@@ -1,5 +1,5 @@
-import type { HostedWorkCounts } from '../../sidecar/admin/hosted-work-metrics.ts'
-import type { Cancellations } from '../../sidecar/control/cancellations.ts'
+import type { HostedWorkCounts } from '../../sidecar/admin/metrics/hosted-work-metrics.ts'
+import type { Cancellations } from '../../sidecar/control/hosted-work/cancellations.ts'
 
 /** Of a gateway whose agents start nothing at providers. */
 export const NO_CANCELLATIONS: Cancellations = {

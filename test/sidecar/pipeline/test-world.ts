@@ -17,7 +17,7 @@ import type {
   SECTION_SCHEMAS,
 } from '../../../core/wire/gateway/sync.ts'
 import { createHandleRegistry, type FetchHandleOwners } from '../../../sidecar/control/handle-registry.ts'
-import { createHostedWork, type HostedWork } from '../../../sidecar/control/hosted-work.ts'
+import { createHostedWork, type HostedWork } from '../../../sidecar/control/hosted-work/hosted-work.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
 import { createPipeline, type PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'

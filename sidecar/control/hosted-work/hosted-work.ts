@@ -1,6 +1,6 @@
-import type { StartedWork } from '../../core/connectors/hosted-work/started-work.ts'
-import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
-import type { HostedWorkPort } from '../pipeline/ports.ts'
+import type { StartedWork } from '../../../core/connectors/hosted-work/started-work.ts'
+import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
+import type { HostedWorkPort } from '../../pipeline/ports.ts'
 
 /** Work that an agent started through this process and that is not known to have ended. */
 export type KnownWork = {

@@ -1,9 +1,9 @@
-import { cancelRequest } from '../../core/connectors/hosted-work/started-work.ts'
-import type { Exchange, Reply } from '../pipeline/exchange.ts'
-import type { PipelinePorts } from '../pipeline/ports.ts'
+import { cancelRequest } from '../../../core/connectors/hosted-work/started-work.ts'
+import type { Exchange, Reply } from '../../pipeline/exchange.ts'
+import type { PipelinePorts } from '../../pipeline/ports.ts'
 import type { Sent } from './cancellations.ts'
-import { gatewayExchange } from './execute/execute-exchange.ts'
-import { createReplyCapture } from './execute/execute-reply.ts'
+import { gatewayExchange } from '../execute/execute-exchange.ts'
+import { createReplyCapture } from '../execute/execute-reply.ts'
 import type { KnownWork } from './hosted-work.ts'
 
 export type CancelSenderDeps = {

@@ -1,4 +1,4 @@
-import type { JournalMetrics, JournalState } from '../journal/journal-deps.ts'
+import type { JournalMetrics, JournalState } from '../../journal/journal-deps.ts'
 import { type Exposition, Histogram, labelText } from './exposition.ts'
 
 const SECONDS_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]

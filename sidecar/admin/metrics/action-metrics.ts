@@ -1,4 +1,4 @@
-import type { LogDecision } from '../../core/decision/vocabulary.ts'
+import type { LogDecision } from '../../../core/decision/vocabulary.ts'
 import { type Exposition, labelText } from './exposition.ts'
 import { DECISION_LABEL } from './labels.ts'
 

@@ -1,4 +1,4 @@
-import type { LookUpOutcome } from '../upstream/look-ups.ts'
+import type { LookUpOutcome } from '../../upstream/look-ups.ts'
 import { type Exposition, labelText } from './exposition.ts'
 
 export type LookUpMetrics = {

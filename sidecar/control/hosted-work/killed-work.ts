@@ -1,9 +1,9 @@
-import type { Clock } from '../../core/state/clock.ts'
+import type { Clock } from '../../../core/state/clock.ts'
 import { type CancelSenderDeps, createCancelSender } from './cancel-exchange.ts'
 import { type Cancellations, createCancellations } from './cancellations.ts'
-import type { ControlPlane } from './control-plane.ts'
+import type { ControlPlane } from '../control-plane.ts'
 import { createHostedWork, type HostedWork } from './hosted-work.ts'
-import type { KillState } from './kill-switch/kill-state.ts'
+import type { KillState } from '../kill-switch/kill-state.ts'
 
 type Deps = {
   readonly kill: Pick<KillState, 'match'>

@@ -1,6 +1,6 @@
-import type { TrafficRecord } from '../../core/record.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
-import type { DenyReason } from '../pipeline/exchange.ts'
+import type { TrafficRecord } from '../../../core/record.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { DenyReason } from '../../pipeline/exchange.ts'
 
 /** Bounds label values that agents can invent: values beyond the first few hundred become `other`. */
 export type LabelBounds = {
