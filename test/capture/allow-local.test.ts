@@ -124,7 +124,7 @@ describe('ports of --allow-local', () => {
     '+1',
     '00443',
   ])('%o is not a port', (text) => {
-    expect(() => allowedPorts([text], place)).toThrow('is no port')
+    expect(() => allowedPorts([text], place)).toThrow('is not a port')
   })
 
   test.each(Object.entries(POD_PORTS))('the port of the capture itself (%s) is refused', (_name, port) => {

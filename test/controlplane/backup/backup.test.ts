@@ -130,7 +130,7 @@ describe('backup and restore', () => {
       await client.end()
       // While it runs: nothing is stopped for a backup.
       const done = await cli('backup', 'hot.backup', '--include-master-key', '--data', folder.root)
-      expect(done).toMatchObject({ code: 0, err: '', out: expect.stringContaining('is in it') })
+      expect(done).toMatchObject({ code: 0, err: '', out: expect.stringContaining('is included') })
       return rowsOf(url)
     })
   }, 60_000)
