@@ -10,6 +10,7 @@ import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
 import { connectorTypesModule } from './dashboard/connector-types-module.ts'
+import { effectLabelsModule } from './dashboard/effect-labels-module.ts'
 import { limitsPage } from './limits/limits-page.ts'
 import { readmeText } from './readme/generated-block.ts'
 import { rightsPage } from './rights/rights-page.ts'
@@ -63,6 +64,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
       join(root, 'controlplane/dashboard/labels/connector-types.ts'),
       connectorTypesModule(BUILT_IN, TYPES_WITHOUT_HOSTS),
     ],
+    [join(root, 'controlplane/dashboard/labels/effect-labels.ts'), effectLabelsModule()],
     [join(root, 'docs/limits.md'), limitsPage()],
     [join(root, 'docs/rights.md'), rightsPage()],
     [join(actions, 'README.md'), referenceIndex(BUILT_IN)],

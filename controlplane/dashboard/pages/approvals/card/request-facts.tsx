@@ -1,8 +1,8 @@
-import { effectsText } from '../../../../../core/wire/effects-text.ts'
 import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { FactList } from '../../../components/layout/fact-list.tsx'
 import { TimeText } from '../../../components/text/time-text.tsx'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
+import { effectsText } from '../../../labels/effects-text.ts'
 import { policyBehind } from '../always-allow/permission-proposal.ts'
 import { ApproverSets } from './approver-sets.tsx'
 import { PinnedState } from './pinned-state.tsx'
@@ -14,7 +14,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
       facts={[
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
-        ['Effects', effectsText(card)],
+        ['Effects', effectsText(card.effects)],
         ['Held by', <HeldBy key="rule" card={card} />],
         ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
         ['Pinned state', <PinnedState key="state" pins={card.pins} />],
