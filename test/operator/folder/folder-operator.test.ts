@@ -79,7 +79,12 @@ function start(url = replica.url): Watcher {
   }
 }
 
-const write = (file: string, text: string) => writeFile(join(dir, file), text)
+/** Atomic: on a busy machine the operator could read a file between its truncation and its write. */
+async function write(file: string, text: string): Promise<void> {
+  const draft = join(folder, `${file}.draft`)
+  await writeFile(draft, text)
+  await rename(draft, join(dir, file))
+}
 const connector = (name: string, domain: string) =>
   `apiVersion: chaperone.dev/v1alpha1\nkind: Connector\nmetadata:\n  name: ${name}\nspec:\n  type: generic\n  domains: [${domain}]\n`
 const manifests = async () => {
@@ -104,7 +109,7 @@ test('applies the folder, sends ready, and applies an edit', async () => {
   await write('a.yaml', `${connector('one', 'one.example.com')}---\n${connector('two', 'two.example.com')}`)
   watcher = start()
   expect(await watcher.ready).toEqual({ type: 'ready', applied: 2, problems: 0 })
-  await write('a.yaml', connector('one', 'new.example.com'))
+  await writeFile(join(dir, 'a.yaml'), connector('one', 'new.example.com'))
   await becomes({ 'default/one': 'new.example.com' })
 })
 
