@@ -21,12 +21,12 @@ import { type ControlPlane, createControlPlane } from './control/control-plane.t
 import { cutInactive } from './control/cut-inactive.ts'
 import { createOrderExecutor } from './control/execute/execute.ts'
 import { createFetchHandleOwners, createHandleRegistry } from './control/handle-registry.ts'
+import { createKilledWork } from './control/hosted-work/killed-work.ts'
 import { createKillState } from './control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from './control/live-exchanges.ts'
 import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
 import { createRateLimits } from './control/quota/rate-limits.ts'
 import { createUploader, type Uploader } from './control/records/record-uploader.ts'
-import { createStoppedWork } from './control/hosted-work/killed-work.ts'
 import { createEvents } from './events.ts'
 import { Journal } from './journal/journal.ts'
 import { lockDataDir } from './journal/lock.ts'
@@ -116,7 +116,7 @@ function createCore(config: GatewayConfig, given: Made) {
   const events = createEvents({ metrics, recent, unlistedPorts, log })
   const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
   const handleLater: typeof handle = (exchange) => handle(exchange)
-  const stopped = createStoppedWork({ kill, clock, newId, handle: handleLater, control: () => control })
+  const stopped = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })
   const address: Address = { url: '', conditions: () => [] }
   const journal = new Journal({
     dir: join(config.dataDir, 'journal'),

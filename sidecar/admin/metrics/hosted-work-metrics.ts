@@ -1,6 +1,6 @@
 import type { Exposition } from './exposition.ts'
 
-/** Of work at providers, see `HostedWork`. */
+/** Counters of work at providers; see `HostedWork`. */
 export type HostedWorkCounts = {
   readonly size: number
   readonly dropped: number

@@ -1,14 +1,14 @@
 import { cancelRequest } from '../../../core/connectors/hosted-work/started-work.ts'
 import type { Exchange, Reply } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
-import type { Sent } from './cancellations.ts'
 import { gatewayExchange } from '../execute/execute-exchange.ts'
 import { createReplyCapture } from '../execute/execute-reply.ts'
+import type { Sent } from './cancellations.ts'
 import type { KnownWork } from './hosted-work.ts'
 
 export type CancelSenderDeps = {
   readonly ports: Pick<PipelinePorts, 'clock' | 'newId'>
-  /** The pipeline that serves agents. */
+  /** The pipeline. */
   readonly handle: (exchange: Exchange) => Promise<void>
 }
 
@@ -58,7 +58,7 @@ function exchangeOf(
   }
 }
 
-/** The provider may take it later: too many requests, or a fault of its own. */
+/** Returns false when a retry may succeed: too many requests, or a server error. */
 function isFinal(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408
 }
@@ -69,7 +69,7 @@ function failureOf(status: number, error: string | null): string {
   return `The provider answered ${status}.${mayHaveEnded ? ' The work may have ended already.' : ''}`
 }
 
-/** The detail of the gateway's own refusal. */
+/** Returns the detail of a refusal by the gateway. */
 function refusalOf(body: Buffer): string {
   const text = memberOf(body, 'message') ?? memberOf(body, 'error') ?? 'No answer came.'
   return text.slice(0, MAX_DETAIL)

@@ -5,32 +5,32 @@ import { type HostedWorkReport, MAX_WORK_RESULTS, type WorkResult } from '../../
 import { isoNow } from '../../process/clock.ts'
 import type { HostedWork, KnownWork } from './hosted-work.ts'
 
-/** Cancels at the providers what stopped agents have started there. */
+/** Cancels the work that killed agents have started at providers. */
 export type Cancellations = {
   /**
-   * Begins with everything that is stopped and has not been begun. To be called after the kill switch was acknowledged: the
-   * acknowledgement does not depend on providers.
+   * Starts the cancellation of killed work that has not been started yet. Call it after the acknowledgement of the
+   * kill switch, which does not depend on providers.
    */
   begin(): void
-  /** As it stands. What is stopped and not begun is pending. */
+  /** Returns the current report. Killed work without a result is pending. */
   report(): HostedWorkReport
   close(): void
 }
 
 export type CancellationsDeps = {
   readonly work: HostedWork
-  /** The entry that stops it, or null. */
+  /** Returns the kill switch entry that covers the subject, or null. */
   readonly match: (subject: Omit<KillSubject, 'gateway'>) => KillEntry | null
   readonly mayCancelBatches: () => boolean
   /** Sends the cancelling request. Never rejects. */
   readonly send: (known: KnownWork, scope: string) => Promise<Sent>
   readonly clock: Clock
   readonly onChange: () => void
-  /** Before an attempt that follows a failed one: for tests. */
+  /** Pause before a retry; set by tests. */
   readonly pauseMs?: (attempt: number) => number
 }
 
-/** `isFinal: false`: another attempt may succeed. */
+/** `isFinal: false`: a retry may succeed. */
 export type Sent = Pick<WorkResult, 'status' | 'detail' | 'request_id'> & {
   readonly isCancelled: boolean
   readonly isFinal: boolean
@@ -71,7 +71,7 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
   }
 
   async function attempt(known: KnownWork, failures: number): Promise<void> {
-    const entry = isClosed ? null : registry.stopOf(known)
+    const entry = isClosed ? null : registry.killEntryOf(known)
     if (entry === null) return registry.withdraw(known)
     const sent = await deps.send(known, entry.scope)
     if (sent.isCancelled || sent.isFinal || failures + 1 >= ATTEMPTS)
@@ -99,13 +99,13 @@ function pauseAfter(failures: number): number {
   return 500 * 2 ** failures
 }
 
-/** What was begun, and what came of it, as long as it is stopped. */
+/** Cancellations in progress and their results, while the kill switch covers them. */
 class Registry {
   readonly #deps: CancellationsDeps
   readonly #since: string
-  /** Keys of work whose cancellation was begun and has no result. */
+  /** Keys of work whose cancellation is in progress. */
   readonly #begun = new Set<string>()
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #results = new Map<string, { readonly known: KnownWork; readonly result: WorkResult }>()
   #reportTimer: NodeJS.Timeout | null = null
 
@@ -114,16 +114,16 @@ class Registry {
     this.#since = isoNow(deps.clock)
   }
 
-  stopOf({ agent, connector }: KnownWork): KillEntry | null {
+  killEntryOf({ agent, connector }: KnownWork): KillEntry | null {
     const connectors = [connector.type, connector.name]
     return this.#deps.match({ agent: agent.name, agentId: agent.id, connectors })
   }
 
-  /** What is to be cancelled and was not begun. */
+  /** Returns work to cancel, and marks it as in progress. */
   take(): readonly KnownWork[] {
     this.#discardLifted()
     return [...this.#deps.work.all()].filter((known) => {
-      const entry = this.#isOpen(known) ? this.stopOf(known) : null
+      const entry = this.#isOpen(known) ? this.killEntryOf(known) : null
       if (entry === null) return false
       const why = whyLeft(known, this.#deps.mayCancelBatches())
       if (why === null) this.#begun.add(known.key)
@@ -137,7 +137,7 @@ class Registry {
     this.#note(known, scope, { outcome: isCancelled ? 'cancelled' : 'failed', ...sent })
   }
 
-  /** It is stopped no more. */
+  /** The kill switch no longer covers the work. */
   withdraw(known: KnownWork): void {
     this.#begun.delete(known.key)
   }
@@ -146,7 +146,7 @@ class Registry {
     this.#discardLifted()
     const { work } = this.#deps
     const open = [...work.all()].filter(
-      (known) => !this.#results.has(known.key) && this.stopOf(known) !== null,
+      (known) => !this.#results.has(known.key) && this.killEntryOf(known) !== null,
     )
     const listed = [...this.#results.values()].slice(-MAX_WORK_RESULTS).reverse()
     return {
@@ -172,7 +172,7 @@ class Registry {
     this.#results.set(key, { known, result })
     if (this.#results.size > MAX_KEPT) this.#discardOldest()
     this.#begun.delete(key)
-    // One report for all results of a moment.
+    // Batches the results of REPORT_MS in one report.
     this.#reportTimer ??= setTimeout(() => {
       this.#reportTimer = null
       this.#deps.onChange()
@@ -186,9 +186,10 @@ class Registry {
     }
   }
 
-  /** What is lifted may be stopped and cancelled again. */
+  /** Work whose kill switch was lifted may be killed and cancelled again. */
   #discardLifted(): void {
-    for (const [key, { known }] of this.#results) if (this.stopOf(known) === null) this.#results.delete(key)
+    for (const [key, { known }] of this.#results)
+      if (this.killEntryOf(known) === null) this.#results.delete(key)
   }
 }
 

@@ -2,7 +2,7 @@ import type { StartedWork } from '../../../core/connectors/hosted-work/started-w
 import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
 import type { HostedWorkPort } from '../../pipeline/ports.ts'
 
-/** Work that an agent started through this process and that is not known to have ended. */
+/** Work that an agent started at a provider through this process and that is not known to have ended. */
 export type KnownWork = {
   readonly key: string
   readonly agent: AgentEntry
@@ -11,17 +11,17 @@ export type KnownWork = {
 }
 
 /**
- * Registry of what providers go on with, in memory: with the raw ids, which a cancelling request needs. A process that
- * restarts begins empty.
+ * In-memory registry of work in progress at providers, with the raw ids that a cancelling request needs. A new
+ * process starts with an empty registry.
  */
 export type HostedWork = HostedWorkPort & {
-  /** The oldest of each agent first. */
+  /** Returns the work of each agent, oldest first. */
   all(): Iterable<KnownWork>
   readonly size: number
   remove(key: string): void
-  /** Discarded in all, because of the limits. */
+  /** Number of entries discarded because of the limits. */
   readonly dropped: number
-  /** In all. */
+  /** Number of started works without an id. */
   readonly unidentifiedCount: number
 }
 

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../core/state/clock.ts'
+import type { ControlPlane } from '../control-plane.ts'
+import type { KillState } from '../kill-switch/kill-state.ts'
 import { type CancelSenderDeps, createCancelSender } from './cancel-exchange.ts'
 import { type Cancellations, createCancellations } from './cancellations.ts'
-import type { ControlPlane } from '../control-plane.ts'
 import { createHostedWork, type HostedWork } from './hosted-work.ts'
-import type { KillState } from '../kill-switch/kill-state.ts'
 
 type Deps = {
   readonly kill: Pick<KillState, 'match'>
@@ -13,8 +13,8 @@ type Deps = {
   readonly control: () => Pick<ControlPlane, 'snapshots' | 'reportStatus'>
 }
 
-/** The registry of work at providers, and what cancels it. */
-export function createStoppedWork({ kill, clock, newId, handle, control }: Deps): {
+/** Creates the registry of work at providers, and the cancellations for killed agents. */
+export function createKilledWork({ kill, clock, newId, handle, control }: Deps): {
   readonly hostedWork: HostedWork
   readonly cancellations: Cancellations
 } {
