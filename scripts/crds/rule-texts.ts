@@ -34,6 +34,7 @@ function changeAt(schema: Schema, path: readonly string[], added: Schema): Schem
   if (step === undefined) return { ...schema, ...added }
   const properties = schema['properties'] as Readonly<Record<string, Schema>> | undefined
   const inner = properties?.[step]
-  if (properties === undefined || inner === undefined) throw new Error(`The schema has no field ${path.join('.')}.`)
+  if (properties === undefined || inner === undefined)
+    throw new Error(`The schema has no field ${path.join('.')}.`)
   return { ...schema, properties: { ...properties, [step]: changeAt(inner, rest, added) } }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { NO_FLOORS } from '../../support/no-floors.ts'
 import type { AdmissionRequest } from '../../../operator/webhook/admission-review.ts'
 import { reviewManifest } from '../../../operator/webhook/review-manifest.ts'
+import { NO_FLOORS } from '../../support/no-floors.ts'
 
 const RESOURCES = {
   Gateway: 'gateways',
