@@ -132,6 +132,15 @@ export type Route = {
   readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
 }
 
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? ReadonlyArray<DeepReadonly<Item>>
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T
+
+/** The reply that the response schema declares, or a `RouteResult` with another status or headers. */
+type Reply<R> = R extends z.ZodType ? DeepReadonly<z.input<R>> | RouteResult | undefined : unknown
+
 type Infer<S> = S extends z.ZodType ? z.infer<S> : undefined
 
 /** Declares a route. The handler's types follow from the input schemas, which should be strict objects, so that 400 names unknown fields. */
@@ -139,6 +148,7 @@ export function route<
   P extends z.ZodType | undefined = undefined,
   Q extends z.ZodType | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
+  R extends z.ZodType | undefined = undefined,
 >(declaration: {
   method: Route['method']
   path: string
@@ -151,12 +161,12 @@ export function route<
   params?: P
   query?: Q
   body?: B
-  response?: z.ZodType
+  response?: R
   produces?: string
   statuses?: readonly number[]
   failures?: Readonly<Record<number, z.ZodType>>
   bodyLimit?: number
-  handler: (input: RouteInput<Infer<P>, Infer<Q>, Infer<B>>) => Promise<unknown>
+  handler: (input: RouteInput<Infer<P>, Infer<Q>, Infer<B>>) => Promise<Reply<R>>
 }): Route {
   return declaration as unknown as Route
 }

@@ -114,7 +114,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       statuses: [404, 409],
       handler: async (input) => {
         await actions.cancel(own(input))
-        return { action_request_id: input.params.actionRequestId, status: 'cancelled' }
+        return { action_request_id: input.params.actionRequestId, status: 'cancelled' as const }
       },
     }),
   ]

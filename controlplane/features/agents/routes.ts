@@ -62,7 +62,7 @@ function create({ agents, config }: AgentRoutesDeps): Route {
       const { gateway, ...input } = body
       const gatewayId = gateway === undefined ? undefined : (await config.gatewayNamed(gateway)).id
       const { agent, key } = await agents.create(actorOf(principal), { ...input, gatewayId })
-      return { ok: true, agent_id: agent.id, api_key: key.key, api_key_prefix: key.prefix }
+      return { ok: true as const, agent_id: agent.id, api_key: key.key, api_key_prefix: key.prefix }
     },
   })
 }
@@ -86,12 +86,15 @@ function patch({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route
       }
       if (action === 'rotate_key') {
         const { agent, key } = await agents.rotateKey(by, id)
-        return { ok: true, agent: await view(agent), api_key: key.key, api_key_prefix: key.prefix }
+        return { ok: true as const, agent: await view(agent), api_key: key.key, api_key_prefix: key.prefix }
       }
       if (action !== undefined)
-        return { ok: true, agent: await view(await agents.setStatus(by, id, STATUS_OF[action])) }
+        return { ok: true as const, agent: await view(await agents.setStatus(by, id, STATUS_OF[action])) }
       const moved = gateway === undefined ? {} : { gatewayId: (await config.gatewayNamed(gateway)).id }
-      return { ok: true, agent: await view(await agents.update(by, id, { ...given(rest), ...moved })) }
+      return {
+        ok: true as const,
+        agent: await view(await agents.update(by, id, { ...given(rest), ...moved })),
+      }
     },
   })
 }

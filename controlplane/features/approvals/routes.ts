@@ -39,7 +39,12 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
           by: answererOf(user),
           via: VIA[user.via],
         })
-        return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }
+        return {
+          ok: true as const,
+          id,
+          status,
+          ...(status === 'pending' ? { answered_groups: answeredGroups } : {}),
+        }
       },
     }),
   ]

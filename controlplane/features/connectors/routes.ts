@@ -68,7 +68,7 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       handler: async ({ body, principal }) => {
         const { gateway, ...input } = body
         const { row, domains } = await config.addConnector(actorOf(principal), gateway, input)
-        return { ok: true, id: row.id, type: row.type, domains }
+        return { ok: true as const, id: row.id, type: row.type, domains }
       },
     }),
     route({
@@ -80,7 +80,7 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       response: Ok,
       handler: async ({ query, principal }) => {
         await config.removeConnector(actorOf(principal), query.connector_id)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
   ]
@@ -131,7 +131,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
         const declared = (await config.connectors(namespaces)).flatMap(declaredNames)
         const rows = await config.permissions(namespaces, body.gateway_name)
         const warnings = permissionWarnings(row, declared, rulesBeside(row, rows))
-        return { ok: true, id: row.id, ...(warnings.length === 0 ? {} : { warnings }) }
+        return { ok: true as const, id: row.id, ...(warnings.length === 0 ? {} : { warnings }) }
       },
     }),
     route({
@@ -143,7 +143,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
       response: Ok,
       handler: async ({ query, principal }) => {
         await config.removePermission(actorOf(principal), query.permission_id)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
   ]

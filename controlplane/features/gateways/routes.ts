@@ -120,7 +120,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       response: OK,
       handler: async ({ principal, body }) => {
         await hub.publish({ ...messageOf(principal), kind: 'ack', body })
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
     route({
@@ -133,7 +133,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       handler: async ({ principal, body }) => {
         hub.seen(gatewayOf(principal))
         await hub.publish({ ...messageOf(principal), kind: 'status', body })
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
     route({
@@ -146,7 +146,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       response: OK,
       handler: async ({ principal, body }) => {
         hub.settle(body, gatewayOf(principal).processId)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
   ]

@@ -50,6 +50,8 @@ export type CleanupReport = {
     readonly old_actions: number
     readonly old_approvals: number
     readonly stale_orders: number
+    readonly rate_slots: number
+    readonly provider_handles: number
     readonly lost_records: number
   }
 }

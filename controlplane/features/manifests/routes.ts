@@ -77,7 +77,7 @@ function podRoutes({ podReports }: OperatorRouteDeps): readonly Route[] {
       response: PodsReply,
       handler: async ({ body }) => {
         await podReports.put(body.pods)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
     route({
@@ -206,7 +206,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       bodyLimit: OBJECT_LIMIT_BYTES,
       handler: async ({ body }) => {
         await desired.problems(body.source, body.problems)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
     route({

@@ -44,7 +44,7 @@ function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): rea
       response: Ok,
       handler: async ({ body }) => {
         await notifications.retry(body.event_id)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
   ]

@@ -66,7 +66,7 @@ function start(deps: Deps): Route {
       refuseOtherAddress(deps, raw.request)
       const { challenge, loopback_port: loopbackPort = null } = body
       const request = deps.oidc.signIn.request({ challenge, loopbackPort })
-      return { ok: true, url: `${deps.baseUrl()}/api/auth/oidc/begin?request=${request}` }
+      return { ok: true as const, url: `${deps.baseUrl()}/api/auth/oidc/begin?request=${request}` }
     },
   })
 }

@@ -14,7 +14,7 @@ export function createDemoRoutes({ demo }: { readonly demo: Demo }): readonly Ro
       statuses: [429],
       response: DemoReply,
       handler: async ({ body, principal }) => ({
-        ok: true,
+        ok: true as const,
         ...(await demo(actorOf(principal), body.scenario ?? null)),
       }),
     }),

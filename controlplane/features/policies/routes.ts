@@ -96,7 +96,7 @@ function remove(deps: PolicyRoutesDeps): Route {
     handler: async ({ query, ...caller }) => {
       const remove = () => policies.remove(actorOf(caller.principal), query.policy_id)
       await orReplayed(deps, visibleRecords(caller), remove)
-      return { ok: true }
+      return { ok: true as const }
     },
   })
 }
@@ -104,7 +104,7 @@ function remove(deps: PolicyRoutesDeps): Route {
 function savedView({ row, warnings }: SavedPolicy): SavedPolicyReply {
   const active = row.activeVersion === row.version
   return {
-    ok: true,
+    ok: true as const,
     policy_id: row.id,
     version: row.version,
     active,

@@ -39,7 +39,7 @@ export function createAuthOptionRoutes({
       response: Ok,
       handler: async ({ principal, body }) => {
         await ownerLinks.redeem(userOf(principal), body.setup_token)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
   ]

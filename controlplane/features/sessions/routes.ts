@@ -74,7 +74,7 @@ function register(deps: AuthRoutesDeps): Route {
       const { ip: address } = raw.request
       const input = { ...body, isForwarded: isForwarded(raw.request), address }
       const { id, email, role } = await deps.registration.register(input)
-      return withDevice({ status: 200, body: { ok: true, user: { id, email, role } } }, email, deps)
+      return withDevice({ status: 200, body: { ok: true as const, user: { id, email, role } } }, email, deps)
     },
   })
 }
@@ -92,7 +92,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
     response: OwnerLinkReply,
     handler: async ({ principal, body }) => {
       const token = await ownerLinks.make(actorOf(principal), { isRequired: body.required })
-      return { ok: true, owner_link: token === null ? null : ownerLinkOf(baseUrl(), token) }
+      return { ok: true as const, owner_link: token === null ? null : ownerLinkOf(baseUrl(), token) }
     },
   })
 }
@@ -142,7 +142,7 @@ function logout({ sessions, isSecure }: AuthRoutesDeps): Route {
       await sessions.logout(user.session?.id, user)
       return {
         status: 200,
-        body: { ok: true },
+        body: { ok: true as const },
         headers: { 'set-cookie': setSessionCookie(null, 0, isSecure) },
       }
     },
@@ -185,7 +185,7 @@ export function beginSession(
 ): RouteResult {
   const secret = pageSecret === null ? {} : { page_secret: pageSecret }
   const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
-  return { status: 200, body: { ok: true, ...more, ...secret }, headers: { 'set-cookie': cookie } }
+  return { status: 200, body: { ok: true as const, ...more, ...secret }, headers: { 'set-cookie': cookie } }
 }
 
 function me({ editing }: AuthRoutesDeps): Route {

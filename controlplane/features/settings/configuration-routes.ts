@@ -100,7 +100,7 @@ function wizard({ setup: service }: ConfigRoutesDeps): Route {
       if (body.agent !== undefined) await requireAdditionalRight(principal, 'agents/update', everywhere)
       const { gateway, gatewayToken, apiKey } = await service.wizard(actorOf(principal), body)
       return {
-        ok: true,
+        ok: true as const,
         gateway_id: gateway.id,
         api_key: apiKey,
         gateway_name: gateway.name,
@@ -125,7 +125,10 @@ function patch(deps: ConfigRoutesDeps): Route {
       // The command line records where the local gateway listens; a person changes the rest.
       if (!isAddress) refuseRestricted(principal)
       const row = await deps.config.changeGateway(actorOf(principal), id, change)
-      return { ok: true, gateway: gatewayView(row, { ...deps, origins: await deps.origins(namespaces) }) }
+      return {
+        ok: true as const,
+        gateway: gatewayView(row, { ...deps, origins: await deps.origins(namespaces) }),
+      }
     },
   })
 }
@@ -152,7 +155,7 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
         input,
       )
       return {
-        ok: true,
+        ok: true as const,
         agent_id: agentId,
         api_key: apiKey,
         gateway_id: gatewayId,

@@ -25,7 +25,7 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
       handler: async ({ body, principal }) => {
         const { webhook_secret: _unchanged, ...values } = body.settings
         await settings.update(actorOf(principal), values)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
   ]

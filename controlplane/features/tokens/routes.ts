@@ -45,7 +45,7 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
       body: z.strictObject({ action: z.literal('rotate') }),
       response: z.object({ ok: z.literal(true), kid: z.string() }),
       handler: async ({ principal }) => ({
-        ok: true,
+        ok: true as const,
         kid: (await tokenKeys.rotate(actorOf(principal))).kid,
       }),
     }),

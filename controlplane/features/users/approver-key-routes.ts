@@ -38,7 +38,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
       handler: async ({ body, ...input }) => {
         const wanted = { name: body.name ?? null, days: body.expires_in_days }
         const { id, key, expiresAt } = await approverKeys.create(ownerOf(input), wanted)
-        return { ok: true, id, api_key: key, expires_at: expiresAt }
+        return { ok: true as const, id, api_key: key, expires_at: expiresAt.toISOString() }
       },
     }),
     route({
@@ -51,7 +51,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
       response: Ok,
       handler: async ({ query, ...input }) => {
         await approverKeys.revoke(ownerOf(input), query.id)
-        return { ok: true }
+        return { ok: true as const }
       },
     }),
   ]
