@@ -47,7 +47,7 @@ export function effectsOf(action: Classified): readonly EffectClass[] | null {
 }
 
 /** In a list of classes: the classes of an action are not known. */
-export const UNKNOWN_EFFECTS = 'unknown'
+const UNKNOWN_EFFECTS = 'unknown'
 
 /** By the frozen list of actions of one request; entries live as long as their key. */
 const listed = new WeakMap<readonly Classified[], readonly string[]>()
