@@ -2,7 +2,9 @@ import * as z from 'zod'
 
 /** Items are validated one at a time, so that an invalid item does not reject the others. */
 export const ImportBody = z.strictObject({
-  version: z.string().regex(/^1(\.\d+)*$/, 'is not supported; export again with this version, which writes 1.0'),
+  version: z
+    .string()
+    .regex(/^1(\.\d+)*$/, 'is not supported; export again with this version, which writes 1.0'),
   exportedAt: z.string().max(100).optional(),
   organization: z.looseObject({}).optional(),
   agents: z.array(z.unknown()).max(10_000).default([]),

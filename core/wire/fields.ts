@@ -18,7 +18,10 @@ export const GatewayName = z
   .string()
   .min(1)
   .max(253)
-  .regex(/^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/, 'can contain only letters, digits, spaces and . _ / -')
+  .regex(
+    /^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/,
+    'can contain only letters, digits, spaces and . _ / -',
+  )
 export const Environment = z.string().min(1).max(64)
 export const Runtime = z.string().max(128)
 export const Capabilities = z.array(z.string().min(1).max(128)).max(64)
@@ -40,10 +43,7 @@ export type Ok = z.infer<typeof Ok>
 export const PlainUrl = z
   .url({ protocol: /^https?$/ })
   .max(2_000)
-  .refine(
-    isWithoutUser,
-    'contains a user name or password; use the field for the credential',
-  )
+  .refine(isWithoutUser, 'contains a user name or password; use the field for the credential')
 
 function isWithoutUser(text: string): boolean {
   if (!URL.canParse(text)) return true

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { atFloor, Floors, floored, floorText, readFloors } from '../../../core/crd/floors.ts'
-import { NO_FLOORS } from '../../support/no-floors.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { NO_FLOORS } from '../../support/no-floors.ts'
 
 const spec = (given: object = {}) => GatewaySpec.parse(given)
 const at = (given: object, floors: object) => atFloor(spec(given), { floors: Floors.parse(floors) })

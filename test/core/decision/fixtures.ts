@@ -1,11 +1,11 @@
 import type { Action, Effect, RiskLevel } from '../../../core/action/action.ts'
 import type { DecisionRules } from '../../../core/decision/decide.ts'
 import type { AgentFacts, DecisionInput, EnforcementLevel } from '../../../core/decision/decision.ts'
-import { buildPermissionIndex } from '../../support/permission-index.ts'
 import { compilePolicy, parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { buildPolicyIndex } from '../../../core/decision/policies/policy-index.ts'
 import { verdictOfRule } from '../../../core/decision/vocabulary.ts'
 import type { PermissionEntry, PolicyEntry } from '../../../core/wire/gateway/sync.ts'
+import { buildPermissionIndex } from '../../support/permission-index.ts'
 
 /** Rules and inputs as the golden files and tests write them: only what matters, the rest has a default. */
 export type PolicyText = {

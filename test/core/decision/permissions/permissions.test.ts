@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { matchesPattern, type Pattern, parsePattern } from '../../../../core/action/pattern.ts'
 import { permissionsOfAccessRule } from '../../../../core/decision/permissions/access-rules.ts'
 import { lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
-import { buildPermissionIndex } from '../../../support/permission-index.ts'
 import { strictness, verdictOfRule } from '../../../../core/decision/vocabulary.ts'
 import type { PermissionEntry } from '../../../../core/wire/gateway/sync.ts'
 import fc from '../../../support/fast-check.ts'
+import { buildPermissionIndex } from '../../../support/permission-index.ts'
 
 type Row = [pattern: string, decision: PermissionEntry['decision'], agent?: string, id?: string]
 
