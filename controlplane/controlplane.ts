@@ -20,8 +20,8 @@ import { acceptChatForms } from './features/chat/routes.ts'
 import { listen } from './http/listen.ts'
 import { createHttpServer } from './http/server.ts'
 import { openTls } from './http/tls.ts'
-import { createParts, type Parts } from './parts.ts'
 import { createRoutes } from './routes.ts'
+import { createServices, type Services } from './services.ts'
 import { VERSION } from './version.ts'
 
 export type ControlPlane = {
@@ -72,22 +72,22 @@ async function serve(
   { secrets, ...given }: { secrets: Secrets; db: Db; log: Logger } & ControlPlaneOptions,
 ): Promise<ControlPlane> {
   const { db, log } = given
-  const parts = await createParts({ config, ...given, ...secrets })
-  await parts.desired.bindPolicies()
+  const services = await createServices({ config, ...given, ...secrets })
+  await services.desired.bindPolicies()
   let url = config.publicUrl ?? ''
-  const routes = createRoutes(parts, {
+  const routes = createRoutes(services, {
     installationProof: secrets.installationProof,
     isSecure: config.tls !== null || url.startsWith('https:'),
     baseUrl: () => url,
   })
   const auth = {
     ...secrets,
-    identify: parts.identify,
-    isTokenRestricted: parts.isTokenRestricted,
-    breakGlass: parts.breakGlass,
+    identify: services.identify,
+    isTokenRestricted: services.isTokenRestricted,
+    breakGlass: services.breakGlass,
     publicUrl: config.publicUrl,
   }
-  const { readClientCa } = parts
+  const { readClientCa } = services
   const tls =
     config.tls === null ? null : await openTls(config.tls, { keyring: secrets.keyring, log, readClientCa })
   const { host: listenHost, trustedProxies } = config
@@ -100,13 +100,13 @@ async function serve(
       ...address,
       makeOwnerLink: async () => {
         if (config.ownerLinkSecret !== null) return null
-        const token = await parts.ownerLinks.make(systemActor('terminal'), { isRequired: false })
+        const token = await services.ownerLinks.make(systemActor('terminal'), { isRequired: false })
         return token === null ? null : ownerLinkOf(url, token)
       },
-      close: () => closeAll(parts, app.close.bind(app), () => app.server.closeAllConnections(), db),
+      close: () => closeAll(services, app.close.bind(app), () => app.server.closeAllConnections(), db),
     }
   } catch (error) {
-    await parts.stop()
+    await services.stop()
     await app.close()
     throw error
   }
@@ -116,12 +116,12 @@ const CLOSE_GRACE_MS = 2_000
 
 /** Streams first, so that gateways look for another replica; then requests under way; the database last. */
 async function closeAll(
-  parts: Parts,
+  services: Services,
   closeApp: () => Promise<void>,
   cutConnections: () => void,
   db: Db,
 ): Promise<void> {
-  await parts.stop()
+  await services.stop()
   const cut = setTimeout(cutConnections, CLOSE_GRACE_MS)
   await closeApp()
   clearTimeout(cut)

@@ -1,0 +1,97 @@
+import type { Logger } from 'pino'
+import type { KnownAction } from '../core/action/spec.ts'
+import type { Clock } from '../core/state/clock.ts'
+import type { Keyring } from './crypto/keyring.ts'
+import type { SigningKeys } from './crypto/signing-keys.ts'
+import type { Db } from './db/query.ts'
+import { createActionEnding } from './features/actions/approval-ended.ts'
+import { createActionUpkeep } from './features/actions/cleanup.ts'
+import { createActionStops } from './features/actions/kill-checks.ts'
+import { createActionRules } from './features/actions/rules.ts'
+import { createActions } from './features/actions/service.ts'
+import type { Notify } from './features/actions/submission.ts'
+import { openWebhook } from './features/actions/webhook-address.ts'
+import { createCancelStopped } from './features/approvals/kill-cancellation.ts'
+import { createAuditReading } from './features/audit/reading.ts'
+import { createExecute } from './features/executions/service.ts'
+import { createFindUrlGateway } from './features/executions/url-gateway.ts'
+import type { Notifications } from './features/notifications/service.ts'
+import type { Settings } from './features/settings/service.ts'
+import { createTokenKeys } from './features/tokens/keys.ts'
+import { createTokens } from './features/tokens/service.ts'
+import { createVerification } from './features/tokens/verification.ts'
+import { createRateWindow } from './http/rate-window.ts'
+import type { Hub } from './sync/hub.ts'
+import { createOrderRelay } from './sync/order-relay.ts'
+import type { SectionLibrary } from './sync/sections/library.ts'
+
+export type ActionServicesDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly clock: Clock
+  readonly keyring: Keyring
+  readonly keys: SigningKeys
+  readonly library: SectionLibrary
+  readonly hub: Hub
+  readonly knownAction: (type: string) => KnownAction | null
+  readonly settings: Pick<Settings, 'read'>
+  readonly enqueue: Notifications['enqueue']
+  /** After a commit that left an approval open. */
+  readonly onOpened: () => void
+}
+
+/** Tokens that did not verify, per address; what succeeds is never limited. */
+const FAILURES_PER_MINUTE = 12_000
+
+/** Everything behind the v1 API. */
+export async function createActionServices(deps: ActionServicesDeps) {
+  const { log, hub } = deps
+  const notify: Notify = async (q, { orgId, id, status, decision, spec, webhook }, event) => {
+    if (webhook === null) return
+    const url = openWebhook(deps.keyring, id, webhook)
+    await deps.enqueue(q, { orgId, url, event, actionRequestId: id, status, decision, actionSpec: spec })
+  }
+  const tokenKeys = createTokenKeys(deps)
+  const base = {
+    ...deps,
+    kills: hub.kill.effective,
+    tokens: createTokens({ ...deps, keys: tokenKeys }),
+    notify,
+  }
+  const rules = createActionRules(base)
+  const stops = createActionStops({ ...base, rules })
+  const failures = createRateWindow(FAILURES_PER_MINUTE, deps.clock.monotonicMs)
+  const onFailed = (error: unknown) =>
+    log.error({ err: error }, 'action could not be evaluated and is denied')
+  const relay = await createOrderRelay(deps)
+  const upkeep = createActionUpkeep(deps)
+  return {
+    orgId: deps.orgId,
+    relay: {
+      ...relay,
+      /** Ends everything that runs behind the v1 API. */
+      async [Symbol.asyncDispose]() {
+        await upkeep[Symbol.asyncDispose]()
+        await relay[Symbol.asyncDispose]()
+      },
+    },
+    tokenKeys,
+    actionRules: rules,
+    actions: createActions({ ...base, rules, onFailed }),
+    /** What a stop means for approvals and their actions. */
+    cancelStopped: createCancelStopped({ ...base, stops }),
+    /** What the end of an approval means for its action. */
+    onApprovalEnded: createActionEnding(base),
+    execute: createExecute({
+      ...base,
+      rules,
+      stops,
+      relay,
+      gatewayUrl: () => deps.settings.read('gateway_url'),
+      findUrlGateway: createFindUrlGateway(),
+    }),
+    verification: createVerification({ ...base, stops, failures }),
+    auditReading: createAuditReading(base),
+  }
+}

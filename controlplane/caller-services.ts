@@ -1,0 +1,111 @@
+import type { Logger } from 'pino'
+import type { ControlPlaneConfig } from './config.ts'
+import { createGatewayCa, type GatewayCa } from './crypto/gateway-ca.ts'
+import type { Keyring } from './crypto/keyring.ts'
+import type { Db } from './db/query.ts'
+import type { ClusterGroups } from './features/approvals/answers/answerable-sets.ts'
+import { type ConfirmAnswer, createConfirmAnswer } from './features/approvals/answers/earlier-answers.ts'
+import { createBreakGlass } from './features/authentication/break-glass.ts'
+import { createClusterCallers } from './features/authentication/cluster/callers.ts'
+import { readClientAuthorities } from './features/authentication/cluster/client-authority.ts'
+import {
+  ACCOUNTS_ONLY,
+  createGroupMembers,
+  type GroupMembers,
+} from './features/authentication/cluster/group-members.ts'
+import { createClusterGroups } from './features/authentication/cluster/groups.ts'
+import { createKubeClient, type KubeClient } from './features/authentication/cluster/kube-client.ts'
+import { createOperatorIdentity } from './features/authentication/cluster/operator-identity.ts'
+import { createReviewedTokens } from './features/authentication/cluster/reviewed-tokens.ts'
+import { createTokenReview } from './features/authentication/cluster/token-review.ts'
+import { withRecentCallers } from './features/authentication/recent-callers.ts'
+import { createIdentities } from './features/authentication/service.ts'
+import type { VouchFor } from './features/oidc/confirmation.ts'
+import { createPodIdentities, type PodIdentities } from './features/pods/service.ts'
+import { startSessionPreload } from './features/sessions/preload.ts'
+import { listGroups } from './features/users/store.ts'
+import type { Identify } from './http/auth/authenticate.ts'
+import type { BreakGlass } from './http/auth/owner-token.ts'
+
+export type CallerServices = AsyncDisposable & {
+  readonly identify: Identify
+  readonly authority: GatewayCa
+  /** Null where there is no cluster to ask. */
+  readonly pods: PodIdentities | null
+  /** Approver groups of the cluster; undefined where there is no cluster to ask. */
+  readonly clusterGroups: ClusterGroups | undefined
+  /** Of approver groups without accounts. */
+  readonly members: GroupMembers
+  /** Of earlier answers of an approval. */
+  readonly confirmAnswer: ConfirmAnswer
+  /** The authorities of client certificates; null where there is no cluster to ask. */
+  readonly readClientCa: (() => Promise<readonly string[]>) | null
+  /** Null where no Secret of a cluster holds the owner's token. */
+  readonly breakGlass: BreakGlass | null
+}
+
+/** Who may call, sidecars of a cluster among them, and the authority that signs their keys. */
+export async function createCallerServices(given: {
+  readonly db: Db
+  readonly orgId: string
+  readonly keyring: Keyring
+  readonly config: ControlPlaneConfig
+  readonly nowMs: number
+  readonly log: Logger
+  readonly vouchFor: VouchFor
+}): Promise<CallerServices> {
+  const { kubeApi, operatorAccount: account } = given.config
+  const review = kubeApi === null ? null : createTokenReview(kubeApi)
+  const tokens = review === null ? null : createReviewedTokens(review)
+  const pods = tokens === null ? null : createPodIdentities({ ...given, tokens })
+  const operatorToken =
+    tokens === null || account === null ? null : createOperatorIdentity({ tokens, account })
+  const kube = kubeApi === null ? null : createKubeClient(kubeApi)
+  const clusterCallers = kube === null ? null : withRecentCallers(createClusterCallers({ ...given, kube }))
+  const podToken = pods?.identify ?? null
+  const identify = createIdentities({ ...given, podToken, operatorToken, clusterCallers })
+  const preload = await startSessionPreload(identify.preloadSessions, given.log)
+  return {
+    identify,
+    authority: createGatewayCa(given.keyring, given.nowMs),
+    pods,
+    ...clusterServices({ ...given, kube }),
+    ...groupServices(given.db, kube),
+    confirmAnswer: createConfirmAnswer({ ...given, kube }),
+    async [Symbol.asyncDispose]() {
+      preload[Symbol.dispose]()
+      await review?.close()
+      await kube?.close()
+    },
+  }
+}
+
+function groupServices(db: Db, kube: KubeClient | null): Pick<CallerServices, 'clusterGroups' | 'members'> {
+  if (kube === null) return { clusterGroups: undefined, members: ACCOUNTS_ONLY }
+  const clusterGroups = createClusterGroups(kube)
+  const nowMs = () => performance.now()
+  return {
+    clusterGroups,
+    members: createGroupMembers({ clusterGroups, accounts: () => listGroups(db), nowMs }),
+  }
+}
+
+type ClusterServicesDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly config: ControlPlaneConfig
+  readonly kube: KubeClient | null
+}
+
+function clusterServices({
+  kube,
+  config,
+  ...base
+}: ClusterServicesDeps): Pick<CallerServices, 'readClientCa' | 'breakGlass'> {
+  if (kube === null) return { readClientCa: null, breakGlass: null }
+  const { adminTokenSecret: secret } = config
+  return {
+    readClientCa: () => readClientAuthorities(kube),
+    breakGlass: secret === null ? null : createBreakGlass({ ...base, kube, secret, nowMs: Date.now }),
+  }
+}
