@@ -61,8 +61,6 @@ const deciding = fc.constantFrom<Pair>(
   ['sha', 'abc'],
   ['sha', 1],
 )
-const VERBS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-
 const provider = fc.constantFrom(...PROVIDERS)
 
 /** Any operation of any provider, with values of every kind in its path, query and body. */
@@ -118,5 +116,3 @@ function pieceWithoutVerb(part: string): fc.Arbitrary<Piece[]> {
       .map((texts) => [{ text: texts.join('/'), holds: 'slash' as const }])
   return value.map((text) => [{ text, holds: 'nothing' as const }])
 }
-
-const verb = fc.constantFrom(...VERBS)
