@@ -1,5 +1,5 @@
-import type { Cancellations } from '../control/hosted-work/cancellations.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
+import type { Cancellations } from '../control/hosted-work/cancellations.ts'
 import type { KillState } from '../control/kill-switch/kill-state.ts'
 import type { Events } from '../events.ts'
 import type { Metrics } from '../metrics.ts'

@@ -2,7 +2,10 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { HostedWorkReport } from '../../../core/wire/hosted-work.ts'
 import { createCancelSender } from '../../../sidecar/control/hosted-work/cancel-exchange.ts'
-import { type Cancellations, createCancellations } from '../../../sidecar/control/hosted-work/cancellations.ts'
+import {
+  type Cancellations,
+  createCancellations,
+} from '../../../sidecar/control/hosted-work/cancellations.ts'
 import { createHostedWork } from '../../../sidecar/control/hosted-work/hosted-work.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Answer } from '../../support/recorder.ts'
