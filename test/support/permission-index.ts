@@ -1,8 +1,5 @@
-import {
-  createPermissionIndexBuilder,
-  type PermissionEntry,
-  type PermissionIndex,
-} from '../../core/decision/permissions/permissions.ts'
+import { createPermissionIndexBuilder, type PermissionIndex } from '../../core/decision/permissions/permissions.ts'
+import type { PermissionEntry } from '../../core/wire/gateway/sync.ts'
 
 /** The index of these permissions, built in one step. */
 export function buildPermissionIndex(entries: readonly PermissionEntry[]): PermissionIndex {

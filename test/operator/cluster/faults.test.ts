@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { NO_FLOORS } from '../../../core/crd/floors.ts'
+import { NO_FLOORS } from '../../support/no-floors.ts'
 import {
   ConnectorSpec,
   GatewaySpec,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
-import { NO_FLOORS } from '../../../core/crd/floors.ts'
+import { NO_FLOORS } from '../../support/no-floors.ts'
 import {
   type ClusterOperator,
   type ClusterTiming,
