@@ -160,7 +160,7 @@ describe('the embedded PostgreSQL', () => {
   it('reports a data directory of another major version, and the remedy', async () => {
     await (await startSeeded()).stop()
     writeFileSync(join(dir, 'PG_VERSION'), '14\n')
-    await expect(start()).rejects.toThrow(/incompatible[\s\S]*another --data/)
+    await expect(start()).rejects.toThrow(/incompatible[\s\S]*another folder with --data/)
   })
 
   it('reports a port that is in use, and the remedy', async () => {
