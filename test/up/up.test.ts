@@ -171,7 +171,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     const { stdout } = await run('sh', ['-c', tryCommand(ready.agents[0]?.proxy_url ?? '', ready.ca_file)])
     expect(JSON.parse(stdout).error).toBe('Kill switch active: testing the switch')
     expect((await cli('kill', 'off')).code).toBe(0)
-    expect((await cli('kill', 'status')).stdout).toContain('Nothing is stopped')
+    expect((await cli('kill', 'status')).stdout).toContain('No kill switch is active')
   })
 })
 
@@ -298,7 +298,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
     )
     process.kill(gateway as number, 'SIGKILL')
     const deadline = performance.now() + 30_000
-    while (!each.stderr().includes('The gateway is back')) {
+    while (!each.stderr().includes('The gateway runs again')) {
       if (performance.now() > deadline) throw new Error(`the gateway did not come back: ${each.stderr()}`)
       await delay(50)
     }
