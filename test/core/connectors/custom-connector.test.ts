@@ -1,38 +1,11 @@
 import { expect, test } from 'vitest'
 import { classify, needsBody } from '../../../core/connectors/classify.ts'
-import type { Connector } from '../../../core/connectors/connector.ts'
-import { injectAuth, stripCredentials } from '../../../core/connectors/credentials/credentials.ts'
-import { namedAction, oneAction, unmappedAction } from '../../../core/connectors/named-action.ts'
+import { stripCredentials } from '../../../core/connectors/credentials/credentials.ts'
 import { bindConnector, findConnector, indexConnectors } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { entryOf } from './golden.ts'
-
-/** What a team writes for an API of its own: four members, one file, no I/O. */
-const ticketing: Connector = {
-  name: 'ticketing',
-  label: { title: 'Ticketing', credential: 'API key' },
-  domains: (config) => (config.domains.length > 0 ? config.domains : ['tickets.example.test']),
-  parseAction(request, _body, config) {
-    const [collection, id, verb] = request.segments
-    const isClose =
-      request.method === 'POST' &&
-      collection === 'tickets' &&
-      verb === 'close' &&
-      request.segments.length === 3
-    if (!isClose || id === undefined) return oneAction(unmappedAction('ticketing', request, config))
-    const parts = {
-      connector: 'ticketing',
-      type: 'ticketing.ticket.close',
-      effect: 'write',
-      risk: 'medium',
-    } as const
-    return oneAction(namedAction({ ...parts, target: id, parameters: { id } }, config))
-  },
-  injectCredentials: (edit, secret) => injectAuth(edit, secret, { type: 'basic', username: 'robot' }),
-  carriers: { headers: ['x-ticket-token'], query: ['ticket_key'], bodyFields: [] },
-  defaultAuth: { type: 'basic', username: 'robot' },
-}
+import { ticketing } from './ticketing.ts'
 
 const bound = bindConnector(entryOf('generic', { domains: [], environment: 'production' }), ticketing)
 
