@@ -265,10 +265,7 @@ export type Connector<Name extends string = string> = {
   readonly pins?: Pins
   /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
-  /**
-   * Returns the further actions that the provider performs for an action submitted by name, according to its
-   * parameters.
-   */
+  /** Returns the further actions of the provider for an action submitted by name and its parameters. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
   /** Converts a v1 action spec to a request, for `/execute`; undefined if it has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
