@@ -1,4 +1,7 @@
-import { createPermissionIndexBuilder, type PermissionIndex } from '../../core/decision/permissions/permissions.ts'
+import {
+  createPermissionIndexBuilder,
+  type PermissionIndex,
+} from '../../core/decision/permissions/permissions.ts'
 import type { PermissionEntry } from '../../core/wire/gateway/sync.ts'
 
 /** The index of these permissions, built in one step. */

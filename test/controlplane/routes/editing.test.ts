@@ -225,9 +225,7 @@ describe('with DASHBOARD_EDITING=yaml', () => {
     )
     const writing = operations.filter(({ right }) => isRight(right) && writes(right))
     expect(writing.map(({ name }) => name).toSorted()).toEqual(Object.keys(SAMPLES).toSorted())
-    expect(Object.keys(RIGHTS).filter((right) => isRight(right) && writes(right))).toHaveLength(
-      6,
-    )
+    expect(Object.keys(RIGHTS).filter((right) => isRight(right) && writes(right))).toHaveLength(6)
   })
 
   test.each([

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { NO_FLOORS } from '../../support/no-floors.ts'
 import {
   ConnectorSpec,
   GatewaySpec,
@@ -27,6 +26,7 @@ import {
   startFakeKubeApi,
   times,
 } from '../../support/fake-kube-api.ts'
+import { NO_FLOORS } from '../../support/no-floors.ts'
 
 const SPECS = {
   Gateway: GatewaySpec,

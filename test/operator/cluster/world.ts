@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
-import { NO_FLOORS } from '../../support/no-floors.ts'
 import {
   type ClusterOperator,
   type ClusterTiming,
@@ -19,6 +18,7 @@ import {
 } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type KubeApiServer, startKubeApiServer } from '../../support/kube-api-server.ts'
+import { NO_FLOORS } from '../../support/no-floors.ts'
 import { type Any, type Cluster, openCluster } from '../kube/cluster.ts'
 
 export const SYSTEM = 'chaperone-system'
