@@ -1,3 +1,4 @@
+import { Stack } from '@mantine/core'
 import type { PinView } from '../../../../../core/wire/gateway/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
@@ -5,13 +6,13 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] | undefined }) {
   if (pins.length === 0) return 'Not pinned. The target of the request can change after the approval.'
   return (
-    <>
+    <Stack gap={6}>
       {pins.map((pin) => (
         <div key={`${pin.action_type} ${pin.state}`}>
           {pin.state} of <code>{pin.action_type}</code>: <PinValue pin={pin} />
         </div>
       ))}
-    </>
+    </Stack>
   )
 }
 
