@@ -8,6 +8,7 @@ import { createGatewayCa } from '../../controlplane/crypto/gateway-ca.ts'
 import { createKeyring } from '../../controlplane/crypto/keyring.ts'
 import { POD_PORTS } from '../../core/capture/pod-contract.ts'
 import { FakeControlPlane, TOKEN } from '../sidecar/control/fake-control-plane.ts'
+import { bundledProgram } from '../support/bundled-program.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Recorder, startRecorder } from '../support/recorder.ts'
 import { createTestCa } from '../support/test-ca.ts'
@@ -95,7 +96,8 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   let child: ChildProcess | null = null
 
   async function start(timeoutMs?: number): Promise<void> {
-    const [program = '', ...args] = [...network.inside(PROXY_UID), process.execPath, 'sidecar/main.ts']
+    const file = await bundledProgram('sidecar')
+    const [program = '', ...args] = [...network.inside(PROXY_UID), process.execPath, file]
     const started = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

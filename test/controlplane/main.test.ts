@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { bundledProgram } from '../support/bundled-program.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestDatabase, TestPostgres } from '../support/postgres.ts'
 import { PROGRAM_ENV } from '../support/program-env.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 
-const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
+const MAIN = await bundledProgram('controlplane')
 let server: TestPostgres
 let database: TestDatabase
 const children: ChildProcess[] = []

@@ -2,9 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { programBundle } from '../../controlplane/cli/programs/program-bundle.ts'
+import { bundledProgram } from './bundled-program.ts'
 import { PROGRAM_ENV } from './program-env.ts'
-
-const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
 
 /** A control plane as a process of its own. */
 export type ControlPlaneProcess = {
@@ -19,8 +18,8 @@ export type ControlPlaneProcess = {
   stop(): Promise<number | null>
 }
 
-let bundled: Promise<string | null> | undefined
-const bundle = () => (bundled ??= programBundle('controlplane', () => undefined))
+let bundled: Promise<string> | undefined
+const bundle = () => (bundled ??= bundledProgram('controlplane'))
 
 /**
  * Forks the control plane, as `chaperone up` does, and waits until it serves. Its environment is `env` alone. `preload` is a module that
@@ -30,7 +29,7 @@ export async function startControlPlaneProcess(
   env: Readonly<Record<string, string>>,
   preload?: string,
 ): Promise<ControlPlaneProcess> {
-  const child = fork((await bundle()) ?? MAIN, {
+  const child = fork(await bundle(), {
     env: { ...PROGRAM_ENV, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: preload === undefined ? [] : ['--import', preload],

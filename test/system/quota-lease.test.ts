@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keyedAgent, type TestAgent } from '../support/agent.ts'
+import { bundledProgram } from '../support/bundled-program.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { end, type Served, serve } from '../support/processes.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
   agent = await keyedAgent(laptop, 'twin')
-  second = await serve(new URL('../../sidecar/main.ts', import.meta.url).pathname, {
+  second = await serve(await bundledProgram('sidecar'), {
     PORT: '0',
     CONTROL_PLANE_URL: laptop.ready.base_url,
     GATEWAY_TOKEN_FILE: join(laptop.data, 'keys', 'enrol.token'),

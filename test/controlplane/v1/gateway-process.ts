@@ -5,9 +5,10 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bundledProgram } from '../../support/bundled-program.ts'
 import { PROGRAM_ENV } from '../../support/program-env.ts'
 
-const MAIN = join(import.meta.dirname, '../../../sidecar/main.ts')
+const MAIN = await bundledProgram('sidecar')
 
 /** A real gateway process. Its way to the control plane leads through here, and its stream can be cut. */
 export type GatewayProcess = AsyncDisposable & {

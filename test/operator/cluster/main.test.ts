@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../operator/config.ts'
 import { OPERATOR_TOKEN } from '../../controlplane/sync/harness.ts'
+import { bundledProgram } from '../../support/bundled-program.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
 import { NO_FLOORS } from '../../support/no-floors.ts'
 import { PROGRAM_ENV } from '../../support/program-env.ts'
 import { type ClusterWorld, SYSTEM, startClusterWorld, untilConditions } from './world.ts'
 
-const MAIN = join(import.meta.dirname, '../../../operator/main.ts')
+const MAIN = await bundledProgram('operator')
 const PODS = { base: '/api/v1', plural: 'pods' }
 
 describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_HINT})`, () => {

@@ -10,10 +10,11 @@ import {
   startWorld,
   type World,
 } from '../../controlplane/sync/harness.ts'
+import { bundledProgram } from '../../support/bundled-program.ts'
 import { eventually } from '../../support/eventually.ts'
 import { PROGRAM_ENV } from '../../support/program-env.ts'
 
-const MAIN = join(import.meta.dirname, '../../../operator/main.ts')
+const MAIN = await bundledProgram('operator')
 
 let world: World
 let replica: Replica

@@ -5,6 +5,7 @@ import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bundledProgram } from '../../support/bundled-program.ts'
 import { eventually } from '../../support/eventually.ts'
 import { end, serve } from '../../support/processes.ts'
 import { seeded, size } from '../../support/proof.ts'
@@ -18,7 +19,7 @@ import {
   UPSTREAM_HOST,
 } from '../gateway/gateway-world.ts'
 
-const MAIN = new URL('../../../sidecar/main.ts', import.meta.url).pathname
+const MAIN = await bundledProgram('sidecar')
 const ROUNDS = size(3, 60)
 /** Numbers that a process reserves beyond those that it used. */
 const RESERVED = 64
