@@ -21,19 +21,6 @@ describe.skipIf(assets === null)(`the API server of the tests (${KUBE_ASSETS_HIN
     },
     START_MS,
   )
-  test.skipIf(assets?.controllerManager == null)(
-    'deletes a namespace when it runs the controllers',
-    async () => {
-      await using server = await startKubeApiServer({ withControllers: true })
-      const config = new KubeConfig()
-      config.loadFromFile(server.kubeconfigPath)
-      const api = config.makeApiClient(CoreV1Api)
-      await api.createNamespace({ body: { metadata: { name: 'team' } } })
-      await api.deleteNamespace({ name: 'team' })
-      await expect.poll(async () => (await api.listNamespace()).items.length, { timeout: 30_000 }).toBe(4)
-    },
-    START_MS,
-  )
 })
 
 describe('the search for the API server binaries', () => {
