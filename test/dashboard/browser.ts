@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { databasesFolder } from '../support/memory-folder.ts'
+import { size } from '../support/proof.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage']
@@ -23,6 +24,15 @@ export function launch(executablePath: string): Promise<Browser> {
 export const ZONE = 'Asia/Kolkata'
 
 export type View = { readonly width: number; readonly scheme: 'light' | 'dark' }
+
+const ALL_VIEWS: readonly View[] = [
+  { width: 1440, scheme: 'light' },
+  { width: 375, scheme: 'dark' },
+  { width: 1440, scheme: 'dark' },
+  { width: 375, scheme: 'light' },
+]
+/** Each width and each scheme once in `npm test`, every pair of them in the nightly run. */
+export const VIEWS = ALL_VIEWS.slice(0, size(2, 4))
 
 /** Browser context with its own cookies and storage, and its console errors. */
 export type Visitor = {

@@ -1,16 +1,10 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type View, violations } from './browser.ts'
+import { VIEWS, violations } from './browser.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
 /** Folder for screenshots; without it the test takes none. */
 const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
-const VIEWS: readonly View[] = [
-  { width: 1440, scheme: 'light' },
-  { width: 1440, scheme: 'dark' },
-  { width: 375, scheme: 'light' },
-  { width: 375, scheme: 'dark' },
-]
 const MANAGED = `apiVersion: chaperone.dev/v1alpha1
 kind: Policy
 metadata:

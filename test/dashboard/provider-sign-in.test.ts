@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { type OidcStage, startOidcStage } from '../controlplane/oidc/stage.ts'
-import { findBrowser, launch, type View, violations, visit } from './browser.ts'
+import { findBrowser, launch, VIEWS, violations, visit } from './browser.ts'
 import { whySkipped } from './stage.ts'
 
 const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
@@ -30,27 +30,25 @@ describe.skipIf(whySkipped !== null)(
 
     const button = (page: Page) => page.getByRole('button', { name: 'Continue with Example SSO' })
 
-    test.each<View>([
-      { width: 1440, scheme: 'light' },
-      { width: 1440, scheme: 'dark' },
-      { width: 375, scheme: 'light' },
-      { width: 375, scheme: 'dark' },
-    ])('offers the provider and the password, accessibly, at $width px, $scheme', async (view) => {
-      const { page } = await visit(browser, view)
-      await page.goto(base)
-      await button(page).waitFor()
-      await page.getByLabel('E-mail').waitFor()
-      expect(await violations(page)).toEqual([])
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(view.width)
-      if (SHOTS !== undefined)
-        await page.screenshot({ path: join(SHOTS, `${view.width}-${view.scheme}.png`) })
-      await page.goto(`${base}/#/signed-in?error=too_many_groups`)
-      await page.reload()
-      await page.getByText('there are too many').waitFor()
-      expect(await violations(page)).toEqual([])
-      if (SHOTS !== undefined)
-        await page.screenshot({ path: join(SHOTS, `${view.width}-${view.scheme}-error.png`) })
-    })
+    test.each(VIEWS)(
+      'offers the provider and the password, accessibly, at $width px, $scheme',
+      async (view) => {
+        const { page } = await visit(browser, view)
+        await page.goto(base)
+        await button(page).waitFor()
+        await page.getByLabel('E-mail').waitFor()
+        expect(await violations(page)).toEqual([])
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(view.width)
+        if (SHOTS !== undefined)
+          await page.screenshot({ path: join(SHOTS, `${view.width}-${view.scheme}.png`) })
+        await page.goto(`${base}/#/signed-in?error=too_many_groups`)
+        await page.reload()
+        await page.getByText('there are too many').waitFor()
+        expect(await violations(page)).toEqual([])
+        if (SHOTS !== undefined)
+          await page.screenshot({ path: join(SHOTS, `${view.width}-${view.scheme}-error.png`) })
+      },
+    )
 
     test('an owner link makes the user of the provider the first owner, who may write', async () => {
       const { body } = await stage.here.admin('POST', '/api/auth/owner-link', {})

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TrafficRecord } from '../../core/record.ts'
-import { type View, type Visitor, violations } from './browser.ts'
+import { VIEWS, type View, type Visitor, violations } from './browser.ts'
 import { OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
 /** Folder for screenshots; without it the test takes none. */
@@ -69,12 +69,7 @@ describe.skipIf(whySkipped !== null)('aggregated rows of refusals', { timeout: 6
     return visitor
   }
 
-  test.each<View>([
-    { width: 1440, scheme: 'light' },
-    { width: 1440, scheme: 'dark' },
-    { width: 375, scheme: 'light' },
-    { width: 375, scheme: 'dark' },
-  ])('fit and show their counts at $width px, $scheme', async (view) => {
+  test.each(VIEWS)('fit and show their counts at $width px, $scheme', async (view) => {
     const { page, context, complaints } = await open(view)
     const shoot = async (name: string) => {
       if (SHOTS !== undefined)
@@ -106,12 +101,7 @@ describe.skipIf(whySkipped !== null)('aggregated rows of refusals', { timeout: 6
     await context.close()
   })
 
-  test.each<View>([
-    { width: 1440, scheme: 'light' },
-    { width: 1440, scheme: 'dark' },
-    { width: 375, scheme: 'light' },
-    { width: 375, scheme: 'dark' },
-  ])(
+  test.each(VIEWS)(
     'of hosts that no connector owns are listed with the manifest to add at $width px, $scheme',
     async (view) => {
       const long = `${'very-long-label.'.repeat(8)}example`
