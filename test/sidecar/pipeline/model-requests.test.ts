@@ -249,7 +249,6 @@ describe('a held model request', () => {
 })
 
 describe('the budget of buffered bodies', () => {
-  const PATIENT = { timeout: 20_000 }
   const FULL = { bodyBudget: { totalBytes: 2 * MIB, waitMs: 50 } }
   const TWO: Rules = { ...PLAIN, agents: [{}, { id: 'agent_2', name: 'other' }] }
   const body = (kib: number) => prompt('"stream":true', JSON.stringify('x'.repeat(kib * 1024)))
@@ -260,7 +259,7 @@ describe('the budget of buffered bodies', () => {
     world.upstream.answerWith(() => undefined)
     const first = testExchange(messages(body(1900)))
     const done = world.run(first)
-    await waitFor(() => expect(world.upstream.seen).toHaveLength(1), PATIENT)
+    await waitFor(() => expect(world.upstream.seen).toHaveLength(1))
     const other = { ...messages(body(900)), credentials: { kind: 'port', agent: 'other' } } as const
     const { reply } = await world.send(other)
     expect(reply.status).toBe(503)
@@ -280,9 +279,9 @@ describe('the budget of buffered bodies', () => {
     world.upstream.answerWith(replySse(100_000, 5))
     const exchanges = Array.from({ length: 4 }, () => testExchange(messages(body(1900))))
     const done = exchanges.map((exchange) => world.run(exchange))
-    await waitFor(() => expect(world.upstream.seen).toHaveLength(4), PATIENT)
+    await waitFor(() => expect(world.upstream.seen).toHaveLength(4))
     for (const exchange of exchanges) {
-      await waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0), PATIENT)
+      await waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0))
       expect(exchange.bodyBytes).toBeUndefined()
       exchange.abort.abort(new Error('gone'))
     }
