@@ -20,6 +20,7 @@ import { tryCommand } from '../../controlplane/cli/up/try-command.ts'
 import { seedCluster } from '../support/cluster-template.ts'
 import { databasesFolder } from '../support/memory-folder.ts'
 import type { TestPostgres } from '../support/postgres.ts'
+import { size } from '../support/proof.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
 import { CLI, processesOf, type Started, stop, untilNoProcess, up, upEnds } from './installation-process.ts'
 
@@ -329,7 +330,7 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
     },
   )
 
-  it.each(['127.0.0.2', 'localhost', '::1', '0.0.0.0'])(
+  it.each(['::1', '0.0.0.0', '127.0.0.2', 'localhost'].slice(0, size(2, 4)))(
     'serves on %s, and commands reach it',
     async (host) => {
       await start(['--host', host], env)

@@ -256,8 +256,9 @@ describe('refusals of one agent in one minute', () => {
     expect(rows[0]?.targets).toEqual(many(32, (n) => ({ target: `t${399 + n}` })).map(({ target }) => target))
   })
 
+  // Computes for 5 s: only more refusals than the bound of 500,000 reach it.
   test('all agents together remember a bounded number of targets', () => {
-    const flood = many(60, (agent) => ({ agent: `bot${agent}` })).flatMap(({ agent }) =>
+    const flood = many(51, (agent) => ({ agent: `bot${agent}` })).flatMap(({ agent }) =>
       many(10_399, (n) => ({ agent: agent ?? '', target: `t${n}` })),
     )
     const { rows } = send(flood)
