@@ -16,6 +16,7 @@ import { build, type Plugin } from 'esbuild'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SOURCE = join(ROOT, 'controlplane/cli/main.ts')
+const PLUGIN_SOURCE = join(ROOT, 'controlplane/cli/cluster/kubectl-chaperone.ts')
 const FOLDER = join(ROOT, 'node_modules/.cache/chaperone/test-cli')
 const VARIABLE = 'CHAPERONE_TEST_CLI'
 const DAY_MS = 86_400_000
@@ -30,6 +31,12 @@ export function cliProgram(): string {
   return process.env[VARIABLE] ?? SOURCE
 }
 
+/** The plugin of kubectl, in the same way. */
+export function kubectlPlugin(): string {
+  const cli = process.env[VARIABLE]
+  return cli === undefined ? PLUGIN_SOURCE : join(dirname(cli), 'kubectl-chaperone.js')
+}
+
 /** Sets the program for this process and those that it starts. */
 export function useCliProgram(file: string): void {
   process.env[VARIABLE] = file
@@ -39,7 +46,7 @@ export function useCliProgram(file: string): void {
 export async function bundleCli(): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: { main: SOURCE },
+    entryPoints: { main: SOURCE, 'kubectl-chaperone': PLUGIN_SOURCE },
     outdir: FOLDER,
     bundle: true,
     platform: 'node',

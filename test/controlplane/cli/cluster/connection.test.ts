@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { kubectlPlugin } from '../../../support/cli-program.ts'
 import { createTestCa } from '../../../support/test-ca.ts'
 
-const PROGRAM = new URL('../../../../controlplane/cli/cluster/kubectl-chaperone.ts', import.meta.url).pathname
+const PROGRAM = kubectlPlugin()
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-connection-'))
 const ca = createTestCa()
 const people = createTestCa()

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { kubectlPlugin } from '../../support/cli-program.ts'
 
-const PROGRAM = new URL('../../../../controlplane/cli/cluster/kubectl-chaperone.ts', import.meta.url).pathname
+const PROGRAM = kubectlPlugin()
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-kubectl-'))
 const kubectl = join(folder, 'kubectl')
 
