@@ -4,6 +4,7 @@ import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
 import { start } from './pipeline-world.ts'
 import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
+import type { Rules } from './test-world.ts'
 
 /** Requests by which a code host, a chat or a payment provider does more than their operation is known for. */
 const CASES: readonly GoldenCase[] = JSON.parse(
@@ -16,14 +17,24 @@ const inputOf = ({ connector, request }: GoldenCase): TestExchangeInput => ({
   ...(request.body === undefined ? {} : { body: request.body }),
 })
 
+/** With an MCP server that the agents may use. */
+const WITH_MCP: Rules = {
+  ...STARTER,
+  connectors: [...(STARTER.connectors ?? []), { type: 'mcp', name: 'tools', domains: [USUAL_HOST.mcp] }],
+  permissions: [...(STARTER.permissions ?? []), ['mcp.*', 'allow']],
+}
+
 describe('under the rules of the first start', () => {
   it.each(CASES.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
     '%s is not free',
     async (_, one) => {
-      const world = await start(STARTER)
+      const world = await start(WITH_MCP)
       world.state.onHold = async () => ({ kind: 'denied', approvalId: 'apv_1', note: null })
       const { reply } = await world.send(inputOf(one))
-      expect(reply.status).toBe(403)
+      // An MCP client gets the refusal as an error of JSON-RPC.
+      if (one.connector === 'mcp') expect(reply.json()['error']).toBeDefined()
+      else expect(reply.status).toBe(403)
+      expect(world.records[0]?.decision).not.toBe('ALLOW')
       expect(world.upstream.seen).toEqual([])
       expect(world.records).toHaveLength(1)
       const { action, actions = [action] } = one.expect
@@ -32,6 +43,45 @@ describe('under the rules of the first start', () => {
       )
     },
   )
+
+  it.each(['Impersonate-User', 'Sudo', 'X-Forwarded-User'])(
+    '%s is refused on every request',
+    async (name) => {
+      for (const target of ['/repos/acme/site/issues', '/repos/acme/site']) {
+        const world = await start(STARTER)
+        const { reply } = await world.send({ target, headers: [name, 'somebody'] })
+        expect(reply.status).toBe(400)
+        expect(world.upstream.seen).toEqual([])
+        expect(world.records).toHaveLength(1)
+      }
+    },
+  )
+
+  it('what an MCP server offers, and a tool that reads, are', async () => {
+    const json = ['Content-Type', 'application/json']
+    for (const [method, params] of [
+      [
+        'initialize',
+        { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+      ],
+      ['resources/list', {}],
+      ['resources/read', { uri: 'file:///readme.md' }],
+      ['prompts/get', { name: 'p' }],
+      ['tools/list', {}],
+      ['tools/call', { name: 'read_file', arguments: { path: 'x' } }],
+    ] as const) {
+      const world = await start(WITH_MCP)
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const { reply } = await world.send({
+        method: 'POST',
+        host: USUAL_HOST.mcp,
+        target: '/mcp',
+        headers: json,
+        body,
+      })
+      expect(reply.status, method).toBe(200)
+    }
+  })
 
   it('everyday work is', async () => {
     const json = ['Content-Type', 'application/json']
