@@ -5,6 +5,7 @@ import { chat } from './chat.ts'
 import { codehost } from './codehost.ts'
 import type { Connector, ConnectorConfig } from './connector.ts'
 import { baseOf } from './domains.ts'
+import { prepareEffects } from './effects.ts'
 import { generic, webhook } from './generic.ts'
 import { llmA, llmB, llmC } from './llm.ts'
 import { mcp } from './mcp.ts'
@@ -93,6 +94,7 @@ export function bindConnector(
   connector = connectorOfType(entry.type),
 ): BoundConnector {
   connector.prepare?.()
+  prepareEffects(entry.type)
   return { ...bindNames(entry, connector), userRows: compileUserRows(entry.type, entry.actions) }
 }
 

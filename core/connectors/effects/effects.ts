@@ -46,8 +46,13 @@ export function effectsOf(action: Classified): readonly EffectClass[] | null {
   return EFFECT_CLASSES.filter((effect) => all.has(effect))
 }
 
+/** Reads the table of a connector type before the first request needs it. */
+export function prepareEffects(connectorType: string): void {
+  TABLES.get(connectorType)?.()
+}
+
 /** In a list of classes: the classes of an action are not known. */
-const UNKNOWN_EFFECTS = 'unknown'
+export const UNKNOWN_EFFECTS = 'unknown'
 
 /** By the frozen list of actions of one request; entries live as long as their key. */
 const listed = new WeakMap<readonly Classified[], readonly string[]>()

@@ -40,8 +40,9 @@ class EventReader implements MemberReader {
   }
 
   push(bytes: Uint8Array): boolean {
+    const lineEnd = lineEnds(bytes)
     for (let at = 0; at < bytes.length; ) {
-      const end = lineEnd(bytes, at)
+      const end = lineEnd(at)
       if (!this.#part(bytes.subarray(at, end))) return false
       if (end < bytes.length) this.#matched = 0
       at = end + 1
@@ -71,8 +72,16 @@ class EventReader implements MemberReader {
   }
 }
 
-function lineEnd(bytes: Uint8Array, from: number): number {
-  const [lf, cr] = [bytes.indexOf(LF, from), bytes.indexOf(CR, from)]
-  const ends = [lf, cr].filter((at) => at !== -1)
-  return ends.length === 0 ? bytes.length : Math.min(...ends)
+/** Finds line ends at rising places. Most streams have one kind of them: the other is searched for once, not for each line. */
+function lineEnds(bytes: Uint8Array): (from: number) => number {
+  const next = (byte: number, from: number): number => {
+    const at = bytes.indexOf(byte, from)
+    return at === -1 ? bytes.length : at
+  }
+  let [lf, cr] = [-1, -1]
+  return (from) => {
+    if (lf < from) lf = next(LF, from)
+    if (cr < from) cr = next(CR, from)
+    return Math.min(lf, cr)
+  }
 }

@@ -7,6 +7,8 @@ export type MemberReader = {
 }
 
 const MAX_TEXT = 512
+/** Stands for the bytes of a string that is not looked at: most of an answer is below the paths. */
+const UNREAD: number[] = []
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
@@ -47,7 +49,7 @@ class Reader implements MemberReader {
   #read(byte: number): void {
     switch (byte) {
       case QUOTE:
-        this.#text = []
+        this.#text = this.#isAtPath() ? [] : UNREAD
         return
       case OPEN_OBJECT:
       case OPEN_LIST:
@@ -71,14 +73,19 @@ class Reader implements MemberReader {
   #inString(byte: number, text: number[]): boolean {
     const isEnd = byte === QUOTE && !this.#isEscaped
     if (!isEnd) {
-      if (text.length <= MAX_TEXT) text.push(byte)
+      if (text !== UNREAD && text.length <= MAX_TEXT) text.push(byte)
       this.#isEscaped = byte === BACKSLASH && !this.#isEscaped
       return false
     }
     this.#text = null
-    const depth = this.#isObject.length
-    if (depth >= 1 && depth <= this.#depth && this.#isObject.at(-1) === true) this.#note(text, depth)
+    if (text !== UNREAD) this.#note(text, this.#isObject.length)
     return true
+  }
+
+  /** Whether a member of the open object may be one that is looked for, or be on its path. */
+  #isAtPath(): boolean {
+    const depth = this.#isObject.length
+    return depth >= 1 && depth <= this.#depth && this.#isObject[depth - 1] === true
   }
 
   #note(bytes: readonly number[], depth: number): void {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
+import { type GitObject, idOf, packOf, pushBody } from '../../support/git-pack.ts'
 import { start } from './pipeline-world.ts'
 import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
@@ -43,6 +44,32 @@ describe('under the rules of the first start', () => {
       )
     },
   )
+
+  it('a push with a workflow file is not free', async () => {
+    const objectOf = (type: GitObject['type'], data: Buffer): GitObject => ({ type, data })
+    const treeOf = (mode: string, name: string, of: GitObject) =>
+      objectOf('tree', Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(idOf(of), 'hex')]))
+    const file = objectOf('blob', Buffer.from('on: push'))
+    const workflows = treeOf('100644', 'x.yml', file)
+    const github = treeOf('40000', 'workflows', workflows)
+    const root = treeOf('40000', '.github', github)
+    const old = '1'.repeat(40)
+    const commit = objectOf(
+      'commit',
+      Buffer.from(`tree ${idOf(root)}\nparent ${old}\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n`),
+    )
+    const moves = [{ before: old, after: idOf(commit), ref: 'refs/heads/main' }]
+    const world = await start(STARTER)
+    world.state.onHold = async () => ({ kind: 'denied', approvalId: 'apv_1', note: null })
+    const { reply } = await world.send({
+      ...{ method: 'POST', host: 'github.com', target: '/acme/site.git/git-receive-pack' },
+      headers: ['Content-Type', 'application/x-git-receive-pack-request'],
+      body: pushBody(moves, packOf([commit, root, github, workflows, file])),
+    })
+    expect(reply.status).toBe(403)
+    expect(world.upstream.seen).toEqual([])
+    expect(world.records[0]).toMatchObject({ action_type: 'codehost.git.push', decision: 'DENY' })
+  })
 
   it.each(['Impersonate-User', 'Sudo', 'X-Forwarded-User'])(
     '%s is refused on every request',
