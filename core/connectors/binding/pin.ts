@@ -14,12 +14,19 @@ export type Pin = {
   readonly reads: readonly LookUp[]
   /** Member of the JSON body in which the API accepts the state. */
   readonly sentAs?: string
+  /** The API accepts the state in the input of a mutation; see `Pins.complete`. */
+  readonly isInMutation?: true
 }
 
 /** Fixes the state behind approvals for a connector type. */
 export type Pins = {
   /** Returns the pins of an action; empty if its state cannot be fixed. */
   of(action: Action, place: LookUpPlace): readonly Pin[]
+  /**
+   * Adds a state to the only mutation of a GraphQL request. Returns null if the request has another form or already names
+   * a state.
+   */
+  complete?(text: string, state: string): { readonly text: string; readonly member: string } | null
   /** Returns the table, for documentation. */
   entries(): readonly PinEntry[]
 }

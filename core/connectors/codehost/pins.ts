@@ -3,6 +3,8 @@ import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { LookUp, LookUpPlace } from '../binding/look-up.ts'
 import type { Pin, Pins } from '../binding/pin.ts'
 import { once } from '../once.ts'
+import type { Pin, Pins } from '../pin.ts'
+import { completeMutation } from './graphql/complete.ts'
 import { PINNED_NODE } from './node-look-up.ts'
 
 /**
@@ -55,6 +57,7 @@ export const CODEHOST_PINS: Pins = {
     const states = Map.groupBy(rows, ({ state }) => state)
     return [...states].map(([state, ofState]) => pinOf(action, { state, rows: ofState, place }))
   },
+  complete: completeMutation,
   entries: () =>
     [...table()].flatMap(([actionType, rows]) =>
       [...Map.groupBy(rows, ({ state }) => state)].map(([state, ofState]) => ({
@@ -72,10 +75,15 @@ function pinOf({ type: actionType, parameters }: Action, { state, rows, place }:
   for (const row of rows) {
     const reads = row.reads.flatMap((read) => lookUpOf(read, parameters, place.request) ?? [])
     if (reads.length === 0) continue
-    const isSent = row.given !== null && reads.every(({ method }) => method === 'GET')
-    return { actionType, state, reads, ...(isSent ? { sentAs: row.given } : {}) }
+    return { actionType, state, reads, ...sentBy(row, reads) }
   }
   return { actionType, state, reads: [] }
+}
+
+/** Where the API takes the state. A read of a node id belongs to a GraphQL request. */
+function sentBy({ given }: Row, reads: readonly LookUp[]): Pick<Pin, 'sentAs' | 'isInMutation'> {
+  if (given === null) return {}
+  return reads.every(({ method }) => method === 'GET') ? { sentAs: given } : { isInMutation: true }
 }
 
 function givenBy({ given }: Row, parameters: Parameters): string | undefined {

@@ -10,7 +10,10 @@ import type { ReadPin } from './pins.ts'
  */
 export function completeRequest(exchange: Exchange, pins: readonly ReadPin[]): readonly string[] {
   const { connector, request, body } = exchange
-  const members = connector?.entry.pins === 'send' ? membersOf(pins) : {}
+  if (connector?.entry.pins !== 'send') return []
+  const inMutation = pins.find(({ pin, value }) => pin.isInMutation === true && value !== null)
+  if (inMutation !== undefined) return completeMutation(exchange, inMutation)
+  const members = membersOf(pins)
   const names = Object.keys(members)
   if (names.length === 0 || request === undefined) return []
   const completed = withMembers(exchange, request, members)
@@ -18,6 +21,17 @@ export function completeRequest(exchange: Exchange, pins: readonly ReadPin[]): r
   exchange.bodyBytes = Buffer.from(completed)
   exchange.request = body.isEmpty ? withJsonType(request) : request
   return names
+}
+
+function completeMutation(exchange: Exchange, { value }: ReadPin): readonly string[] {
+  const { bodyBytes, connector, request } = exchange
+  const complete = connector?.connector.pins?.complete
+  if (bodyBytes === undefined || request === undefined || complete === undefined || value === null) return []
+  const view = isPlainJson(request.body) ? parseBody(bodyBytes, request.body, []) : null
+  const completed = view?.kind === 'json' ? complete(bodyBytes.toString('utf8'), value) : null
+  if (completed === null) return []
+  exchange.bodyBytes = Buffer.from(completed.text)
+  return [completed.member]
 }
 
 function membersOf(pins: readonly ReadPin[]): Readonly<Record<string, string>> {

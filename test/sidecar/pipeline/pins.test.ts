@@ -209,6 +209,20 @@ describe('a connector with pins: send', () => {
     expect(world.records).toMatchObject([{ note: 'approved; completed with sha' }])
   })
 
+  it('completes a merge by GraphQL with the commit, so that the provider refuses any other', async () => {
+    const commit = 'a'.repeat(40)
+    const world = await startAt({ PR_7: { headRefOid: commit } }, SENDING)
+    const query = 'mutation { mergePullRequest(input: {pullRequestId: "PR_7"}) { clientMutationId } }'
+    expect((await world.send(json('POST', '/graphql', { query }))).reply.status).toBe(200)
+    const [seen] = await world.upstream.received(1)
+    const wanted = JSON.stringify({
+      query: query.replace('{pullRequestId', `{expectedHeadOid: "${commit}", pullRequestId`),
+    })
+    expect(seen?.body.toString()).toBe(wanted)
+    expect(seen?.header('content-length')).toBe(String(wanted.length))
+    expect(world.records).toMatchObject([{ note: 'approved; completed with expectedHeadOid' }])
+  })
+
   it('completes nothing that it cannot read, that names the state, or that nobody approved', async () => {
     const world = await startAt({ [PULL]: head('aaa') }, SENDING)
     await world.send(json('PUT', MERGE.target ?? '', { sha: 'mine' }))
