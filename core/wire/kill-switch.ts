@@ -1,10 +1,13 @@
 import * as z from 'zod'
 import type { KillSwitchSet } from './gateway/internal.ts'
 import { KillEntry } from './gateway/kill.ts'
+import { HostedWorkState } from './hosted-work.ts'
 
 /** Active scopes. `stored: false`: active on connected gateways, not stored yet. */
 export const KillSwitchState = z.object({
   effective: z.array(KillEntry.extend({ stored: z.literal(false).optional() })),
+  /** Work that is cancelled at providers so far; absent if no gateway is connected. */
+  hosted_work: HostedWorkState.optional(),
 })
 export const KillSwitchReply = KillSwitchState.extend({
   ok: z.literal(true),

@@ -1,6 +1,7 @@
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
 import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
+import type { HostedWorkState } from '../../../../core/wire/hosted-work.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
@@ -31,6 +32,7 @@ export function KillSwitchBanner() {
                   <TimeText at={entry.since} /> ({entry.source}): <UntrustedText text={entry.reason} />
                 </div>
               ))}
+              {data?.hosted_work === undefined ? null : <HostedWork work={data.hosted_work} />}
             </div>
             {may('killswitches/lift') ? (
               <Button size="xs" variant="white" onClick={() => setSelected(entries)}>
@@ -50,5 +52,22 @@ export function KillSwitchBanner() {
         />
       )}
     </>
+  )
+}
+
+/** Work that agents started at providers. The traffic log has every request of its cancellation. */
+function HostedWork({ work }: { readonly work: HostedWorkState }) {
+  const { pending, cancelled, not_cancelled, omitted, note } = work
+  if (pending + cancelled.length + not_cancelled.length === 0) return null
+  return (
+    <div title={note}>
+      At providers: {cancelled.length} cancelled, {not_cancelled.length} not cancelled, {pending} pending
+      {omitted === 0 ? '' : `, ${omitted} more in the traffic log`}
+      {not_cancelled.slice(0, 5).map(({ agent, kind, id, detail = '' }) => (
+        <div key={`${kind} ${id}`}>
+          Not cancelled: <UntrustedText text={`${kind} ${id} of ${agent}. ${detail}`} />
+        </div>
+      ))}
+    </div>
   )
 }
