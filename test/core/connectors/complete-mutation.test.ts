@@ -14,7 +14,8 @@ describe('the commit in a mutation', () => {
   })
 
   it('is added to the input in the variables, and numbers and blanks stay as they are', () => {
-    const query = 'mutation M($input: MergePullRequestInput!) { mergePullRequest(input: $input) { clientMutationId } }'
+    const query =
+      'mutation M($input: MergePullRequestInput!) { mergePullRequest(input: $input) { clientMutationId } }'
     const text = `{ "variables" : { "x": 12345678901234567890, "in\\u0070ut" : {"pullRequestId":"a\\"}b"} }, "query": ${JSON.stringify(query)} }`
     expect(completeMutation(text, COMMIT)?.text).toBe(
       text.replace('{"pullRequestId"', `{"expectedHeadOid":"${COMMIT}","pullRequestId"`),
@@ -36,7 +37,9 @@ describe('the commit in a mutation', () => {
     ['a query', request('query { viewer { login } }')],
     [
       'two mutations',
-      request('mutation { a: mergePullRequest(input: {pullRequestId: "1"}) { x } b: mergePullRequest(input: {pullRequestId: "2"}) { x } }'),
+      request(
+        'mutation { a: mergePullRequest(input: {pullRequestId: "1"}) { x } b: mergePullRequest(input: {pullRequestId: "2"}) { x } }',
+      ),
     ],
     ['another mutation', request('mutation { closePullRequest(input: {pullRequestId: "1"}) { x } }')],
     [

@@ -1,7 +1,8 @@
 import { type FieldNode, Kind, type ObjectValueNode, parse } from 'graphql'
 import { isRefusal } from '../../../request/canonical.ts'
+import { spanOf } from '../../../request/json-span.ts'
 import { isRecord } from '../../fields.ts'
-import { readOperation } from './document.ts'
+import { type Asked, readOperation } from './document.ts'
 
 /** A text that is changed, and the member that it has now. */
 export type Completed = { readonly text: string; readonly member: string }
@@ -21,22 +22,30 @@ const COMMIT = /^[0-9a-f]{7,64}$/i
  * stays as it is. Null where the request has another form, or names a commit. `text`: JSON that was read strictly.
  */
 export function completeMutation(text: string, commit: string): Completed | null {
-  const asked: unknown = JSON.parse(text)
-  if (!COMMIT.test(commit) || !isRecord(asked) || typeof asked['query'] !== 'string') return null
-  const { query, operationName, variables } = asked
-  const given = isRecord(variables) ? variables : {}
-  const name = typeof operationName === 'string' ? operationName : null
-  const operation = readOperation({ query, operationName: name, variables: given })
-  // Named by its only action already, so that the document is known to be readable.
-  if (isRefusal(operation) || operation.kind !== 'mutation' || operation.fields.length !== 1) return null
-  const field = onlyField(query, name)
+  const message = readMessage(text)
+  const field = message === null ? null : onlyField(message.query, message.operationName)
   const member = MEMBERS.get(field?.name.value ?? '')
   const input = field?.arguments?.find((argument) => argument.name.value === 'input')?.value
-  if (member === undefined || input === undefined) return null
-  if (input.kind === Kind.VARIABLE)
-    return inVariable(text, { variable: input.name.value, given, member, commit })
-  const added = input.kind === Kind.OBJECT ? inDocument(query, input, { member, commit }) : null
+  if (!COMMIT.test(commit) || message === null || member === undefined) return null
+  if (input?.kind === Kind.VARIABLE)
+    return inVariable(text, { variable: input.name.value, given: message.variables, member, commit })
+  const added = input?.kind === Kind.OBJECT ? inDocument(message.query, input, { member, commit }) : null
   return added === null ? null : replaced(text, ['query'], () => JSON.stringify(added), member)
+}
+
+/** A message with one mutation; null for any other. */
+function readMessage(text: string): Asked | null {
+  const message: unknown = JSON.parse(text)
+  if (!isRecord(message) || typeof message['query'] !== 'string') return null
+  const { query, operationName, variables } = message
+  const asked: Asked = {
+    query,
+    operationName: typeof operationName === 'string' ? operationName : null,
+    variables: isRecord(variables) ? variables : {},
+  }
+  const operation = readOperation(asked)
+  const isOne = !isRefusal(operation) && operation.kind === 'mutation' && operation.fields.length === 1
+  return isOne ? asked : null
 }
 
 /** With its place in the text; null where it stands in a fragment. */
@@ -79,54 +88,8 @@ function replaced(
   change: (old: string) => string,
   member: string,
 ): Completed | null {
-  let span: Span | null = { start: skipBlanks(text, 0), end: text.length }
-  for (const name of path) span = span === null ? null : valueOf(text, span.start, name)
+  const span = spanOf(text, path)
   if (span === null) return null
   const { start, end } = span
   return { text: text.slice(0, start) + change(text.slice(start, end)) + text.slice(end), member }
-}
-
-type Span = { readonly start: number; readonly end: number }
-
-/** Where the value of a member of the object at `open` stands. */
-function valueOf(text: string, open: number, name: string): Span | null {
-  for (let at = skipBlanks(text, open + 1); text[at] === '"'; ) {
-    const keyEnd = stringEnd(text, at)
-    const start = skipBlanks(text, skipBlanks(text, keyEnd) + 1)
-    const end = valueEnd(text, start)
-    if (JSON.parse(text.slice(at, keyEnd)) === name) return { start, end }
-    at = skipBlanks(text, skipBlanks(text, end) + 1)
-  }
-  return null
-}
-
-function valueEnd(text: string, start: number): number {
-  if (text[start] === '"') return stringEnd(text, start)
-  if (text[start] !== '{' && text[start] !== '[') return endOf(/[\s,\]}]/g, text, start)
-  let depth = 0
-  for (let at = start; at < text.length; ) {
-    const one = text[at] ?? ''
-    if (one === '"') at = stringEnd(text, at)
-    else {
-      at += 1
-      depth += '{['.includes(one) ? 1 : ']}'.includes(one) ? -1 : 0
-      if (depth === 0) return at
-    }
-  }
-  return text.length
-}
-
-function stringEnd(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += text[at] === '\\' ? 2 : 1)
-    if (text[at] === '"') return at + 1
-  return text.length
-}
-
-function skipBlanks(text: string, from: number): number {
-  return endOf(/[^\s]/g, text, from)
-}
-
-function endOf(pattern: RegExp, text: string, from: number): number {
-  pattern.lastIndex = from
-  return pattern.exec(text)?.index ?? text.length
 }
