@@ -1,5 +1,5 @@
-import { type BundledProgram, programBundle } from '../../controlplane/cli/program-bundle.ts'
-import { programFile } from '../../controlplane/cli/program-files.ts'
+import { type BundledProgram, programBundle } from '../../controlplane/cli/programs/program-bundle.ts'
+import { programFile } from '../../controlplane/cli/programs/program-files.ts'
 
 /**
  * The file of a program, as `chaperone up` starts it: its bundle, which takes half of the CPU time of its sources to

@@ -1,7 +1,7 @@
 import { type FieldNode, Kind, type ObjectValueNode, parse } from 'graphql'
 import { isRefusal } from '../../../request/canonical.ts'
 import { spanOf } from '../../../request/json-span.ts'
-import { isRecord } from '../../fields.ts'
+import { isRecord } from '../../fields/fields.ts'
 import { type Asked, readOperation } from './document.ts'
 
 /** A text that is changed, and the member that it has now. */

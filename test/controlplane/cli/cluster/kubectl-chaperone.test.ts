@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { kubectlPlugin } from '../../support/cli-program.ts'
+import { kubectlPlugin } from '../../../support/cli-program.ts'
 
 const PROGRAM = kubectlPlugin()
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-kubectl-'))
