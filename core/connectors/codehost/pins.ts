@@ -3,7 +3,6 @@ import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { LookUp, LookUpPlace } from '../binding/look-up.ts'
 import type { Pin, Pins } from '../binding/pin.ts'
 import { once } from '../once.ts'
-import type { Pin, Pins } from '../binding/pin.ts'
 import { completeMutation } from './graphql/complete.ts'
 import { PINNED_NODE } from './node-look-up.ts'
 

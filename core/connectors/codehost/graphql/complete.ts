@@ -2,7 +2,7 @@ import { type FieldNode, Kind, type ObjectValueNode, parse } from 'graphql'
 import { isRefusal } from '../../../request/canonical.ts'
 import { spanOf } from '../../../request/json-span.ts'
 import { isRecord } from '../../fields/fields.ts'
-import { type Asked, readOperation } from './document.ts'
+import { type GraphqlRequest, readOperation } from './document.ts'
 
 /** A text that is changed, and the member that it has now. */
 export type Completed = { readonly text: string; readonly member: string }
@@ -34,11 +34,11 @@ export function completeMutation(text: string, commit: string): Completed | null
 }
 
 /** A message with one mutation; null for any other. */
-function readMessage(text: string): Asked | null {
+function readMessage(text: string): GraphqlRequest | null {
   const message: unknown = JSON.parse(text)
   if (!isRecord(message) || typeof message['query'] !== 'string') return null
   const { query, operationName, variables } = message
-  const asked: Asked = {
+  const asked: GraphqlRequest = {
     query,
     operationName: typeof operationName === 'string' ? operationName : null,
     variables: isRecord(variables) ? variables : {},
