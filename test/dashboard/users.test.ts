@@ -55,6 +55,8 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     await card.getByText('The agent disconnected').waitFor()
     await card.getByRole('button', { name: 'Deny' }).click()
     expect(await held).toMatchObject({ status: 403, body: { error: 'approval denied' } })
+    // Intercepted reads can be in flight when the context closes.
+    await context.unrouteAll({ behavior: 'wait' })
     await context.close()
   })
 
