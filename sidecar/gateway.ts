@@ -1,55 +1,27 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { POD_PORTS } from '../core/capture/pod-contract.ts'
-import { type HostIndex, terminatedHosts } from '../core/connectors/registry.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { LIMITS } from '../core/wire/limits.ts'
 import { createAgentPorts } from './admin/agent-ports.ts'
 import { createInternalApi } from './admin/internal-api.ts'
 import { createPortKeys } from './admin/port-keys.ts'
-import { createRecentRecords } from './admin/recent-records.ts'
 import { internalRoutes } from './admin/routes.ts'
 import { challengeRoutes } from './admin/routes-challenge.ts'
 import { loadOrCreateToken, readToken } from './admin/token-file.ts'
-import { createView } from './admin/view.ts'
 import { openCaptureSocket } from './capture/capture-socket.ts'
-import { createUnlistedPorts } from './capture/unlisted-ports.ts'
 import type { GatewayConfig, PodConfig } from './config.ts'
-import type { ClientDeps } from './control/client/client.ts'
-import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
-import { cutInactive } from './control/cut-inactive.ts'
-import { createOrderExecutor } from './control/execute/execute.ts'
-import { createFetchHandleOwners, createHandleRegistry } from './control/handle-registry.ts'
-import { createKilledWork } from './control/hosted-work/killed-work.ts'
-import { createKillState } from './control/kill-switch/kill-state.ts'
-import { createLiveExchanges } from './control/live-exchanges.ts'
-import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
-import { createRateLimits } from './control/quota/rate-limits.ts'
-import { createUploader, type Uploader } from './control/records/record-uploader.ts'
-import { createEvents } from './events.ts'
-import { Journal } from './journal/journal.ts'
-import { lockDataDir } from './journal/lock.ts'
+import { type Core, createCore } from './gateway-core.ts'
 import type { FrontDeps } from './listener/deps.ts'
 import { createFront, type Front } from './listener/front.ts'
-import { createMetrics } from './metrics.ts'
-import { resolveAbsolute } from './name-owner.ts'
 import { createConnectionRules } from './pipeline/admit.ts'
-import { createPipeline } from './pipeline/pipeline.ts'
-import type { PipelinePorts } from './pipeline/ports.ts'
-import { createRefusals } from './pipeline/refusal/refusals.ts'
 import { openPod, type Pod, signRequest } from './pod.ts'
-import { systemClock } from './process/clock.ts'
 import { connectionLimits, descriptorLimit } from './process/connection-limits.ts'
-import { createIds } from './process/ids.ts'
-import { bodyBudget, memoryLimit } from './process/memory-limit.ts'
 import { once } from './process/once.ts'
-import { createWatchdog } from './process/watchdog.ts'
 import { type CertificateAuthority, loadCertificateAuthority } from './tls/certificate-authority.ts'
 import { createLeafCache, type LeafCache, MAX_LEAVES } from './tls/leaf-cache.ts'
 import { createPodCa, type PodCa } from './tls/pod-ca.ts'
-import { createDialer } from './upstream/dial.ts'
-import { createUpstream } from './upstream/http.ts'
 
 export type Gateway = {
   readonly port: number
@@ -60,7 +32,6 @@ export type Gateway = {
 const FIRST_SNAPSHOT_MS = 5_000
 const CLOSE_GRACE_MS = 700
 const LAST_UPLOAD_MS = 600
-const NO_HOSTS: HostIndex = { exact: new Map(), wildcards: new Map() }
 const HEAD_TIMEOUT_MS = 30_000
 
 /**
@@ -94,88 +65,6 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
   }
 }
 
-type Core = ReturnType<typeof createCore>
-type Made = {
-  readonly log: Logger
-  readonly token: ClientDeps['token']
-  readonly leaf: LeafCache
-  /** Requests the certificates of the CA in a pod; null elsewhere. */
-  readonly issuer: PodCa | null
-}
-
-/** Creates everything except the sockets that agents reach: state, control plane client and pipeline. */
-function createCore(config: GatewayConfig, given: Made) {
-  const { log, token, leaf, issuer } = given
-  const lock = lockDataDir(config.dataDir)
-  const clock = systemClock
-  const newId = createIds()
-  const live = createLiveExchanges()
-  const metrics = createMetrics()
-  const recent = createRecentRecords()
-  const unlistedPorts = createUnlistedPorts()
-  const events = createEvents({ metrics, recent, unlistedPorts, log })
-  const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
-  const handleLater: typeof handle = (exchange) => handle(exchange)
-  const stopped = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })
-  const address: Address = { url: '', conditions: () => [] }
-  const journal = new Journal({
-    dir: join(config.dataDir, 'journal'),
-    processId: newId('process'),
-    ...{ maxBytes: config.journalMaxBytes, log, metrics: metrics.journal },
-    onBatchReady: () => uploader.wake(),
-    isSync: () => control.snapshots.current()?.gateway.audit === 'sync',
-  })
-  const view = createView({
-    ...{ clock, kill, journal, events, metrics, unlistedPorts, controlPlaneUrl: config.controlPlaneUrl },
-    ...{ control: () => control, deferrals: () => uploader.deferrals, ...stopped },
-  })
-  const rate = createRateLimits({
-    monotonicMs: clock.monotonicMs,
-    acquireLease: createAcquireQuotaLease(() => control.client),
-  })
-  const refusals = createRefusals({ journal, events, clock, newId, peers: rate, whole: config.wholeRefusals })
-  const control: ControlPlane = createControlPlane({
-    ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
-    ...{ caFile: config.pod?.controlPlaneCaFile ?? null, random: Math.random, ...stopped },
-    status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
-    onSnapshot: (snapshot) => {
-      cutInactive(live, snapshot)
-      const hosts = terminatedHosts(snapshot.hosts)
-      issuer?.cover(hosts)
-      if (issuer?.isReady ?? true) leaf.preMint(hosts)
-    },
-    onQuota: rate.share,
-    execute: (order) => execute(order),
-  })
-  const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
-  const upstream = createUpstream({
-    dialer: createDialer(config.pod === null ? {} : { resolve: resolveAbsolute }),
-    ...{ monotonicMs: clock.monotonicMs, onLookUp: metrics.lookUps.asked },
-  })
-  const ports: PipelinePorts = {
-    ...{ kill, journal, live, events, clock, newId, rate, refusals, holds: control.holds, ...stopped },
-    ...{ lookUps: upstream.lookUps, snapshot: control.snapshots.current, lease: { step: control.leaseStep } },
-    handles: createHandleRegistry({
-      fetchOwners: createFetchHandleOwners(() => control.client),
-      monotonicMs: clock.monotonicMs,
-    }),
-  }
-  const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
-  const handle = createPipeline(ports, upstream, {
-    clock: watchdog.stages,
-    bodyBudget: { totalBytes: bodyBudget(config.bodyBudgetBytes, memoryLimit()) },
-  })
-  const execute = createOrderExecutor({ ports, handle })
-  return {
-    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, refusals, watchdog },
-    renewLeaves() {
-      leaf.clear()
-      leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
-    },
-    ...{ handle, view, metrics, recent, events, ...stopped },
-  }
-}
-
 type Served = {
   readonly log: Logger
   readonly ca: CertificateAuthority
@@ -184,9 +73,6 @@ type Served = {
   readonly leaf: LeafCache
   readonly core: Core
 }
-
-/** Known only once the gateway listens. */
-type Address = { url: string; conditions: Pod['conditions'] }
 
 async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const { log, ca, issuer, leaf, core } = given

@@ -7,7 +7,6 @@ const END = '<!-- end of what is generated -->'
 export function readmeText(readme: string): string {
   const from = readme.indexOf(BEGIN)
   const to = readme.indexOf(END, from)
-  if (from === -1 || to === -1)
-    throw new Error(`README.md lacks a marker. Restore ${BEGIN} and ${END}.`)
+  if (from === -1 || to === -1) throw new Error(`README.md lacks a marker. Restore ${BEGIN} and ${END}.`)
   return `${readme.slice(0, from)}${BEGIN}\n${configTable()}\n${readme.slice(to)}`
 }

@@ -350,7 +350,9 @@ describe('the command line', () => {
     await cli(['kill', 'on', '--scope', 'connector:chat', '--reason', 'noise'])
     const lifted = await cli(['kill', 'off'])
     expect(lifted.stdout).toMatch(/released[\s\S]*still active[\s\S]*connector:chat .*noise/)
-    expect((await cli(['kill', 'off', '--scope', 'connector:chat'])).stdout).toContain('No kill switch is active')
+    expect((await cli(['kill', 'off', '--scope', 'connector:chat'])).stdout).toContain(
+      'No kill switch is active',
+    )
   })
 
   test('exits with 1 when a policy fails its own test, and names the test', async () => {

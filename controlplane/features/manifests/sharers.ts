@@ -12,9 +12,7 @@ const Refs = z.looseObject({
  * The Gateways that an object is at or is for, whether they exist or not: `namespace/name`, or `namespace/*` for all of a
  * namespace. Null: it may be for any.
  */
-function placesOf(
-  row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'>,
-): readonly string[] | null {
+function placesOf(row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'>): readonly string[] | null {
   if (row.kind === 'Gateway') return [fullNameOf(row)]
   const parsed = Refs.safeParse(row.stored.spec)
   if (!parsed.success || parsed.data.namespaceSelector !== undefined) return null

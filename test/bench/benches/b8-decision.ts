@@ -1,6 +1,6 @@
 import { lookupPermission, type PermissionIndex } from '../../../core/decision/permissions/permissions.ts'
-import { buildPermissionIndex } from '../../support/permission-index.ts'
 import type { PermissionEntry } from '../../../core/wire/gateway/sync.ts'
+import { buildPermissionIndex } from '../../support/permission-index.ts'
 import type { Bench } from '../main.ts'
 import { absolute } from '../support/report.ts'
 

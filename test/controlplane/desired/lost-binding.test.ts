@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decide } from '../../../core/decision/decide.ts'
-import { buildPermissionIndex } from '../../support/permission-index.ts'
 import { compileStoredPolicy } from '../../../core/decision/policies/policy-document.ts'
 import { buildPolicyIndex } from '../../../core/decision/policies/policy-index.ts'
+import { buildPermissionIndex } from '../../support/permission-index.ts'
 import { type Enrolled, type Replica, startWorld, type World } from '../sync/harness.ts'
 import { createManifests, type Manifests } from './manifests.ts'
 

@@ -73,7 +73,9 @@ describe('agents', () => {
     const both = { agent_id: id, action: 'suspend', name: 'other' }
     const answer = await admin('PATCH', '/api/dashboard/agents', both)
     expect(answer.status).toBe(400)
-    expect(answer.body['details']).toBe('action: cannot be combined with other fields; change these in a separate request')
+    expect(answer.body['details']).toBe(
+      'action: cannot be combined with other fields; change these in a separate request',
+    )
     expect(await eventsOf(id)).toEqual(['agent.registered'])
   })
 

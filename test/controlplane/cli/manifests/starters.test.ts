@@ -9,10 +9,10 @@ import { STARTER_DIR } from '../../../../controlplane/cli/up/starter-manifests.t
 import { createCatalogue } from '../../../../core/connectors/catalogue.ts'
 import { decide } from '../../../../core/decision/decide.ts'
 import { permissionWarnings } from '../../../../core/decision/permissions/permission-warnings.ts'
-import { buildPermissionIndex } from '../../../support/permission-index.ts'
 import { compilePolicy } from '../../../../core/decision/policies/policy-document.ts'
 import { buildPolicyIndex } from '../../../../core/decision/policies/policy-index.ts'
 import { policyWarnings } from '../../../../core/decision/policies/policy-warnings.ts'
+import { buildPermissionIndex } from '../../../support/permission-index.ts'
 
 const STARTERS = fileURLToPath(new URL('../../../../starters/', import.meta.url))
 const { rows } = createCatalogue()

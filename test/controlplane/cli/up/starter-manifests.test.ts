@@ -6,8 +6,8 @@ import { checkManifest, readManifestFiles } from '../../../../controlplane/cli/m
 import { ensureManifests, STARTER_DIR } from '../../../../controlplane/cli/up/starter-manifests.ts'
 import { createCatalogue } from '../../../../core/connectors/catalogue.ts'
 import { lookupPermission } from '../../../../core/decision/permissions/permissions.ts'
-import { buildPermissionIndex } from '../../../support/permission-index.ts'
 import { policyWarnings } from '../../../../core/decision/policies/policy-warnings.ts'
+import { buildPermissionIndex } from '../../../support/permission-index.ts'
 
 let root: string
 beforeEach(() => {

@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { type HostIndex, terminatedHosts } from '../core/connectors/registry.ts'
+import { createRecentRecords } from './admin/recent-records.ts'
+import { createView } from './admin/view.ts'
+import { createUnlistedPorts } from './capture/unlisted-ports.ts'
+import type { GatewayConfig } from './config.ts'
+import type { ClientDeps } from './control/client/client.ts'
+import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
+import { cutInactive } from './control/cut-inactive.ts'
+import { createOrderExecutor } from './control/execute/execute.ts'
+import { createFetchHandleOwners, createHandleRegistry } from './control/handle-registry.ts'
+import { createKilledWork } from './control/hosted-work/killed-work.ts'
+import { createKillState } from './control/kill-switch/kill-state.ts'
+import { createLiveExchanges } from './control/live-exchanges.ts'
+import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
+import { createRateLimits } from './control/quota/rate-limits.ts'
+import { createUploader, type Uploader } from './control/records/record-uploader.ts'
+import { createEvents } from './events.ts'
+import { Journal } from './journal/journal.ts'
+import { lockDataDir } from './journal/lock.ts'
+import { createMetrics } from './metrics.ts'
+import { resolveAbsolute } from './name-owner.ts'
+import { createPipeline } from './pipeline/pipeline.ts'
+import type { PipelinePorts } from './pipeline/ports.ts'
+import { createRefusals } from './pipeline/refusal/refusals.ts'
+import type { Pod } from './pod.ts'
+import { systemClock } from './process/clock.ts'
+import { createIds } from './process/ids.ts'
+import { bodyBudget, memoryLimit } from './process/memory-limit.ts'
+import { createWatchdog } from './process/watchdog.ts'
+import type { LeafCache } from './tls/leaf-cache.ts'
+import type { PodCa } from './tls/pod-ca.ts'
+import { createDialer } from './upstream/dial.ts'
+import { createUpstream } from './upstream/http.ts'
+
+const NO_HOSTS: HostIndex = { exact: new Map(), wildcards: new Map() }
+
+type Made = {
+  readonly log: Logger
+  readonly token: ClientDeps['token']
+  readonly leaf: LeafCache
+  /** Requests the certificates of the CA in a pod; null elsewhere. */
+  readonly issuer: PodCa | null
+}
+
+/** Known only once the gateway listens. */
+type Address = { url: string; conditions: Pod['conditions'] }
+
+export type Core = ReturnType<typeof createCore>
+/** Creates everything except the sockets that agents reach: state, control plane client and pipeline. */
+export function createCore(config: GatewayConfig, given: Made) {
+  const { log, token, leaf, issuer } = given
+  const lock = lockDataDir(config.dataDir)
+  const clock = systemClock
+  const newId = createIds()
+  const live = createLiveExchanges()
+  const metrics = createMetrics()
+  const recent = createRecentRecords()
+  const unlistedPorts = createUnlistedPorts()
+  const events = createEvents({ metrics, recent, unlistedPorts, log })
+  const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
+  const handleLater: typeof handle = (exchange) => handle(exchange)
+  const stopped = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })
+  const address: Address = { url: '', conditions: () => [] }
+  const journal = new Journal({
+    dir: join(config.dataDir, 'journal'),
+    processId: newId('process'),
+    ...{ maxBytes: config.journalMaxBytes, log, metrics: metrics.journal },
+    onBatchReady: () => uploader.wake(),
+    isSync: () => control.snapshots.current()?.gateway.audit === 'sync',
+  })
+  const view = createView({
+    ...{ clock, kill, journal, events, metrics, unlistedPorts, controlPlaneUrl: config.controlPlaneUrl },
+    ...{ control: () => control, deferrals: () => uploader.deferrals, ...stopped },
+  })
+  const rate = createRateLimits({
+    monotonicMs: clock.monotonicMs,
+    acquireLease: createAcquireQuotaLease(() => control.client),
+  })
+  const refusals = createRefusals({ journal, events, clock, newId, peers: rate, whole: config.wholeRefusals })
+  const control: ControlPlane = createControlPlane({
+    ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
+    ...{ caFile: config.pod?.controlPlaneCaFile ?? null, random: Math.random, ...stopped },
+    status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
+    onSnapshot: (snapshot) => {
+      cutInactive(live, snapshot)
+      const hosts = terminatedHosts(snapshot.hosts)
+      issuer?.cover(hosts)
+      if (issuer?.isReady ?? true) leaf.preMint(hosts)
+    },
+    onQuota: rate.share,
+    execute: (order) => execute(order),
+  })
+  const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
+  const upstream = createUpstream({
+    dialer: createDialer(config.pod === null ? {} : { resolve: resolveAbsolute }),
+    ...{ monotonicMs: clock.monotonicMs, onLookUp: metrics.lookUps.asked },
+  })
+  const ports: PipelinePorts = {
+    ...{ kill, journal, live, events, clock, newId, rate, refusals, holds: control.holds, ...stopped },
+    ...{ lookUps: upstream.lookUps, snapshot: control.snapshots.current, lease: { step: control.leaseStep } },
+    handles: createHandleRegistry({
+      fetchOwners: createFetchHandleOwners(() => control.client),
+      monotonicMs: clock.monotonicMs,
+    }),
+  }
+  const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
+  const handle = createPipeline(ports, upstream, {
+    clock: watchdog.stages,
+    bodyBudget: { totalBytes: bodyBudget(config.bodyBudgetBytes, memoryLimit()) },
+  })
+  const execute = createOrderExecutor({ ports, handle })
+  return {
+    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, refusals, watchdog },
+    renewLeaves() {
+      leaf.clear()
+      leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
+    },
+    ...{ handle, view, metrics, recent, events, ...stopped },
+  }
+}
