@@ -99,22 +99,20 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       kill.countAcks()
       sharedAgents.broadcast()
     },
-    onFailed: (error) => log.error({ err: error }, 'gateway processes could not be told or read'),
+    onFailed: (error) => log.error({ err: error }, 'gateway processes could not be reported or read'),
   })
   const raiseEpoch = createEpochRaiser(db, clock)
   const base = { db, peerRegistry, library, log, freshness: createFreshness(clock), raiseEpoch }
   const steady = createSteadyClock(clock)
   const kill = createKillBroadcaster({ ...base, processRegistry, clock, proof: createKillProof(keyring) })
-  const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster({
-    peerRegistry,
-    processRegistry,
-  })
+  const registries = { peerRegistry, processRegistry }
+  const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster(registries)
   const manifests = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
   const verdicts = createVerdictBroadcaster({ db, peerRegistry })
   const mailbox = createReplicaMailbox({
     ...{ db, peerRegistry },
     apply: (peer, message) => applyMessage(peer, message, { kill, manifests, processRegistry, clock, log }),
-    onFailed: (error) => log.error({ err: error }, 'words of gateway processes could not be taken'),
+    onFailed: (error) => log.error({ err: error }, 'messages of gateway processes could not be read'),
   })
   const sessions = createPodSessions({
     ...{ peerRegistry, clock, log, pods: pods ?? NO_PODS },
@@ -136,25 +134,17 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     onMailbox: mailbox.receive,
   })
   const beats = setInterval(manifests.beat, beatMs)
+  const streams = { ...registries, kill, sharedAgents, manifests, verdicts, clock, steady, log }
 
   return {
-    open: (owner, sink) =>
-      connect(
-        { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log },
-        owner,
-        sink,
-      ),
+    open: (owner, sink) => connect(streams, owner, sink),
     seen: sessions.seen,
     publish: mailbox.publish,
-    liveOf: (gatewayId) =>
-      liveOf(sightingsOf(gatewayId, { peerRegistry, processRegistry }), kill.effective()),
-    connected: () =>
-      new Set(
-        [...peerRegistry.peers.values(), ...processRegistry.elsewhere()].map((process) => process.gatewayId),
-      ),
+    liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, registries), kill.effective()),
+    connected: () => gatewaysOf([...peerRegistry.peers.values(), ...processRegistry.elsewhere()]),
     isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
-    processes: () => processesOf({ peerRegistry, processRegistry, library, views: kill.views() }),
-    hostedWork: () => hostedWorkOf({ peerRegistry, processRegistry }),
+    processes: () => processesOf({ ...registries, library, views: kill.views() }),
+    hostedWork: () => hostedWorkOf(registries),
     kill,
     execute: (gatewayId, order) => sendOrder(peerServing(peerRegistry.of(gatewayId), order), orders, order),
     settle: orders.settle,
@@ -168,6 +158,10 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       endAll(peerRegistry)
     },
   }
+}
+
+function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): ReadonlySet<string> {
+  return new Set(processes.map(({ gatewayId }) => gatewayId))
 }
 
 const NO_PODS: PodPresence = { ended: async () => () => null }

@@ -1,7 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { programBundle } from '../../controlplane/cli/programs/program-bundle.ts'
 import { bundledProgram } from './bundled-program.ts'
 import { PROGRAM_ENV } from './program-env.ts'
 

@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { pino } from 'pino'
-import { migrate } from '../../controlplane/db/migrate.ts'
-import { openDb } from '../../controlplane/db/open.ts'
 import { migrateDatabase } from './migrate-database.ts'
 import type { TestDatabase } from './postgres.ts'
 

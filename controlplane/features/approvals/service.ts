@@ -14,7 +14,7 @@ import { approvalCard } from './card.ts'
 import type { HoldOwner } from './hold-input.ts'
 import { bindingOf, openHold } from './holds.ts'
 import { type ApprovalFilter, listApprovals } from './list-store.ts'
-import type { ApprovalKind, ApprovalRow } from './store.ts'
+import type { ApprovalRow } from './store.ts'
 import { getApproval, spendHold } from './store.ts'
 
 export type ApprovalsDeps = {

@@ -52,7 +52,7 @@ export function prepareEffects(connectorType: string): void {
 }
 
 /** In a list of classes: the classes of an action are not known. */
-export const UNKNOWN_EFFECTS = 'unknown'
+const UNKNOWN_EFFECTS = 'unknown'
 
 /** By the frozen list of actions of one request; entries live as long as their key. */
 const listed = new WeakMap<readonly Classified[], readonly string[]>()

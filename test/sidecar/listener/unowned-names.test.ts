@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createUnownedNames } from '../../../sidecar/listener/dns/unowned-names.ts'
 import { ownerOf } from '../../../sidecar/name-owner.ts'
 import type { Credentials } from '../../../sidecar/pipeline/exchange.ts'

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { EventReply } from '../../../sidecar/pipeline/response/event-reply.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { killAll, SECRET } from '../pipeline/test-world.ts'
