@@ -101,8 +101,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be reported or read'),
   })
-  const raiseEpoch = createEpochRaiser(db, clock)
-  const base = { db, peerRegistry, library, log, freshness: createFreshness(clock), raiseEpoch }
+  const base = { db, peerRegistry, library, log, ...stateGuards(db, clock) }
   const steady = createSteadyClock(clock)
   const kill = createKillBroadcaster({ ...base, processRegistry, clock, proof: createKillProof(keyring) })
   const registries = { peerRegistry, processRegistry }
@@ -158,6 +157,10 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       endAll(peerRegistry)
     },
   }
+}
+
+function stateGuards(db: Db, clock: Clock) {
+  return { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
 }
 
 function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): ReadonlySet<string> {
