@@ -15,7 +15,10 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   expired: { to: 'expired', event: 'action.expired' },
 }
 
-/** What the end of an approval means for its action, in the transaction that ends it. Cancelling does its own part. */
+/**
+ * Applies the end of an approval to its action, in the transaction that ends the approval. Cancellation moves its
+ * action itself.
+ */
 export function createActionEnding(deps: {
   readonly tokens: Tokens
   readonly notify: Notify

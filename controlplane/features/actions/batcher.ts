@@ -3,15 +3,15 @@ import { isUnavailable } from '../../db/unavailable.ts'
 export type BatcherOptions = {
   /** Items per run. */
   readonly max: number
-  /** Runs at the same time. */
+  /** Concurrent runs. */
   readonly atOnce: number
 }
 
 /**
- * Group commit: what arrives while a run is under way is done together by the next. An item waits for nobody when
- * nothing else is under way. When a run fails, each of its items gets a run of its own, so that none fails for another;
- * but a database that is away is away for all of them, and may have done what it could no longer answer.
- * `run` answers in the order of its items.
+ * Returns a group commit: one run takes all items that arrive while the runs before it are in progress. An item starts
+ * at once when no run is in progress. When a run fails, each of its items gets a run of its own, so that one item
+ * cannot fail another. When the database is unavailable, all items fail without a second run, because the first run may
+ * have committed before its reply was lost. `run` returns its results in the order of its items.
  */
 export function createBatcher<T, R>(
   run: (items: readonly T[]) => Promise<readonly R[]>,
@@ -51,7 +51,7 @@ export function createBatcher<T, R>(
   return (item) =>
     new Promise<R>((resolve, reject) => {
       queue.push({ item, resolve, reject })
-      // Not at once: what arrives in the same turn of the event loop belongs together.
+      // Deferred, so that items of the same turn of the event loop share one run.
       if (queue.length === 1) setImmediate(pump)
     })
 }

@@ -24,8 +24,9 @@ export type Batch = { readonly batchId: string; readonly items: readonly BatchIt
 const MAX_ROUNDS = 8
 
 /**
- * Decides every item by itself under the same rules and stores all of them in one statement. Nobody is asked: what
- * needs a person is denied, saying so. Throws `rate_limited` for more refused items than a minute may have. An item whose evaluation fails is denied and fails no other.
+ * Decides each item on its own under the same rules and stores all items in one statement. Batches open no approvals:
+ * an item that needs an approval is denied with that reason. An item whose evaluation fails is denied and does not
+ * affect the other items. Throws `rate_limited` when the agent exceeds its refused items per minute.
  */
 export function createSubmitBatch(
   deps: SubmissionDeps,
@@ -54,7 +55,10 @@ async function store(deps: SubmissionDeps, given: Given): Promise<Batch | null> 
   return { batchId, items: actions.map((action) => answered(action, stored.get(action.id))) }
 }
 
-/** Throws `rate_limited`: a batch is one request to the rate limit of the agent, and up to 20 rows of the audit log. */
+/**
+ * Throws `rate_limited`. A batch counts as one request for the agent's rate limit, but it may add up to 20 audit
+ * events.
+ */
 async function countRefused({ db }: SubmissionDeps, agentId: string, items: number): Promise<void> {
   const retryAfterS = await takeRefusedItems(db, agentId, items)
   if (retryAfterS !== null) throw rateLimited(retryAfterS)

@@ -8,8 +8,8 @@ import { type ActionRow, getAction, moveAction } from './store.ts'
 import type { SubmissionDeps } from './submission.ts'
 
 /**
- * Withdraws an action. Its approval or its nonce is what everybody else needs, so that is taken first: whoever takes
- * it moves the action.
+ * Cancels an action. Execution, verification and answers all consume its approval or its nonce, so the cancellation
+ * consumes that row first: the transaction that gets the row moves the action.
  */
 export function createCancel({
   db,
@@ -33,7 +33,9 @@ export function createCancel({
     })
 }
 
-/** An expired token stops nobody from withdrawing; a used one means that the action is under way or done. */
+/**
+ * An expired token does not prevent the cancellation. A used token means that the action is in progress or complete.
+ */
 async function takeNonce(q: Query, { jti, id }: ActionRow): Promise<boolean> {
   if (jti === null) return true
   const outcomes = await spendNonces(q, [{ jti, actId: id, usedBy: 'cancel' }])
@@ -52,7 +54,7 @@ async function takeApproval(q: Query, { approvalId, agent }: ActionRow): Promise
   return ended !== undefined
 }
 
-/** Somebody answered, executed or verified a moment earlier. */
+/** An answer, an execution or a verification committed first. */
 async function tooLate(q: Query, row: ActionRow): Promise<Error> {
   const now = await getAction(q, row.id)
   if (now !== undefined) assertMovable(now, 'cancel')

@@ -9,8 +9,8 @@ const LOOK_MS = 15_000
 export type ActionUpkeepDeps = { readonly db: Db; readonly keyring: Keyring; readonly log: Logger }
 
 /**
- * What is put right about stored actions whoever left it so: executions whose replica died, addresses that rest in
- * clear. Looks at the start and every 15 s; on one replica at a time.
+ * Repairs stored actions: ends executions whose replica crashed, and seals webhook addresses stored in plain text by
+ * older versions. Runs at the start and every 15 s; on one replica at a time.
  */
 export function createActionUpkeep(deps: ActionUpkeepDeps): AsyncDisposable {
   let timer: NodeJS.Timeout | undefined

@@ -3,13 +3,13 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
 export type ActionCounts = {
-  /** Since the installation began; never falls. */
+  /** Since the installation; never decreases. */
   readonly total: number
   readonly lastHour: number
   readonly decisions24h: Readonly<Record<Outcome, number>>
 }
 
-/** Actions are what agents submitted to v1 and what they sent through gateways: each request once. */
+/** Counts the requests that agents submitted to v1 or sent through gateways, each request once. */
 export async function countActions(q: Query, orgId: string): Promise<ActionCounts> {
   const { rows } = await q.query<{ total: number; last_hour: number }>(
     `select (select count(*) from action_requests where org_id = $1)

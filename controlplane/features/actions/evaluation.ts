@@ -30,13 +30,13 @@ export type Evaluated = {
   readonly action: Action
   readonly decision: Decision
   readonly gateway: GatewayRules | null
-  /** The gateway's connectors that the request would go to; several where the spec does not say which. */
+  /** The gateway's connectors that the request may go to; several where the spec leaves the connector open. */
   readonly connectors: readonly BoundConnector[]
-  /** Where it lands, as conditions see it (`resource.environment`). */
+  /** The environment of the target, as conditions read it (`resource.environment`). */
   readonly environment: string | undefined
 }
 
-/** May this agent do this, by these rules and the stops in force? Pure but for the clock. */
+/** Decides the action under these rules and the kill switches in force. Pure except for the clock. */
 export function evaluateAction(
   deps: EvaluationDeps,
   given: {
@@ -70,7 +70,7 @@ type Asked = {
   readonly options: { readonly trace?: boolean }
 }
 
-/** The strictest decision about the action and what its parameters make the provider do. */
+/** Returns the strictest decision about the action and the actions that its parameters imply. */
 function decideAt(place: BoundPlace, asked: Asked): Decision {
   const actions = withImpliedActions(place.action, place.bound)
   if (isRefusal(actions))
@@ -87,12 +87,12 @@ function decideAt(place: BoundPlace, asked: Asked): Decision {
 
 export type Place = Omit<Evaluated, 'decision' | 'environment'>
 
-/** Null stands for an action without a connector: the policies decide it alone. */
+/** Null stands for an action without a connector, which the policies alone decide. */
 function boundsOf({ connectors }: Place): ReadonlyArray<BoundConnector | null> {
   return connectors.length === 0 ? [null] : connectors
 }
 
-/** What the spec speaks of, and which connectors of the agent's gateway its request would go to. */
+/** Returns the action of the spec, and the connectors of the agent's gateway that its request may go to. */
 export function placeOf(
   { knownAction }: Pick<EvaluationDeps, 'knownAction'>,
   rules: ActionRules,
@@ -111,12 +111,12 @@ export function placeOf(
   }
 }
 
-/** The action as connectors make a request of it. */
+/** Returns the action in the form from which connectors build a request. */
 export function executeSpec({ type, connector, parameters, resource }: Action): ExecuteSpec {
   return { type, parameters, resource: { ...resource, provider: connector } }
 }
 
-/** The stop that hits this agent doing this, or null. */
+/** Returns the kill switch that covers this action of this agent, or null. */
 export function stopOf(
   kills: readonly KillEntry[],
   agent: Pick<AgentRow, 'id' | 'name'>,
@@ -133,7 +133,10 @@ export function stopOf(
   })
 }
 
-/** Permissions join in when the agent's gateway has the connector, else the policies decide alone. No level: v1 advises. */
+/**
+ * Permissions apply when the agent's gateway has the connector; otherwise the policies alone decide. There is no
+ * enforcement level, because v1 is advisory.
+ */
 function rulesFor(rules: ActionRules, { gateway, connectors }: Place): DecisionRules {
   return {
     permissions: connectors.length === 0 ? null : (gateway?.snapshot.permissions ?? null),
@@ -169,19 +172,19 @@ function agentFacts({ id, name, environment, runtime, status }: AgentRow): Agent
   return { id, name, environment, runtime, status }
 }
 
-/** The Decision object of v1 (spec 2.3). */
+/** Returns the Decision object of v1 (spec 2.3). */
 export function decisionView({ verdict, reason, policies, riskScore, source }: Decision): DecisionView {
   return {
     outcome: OUTCOME[verdict],
     reason,
-    // The kill switch decided, and no policy.
+    // The kill switch decided, not a policy.
     matched_policies: source === 'kill' ? [] : policies.map(policyId),
     risk_score: riskScore,
     constraints: null,
   }
 }
 
-/** `pol_…` of `pol_…@version`. */
+/** Returns `pol_…` of `pol_…@version`. */
 function policyId(ref: string): string {
   return ref.split('@')[0] ?? ref
 }

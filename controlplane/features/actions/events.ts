@@ -5,10 +5,13 @@ import type { NewAction } from './store.ts'
 
 type Event = NewAction['events'][number]
 
-/** Audit events of an action that was decided on the spot (spec 6.1), in the order of the evidence chain. */
+/**
+ * Returns the audit events of an action that was decided without an approval (spec 6.1), in the order of the evidence
+ * chain.
+ */
 export function decidedEvents(
   evaluated: Evaluated,
-  /** The key that signs its token; null when it is denied. */
+  /** Key id of the decision token; null for a denied action. */
   kid: string | null,
 ): readonly Event[] {
   const { decision } = evaluated

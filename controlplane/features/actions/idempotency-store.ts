@@ -2,7 +2,10 @@ import type { Query } from '../../db/query.ts'
 
 export type IdempotencyKey = { readonly orgId: string; readonly agentId: string; readonly key: string }
 
-/** What was answered to this key within 24 hours. Whoever asks for the same key meanwhile waits for this transaction. */
+/**
+ * Locks the key until the transaction ends and returns the reply stored for it within the last 24 hours. Concurrent
+ * transactions with the same key wait for the lock.
+ */
 export async function takeIdempotencyKey(
   q: Query,
   { orgId, agentId, key }: IdempotencyKey,
@@ -16,7 +19,7 @@ export async function takeIdempotencyKey(
   return rows[0]
 }
 
-/** In the same transaction. A key whose day is over is used anew. */
+/** Stores the reply; call it in the transaction of `takeIdempotencyKey`. Replaces a reply older than 24 hours. */
 export async function putIdempotencyKey(
   q: Query,
   { orgId, agentId, key }: IdempotencyKey,

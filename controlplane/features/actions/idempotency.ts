@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Query } from '../../db/query.ts'
 import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
 
-/** A key together with the hash of what was sent under it. */
+/** An idempotency key with the hash of the request body. */
 export type IdempotentRequest = IdempotencyKey & { readonly bodySha256: Buffer }
 
 export function idempotentRequest(key: IdempotencyKey, body: unknown): IdempotentRequest {
@@ -12,8 +12,8 @@ export function idempotentRequest(key: IdempotencyKey, body: unknown): Idempoten
 }
 
 /**
- * Does the work once per key, in the caller's transaction: a repetition gets what was stored. Of two at the same time
- * one waits for the other. Throws `conflict` when the key came with another body.
+ * Runs the work once per key, in the caller's transaction; a repeated request gets the stored reply. Concurrent
+ * requests with one key run one after the other. Throws `conflict` when the key was used with another body.
  */
 export async function once<R>(q: Query, request: IdempotentRequest, work: () => Promise<R>): Promise<R> {
   const known = await takeIdempotencyKey(q, request)
@@ -25,7 +25,7 @@ export async function once<R>(q: Query, request: IdempotentRequest, work: () => 
     })
   }
   const reply = await work()
-  // As text: `jsonb` would sort the keys, and a repetition is the same to the byte.
+  // Stored as text: `jsonb` would reorder the keys, and a repeated reply must be byte-identical.
   await putIdempotencyKey(q, request, { bodySha256: request.bodySha256, reply: JSON.stringify(reply) })
   return reply
 }

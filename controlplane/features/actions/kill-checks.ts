@@ -4,11 +4,11 @@ import { placeOf, stopOf } from './evaluation.ts'
 import type { ActionRulesSource } from './rules.ts'
 import type { ActionRow } from './store.ts'
 
-/** Whether a stored action is stopped now. */
+/** Matches stored actions against kill switches. */
 export type ActionStops = {
-  /** False almost always: then nobody has to ask further. */
+  /** False when no kill switch is in force, the usual case: callers then skip `of`. */
   isAnything(): boolean
-  /** `stops`: by default those in force. */
+  /** `stops`: by default the kill switches in force. */
   of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>, stops?: readonly KillEntry[]): KillEntry | null
 }
 

@@ -6,8 +6,8 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 const TOOLS = 'mcp.tools.'
 
 /**
- * What is known of an action that is submitted by its name: the catalogue, then rows that the agent's own connectors
- * declare, then what the name itself says (MCP tools, unmapped requests). Null for names of other worlds.
+ * Resolves an action that is submitted by name: first the catalogue, then rows declared by the agent's own connectors,
+ * then the form of the name (MCP tools, unmapped requests). Null for an unknown name.
  */
 export function knownByName(
   type: string,

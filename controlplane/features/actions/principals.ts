@@ -3,13 +3,13 @@ import type { Principal } from '../../http/route.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
-/** `auth: 'agent'` admits nobody else. */
+/** Returns the agent. Routes with `auth: 'agent'` admit no other principal. */
 export function agentOf(principal: Principal): AgentPrincipal {
   if (principal.kind === 'agent') return principal
   throw new ChaperoneError('unauthorized', { detail: "This needs an agent's key" })
 }
 
-/** 403 for an agent that was not given the capability. */
+/** Throws `forbidden` when the agent lacks the capability. */
 export function requireCapability({ name, capabilities }: AgentPrincipal, capability: string): void {
   if (capabilities.includes(capability)) return
   throw new ChaperoneError('forbidden', {

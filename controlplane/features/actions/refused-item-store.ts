@@ -1,9 +1,12 @@
 import type { Query } from '../../db/query.ts'
 
-/** Refused items of batches that one agent may have stored in one minute. Single requests, up to 60, come on top. */
+/** Refused batch items that one agent may store per minute, in addition to up to 60 refused single requests. */
 const REFUSED_ITEMS_PER_MINUTE = 540
 
-/** Counts refused items of an agent in the current minute. Null: counted; else the seconds until the next minute. */
+/**
+ * Counts refused items of an agent in the current minute. Returns null when they were counted, otherwise the seconds
+ * until the next minute.
+ */
 export async function takeRefusedItems(q: Query, agentId: string, items: number): Promise<number | null> {
   const { rows } = await q.query<{ isTaken: boolean; seconds: number }>(
     `with now as (select clock_timestamp() as at), taken as (

@@ -26,7 +26,7 @@ export type ActionRoutesDeps = {
 
 const Params = z.object({ actionRequestId: z.string().max(300) })
 
-/** What agents do with actions (spec 4.3). Every decision is a 200, denials too. */
+/** Returns the action routes of agents (spec 4.3). Every decision is a 200, including denials. */
 export function createActionRoutes(deps: ActionRoutesDeps): readonly Route[] {
   return [...submissions(deps), ...later(deps)]
 }
@@ -129,7 +129,7 @@ function executionReply(action_request_id: string, execution: Execution): z.infe
   return { executed: true, action_request_id, gateway_response: { status, result } }
 }
 
-/** `auth: 'agent'` has found the agent by it. */
+/** `auth: 'agent'` has identified the agent by this header. */
 function bearerOf(authorization: string | undefined): string {
   return authorization?.split(' ')[1] ?? ''
 }

@@ -9,28 +9,28 @@ import type { Configuration } from '../../sync/sections/configuration.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
 import type { AgentRow } from '../agents/store.ts'
 
-/** What an agent's own gateway knows. */
+/** The rules of the gateway that an agent belongs to. */
 export type GatewayRules = {
   readonly id: string
   readonly snapshot: Snapshot
-  /** By connector type, in the order in which the gateway asks them. */
+  /** By connector type, in the order in which the gateway tries them. */
   readonly connectors: ReadonlyMap<string, readonly BoundConnector[]>
 }
 
-/** Everything that actions are decided with, at one version of the configuration. */
+/** All rules for actions at one version of the configuration. */
 export type ActionRules = {
   readonly version: number
   agent(id: string): AgentRow | undefined
-  /** The agent's gateway, else the one at `gateway_url`; null without either. Built when first asked for. */
+  /** The agent's gateway, else the gateway at `gateway_url`; null without either. Built on first use. */
   gatewayOf(agent: AgentRow): GatewayRules | null
-  /** The policies that are bound to no gateway: those of agents without one. */
+  /** Policies that are bound to no gateway; they apply to agents without a gateway. */
   readonly policies: PolicyIndex
 }
 
 export type ActionRulesSource = {
-  /** As read last: what is decided with it is stored only if it is still the newest. */
+  /** Returns the rules read last. A decision under them is stored only when they are still the newest. */
   current(): ActionRules
-  /** After asking the database whether there is something newer. */
+  /** Reads the version from the database and reloads the rules when it changed. */
   fresh(): Promise<ActionRules>
   reload(): Promise<ActionRules>
 }

@@ -18,16 +18,19 @@ import {
 } from './submission.ts'
 
 export type Actions = {
-  /** Decides, stores, and gives a token when it is allowed. Throws `conflict` for a misused Idempotency-Key. */
+  /**
+   * Decides and stores the action, and issues a token when it is allowed. Throws `conflict` for a reused
+   * Idempotency-Key.
+   */
   submit(submission: Submission): Promise<SubmitReply>
   submitBatch(agentId: string, specs: readonly ActionSpec[]): Promise<BatchReply>
-  /** The same decision with its whole trace; nothing is stored. */
+  /** Returns the same decision with its whole trace; stores nothing. */
   dryRun(agentId: string, spec: ActionSpec): Promise<DryRunReply>
   /** Throws `not_found`. */
   get(own: OwnAction): Promise<StatusReply>
-  /** From `pending_approval` or unexecuted `allowed`. Throws `not_found`, `conflict`. */
+  /** Cancels an action that is `pending_approval` or unexecuted `allowed`. Throws `not_found`, `conflict`. */
   cancel(own: OwnAction): Promise<void>
-  /** The token of an action as it stands now, for whoever tells about it; null when there is none to use. */
+  /** Returns the current decision token of an action for its notification; null when there is no usable token. */
   tokenOf(id: string): Promise<string | null>
 }
 
@@ -87,7 +90,7 @@ export function createActions(deps: SubmissionDeps): Actions {
       const token = await tokens.of(row)
       return {
         action_request_id: row.id,
-        // Before the sweeper has come by: database time decides.
+        // An overdue approval counts as expired by database time, before the sweeper runs.
         status: row.status === 'pending_approval' && approval?.isOverdue === true ? 'expired' : row.status,
         action_spec: row.spec,
         decision: row.decision,

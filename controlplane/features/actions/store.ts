@@ -19,9 +19,9 @@ export type NewAction = {
   readonly batchId: string | null
   readonly approvalId: string | null
   readonly webhook: Sealed | null
-  /** The version of the configuration it was decided with. */
+  /** The version of the configuration that the action was decided with. */
   readonly rulesVersion: number
-  /** Given to actions that are allowed at once. */
+  /** Set for actions that are allowed without an approval. */
   readonly token: { readonly jti: string; readonly kid: string } | null
   /** In the order of the evidence chain. */
   readonly events: ReadonlyArray<{ readonly type: AuditEventType; readonly details: object }>
@@ -35,8 +35,8 @@ export type StoredAction = {
 }
 
 /**
- * Stores actions, their nonces and their audit events in one statement. Actions that were decided with rules that are
- * no longer the newest are left out: decide them again.
+ * Stores actions, their nonces and their audit events in one statement. Omits actions that were decided under outdated
+ * rules: the caller decides them again.
  */
 export async function insertActions(
   q: Query,
@@ -46,7 +46,7 @@ export async function insertActions(
     JSON.stringify(
       actions.map(({ spec, decision, ...action }) => ({
         ...action,
-        // As text: `jsonb` would sort the keys on the way.
+        // Stored as text: `jsonb` would reorder the keys.
         spec: JSON.stringify(spec),
         decision: JSON.stringify(decision),
       })),
@@ -90,7 +90,7 @@ export type ActionRow = {
   readonly approvalId: string | null
   readonly webhook: StoredWebhook | null
   readonly createdAt: Date
-  /** Of its token, when one was issued and is still remembered. Times in epoch seconds. */
+  /** Of the decision token, when one was issued and retention keeps its nonce. Times in epoch seconds. */
   readonly jti: string | null
   readonly kid: string | null
   readonly issuedAt: number | null
@@ -118,7 +118,9 @@ export async function listActions(q: Query, ids: readonly string[]): Promise<rea
   return rows
 }
 
-/** True when it was in the state `from` and is now in `to`: of two that try, one succeeds. */
+/**
+ * Moves the action from `from` to `to`. Returns true for exactly one of concurrent callers, false in any other state.
+ */
 export async function moveAction(
   q: Query,
   id: string,
@@ -132,7 +134,7 @@ export async function moveAction(
   return rowCount === 1
 }
 
-/** Moves those that wait for an approver or for their token to be used. */
+/** Moves actions that are pending approval, or allowed with an unused token. */
 export async function moveActions(
   q: Query,
   ids: readonly string[],
@@ -145,7 +147,9 @@ export async function moveActions(
   )
 }
 
-/** A gateway holds an allowed action: it waits for this approval. False when it is not `allowed`. */
+/**
+ * Makes an allowed action wait for the approval of a gateway's hold. Returns false when the action is not `allowed`.
+ */
 export async function holdAction(
   q: Query,
   id: string,

@@ -29,7 +29,7 @@ import type { ActionRules, ActionRulesSource } from './rules.ts'
 import { type ActionRow, insertActions, type NewAction, type StoredAction } from './store.ts'
 import { sealWebhook } from './webhook-address.ts'
 
-/** What is told to whoever left a `webhook_url`, in the transaction that makes it true. */
+/** Enqueues the notification for the `webhook_url` of an action, in the transaction that changes its state. */
 export type Notify = (
   q: Query,
   told: Pick<ActionRow, 'id' | 'orgId' | 'status' | 'decision' | 'spec' | 'webhook'>,
@@ -46,9 +46,9 @@ export type SubmissionDeps = {
   readonly kills: () => readonly KillEntry[]
   readonly clock: { nowMs(): number }
   readonly notify: Notify
-  /** After a commit that left an approval open. */
+  /** Called after a commit that opened an approval. */
   readonly onOpened: (row: ApprovalRow) => void
-  /** An evaluation that threw; the action is denied. */
+  /** Called for an evaluation that threw; the action is denied. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -59,7 +59,7 @@ export type Submission = {
   readonly idempotency?: IdempotentRequest | undefined
 }
 
-/** A submission as it was answered, but for its token: that is signed again for every answer. */
+/** The stored reply to a submission, without its token: each reply signs the token again. */
 export type Submitted = {
   readonly id: string
   readonly status: NewAction['status']
@@ -68,15 +68,16 @@ export type Submitted = {
   readonly approval: NonNullable<SubmitReply['approval']> | null
 }
 
-/** Rules that change while an action is decided are rare; ever again, something else is wrong. */
+/** Rules rarely change during a decision. After this many rounds the cause is another one. */
 const MAX_ROUNDS = 8
 const MAX_TOGETHER = 128
 
 export type Submit = (submission: Submission) => Promise<Submitted>
 
 /**
- * Decides and stores. What nobody has to be asked or told about is one statement, shared with whatever else arrives
- * at that moment; the rest is one transaction. A decision is stored only under the rules that are in force then.
+ * Decides and stores actions. An action without an approval, webhook or idempotency key is stored in one statement that
+ * concurrent submissions share; any other action has a transaction of its own. A decision is stored only under the
+ * rules that are then in force.
  */
 export function createSubmit(deps: SubmissionDeps): Submit {
   const { db, rules } = deps
@@ -104,7 +105,7 @@ type Attempt = {
   readonly together: (item: NewAction) => Promise<StoredAction | null>
 }
 
-/** Null when the rules changed meanwhile. */
+/** Returns null when the rules changed during the decision. */
 async function attempt(deps: SubmissionDeps, given: Attempt): Promise<Submitted | null> {
   const { submission, known, agent } = given
   const { spec, webhookUrl, idempotency } = submission
@@ -141,7 +142,7 @@ async function inTransaction(deps: SubmissionDeps, given: Case): Promise<Submitt
   }
 }
 
-/** Rolls the transaction back. */
+/** Thrown to roll back the transaction. */
 const OUTDATED = new Error('the rules changed while the action was decided')
 
 async function storeDecided(q: Query, deps: SubmissionDeps, given: Case): Promise<Submitted> {
@@ -162,7 +163,7 @@ async function storePending(
   const { evaluated, submission } = given
   const base = baseOf(deps, given)
   await shareWithStops(q)
-  // A stop that was stored since it was decided: decided again, it is denied.
+  // A kill switch stored since the decision: the next round denies the action.
   if (stopOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
   const approval = await insertApproval(q, {
     orgId: deps.orgId,
@@ -223,7 +224,7 @@ export function approvalView(row: ApprovalRow): NonNullable<SubmitReply['approva
   }
 }
 
-/** What a person sees before answering: everything from the canonical action; the agent's own words are quoted. */
+/** Returns the card for the approver. All fields come from the canonical action; text of the agent is quoted. */
 function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow['card'] {
   return {
     action_type: action.type,
@@ -242,18 +243,20 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
   }
 }
 
-/** A tenant can change neither the rule nor the approvers of the platform team: the card says whose rule it is. */
+/**
+ * The card names the owner of the rule, because a tenant can change neither rules nor approvers of the platform team.
+ */
 function ruleOf(decision: Evaluated['decision']): string | null {
   const { decisive } = decision
   return decisive?.tier === 'platform' ? ruleLabel(decisive) : matchedDetails(decision).matched_rule
 }
 
-/** `expires_at` of a token. */
+/** Returns the `expires_at` of a token. */
 export function expiryOf(issuedAt: number): string {
   return new Date((issuedAt + TOKEN_LIFE_S) * 1_000).toISOString()
 }
 
-/** In the order of `items`; null for those whose rules are outdated. */
+/** Stores the actions and returns them in the order of `items`; null for an action whose rules are outdated. */
 async function storeAll(db: Db, items: readonly NewAction[]): Promise<readonly (StoredAction | null)[]> {
   const stored = new Map((await insertActions(db, items)).map((row) => [row.id, row]))
   return items.map(({ id }) => stored.get(id) ?? null)

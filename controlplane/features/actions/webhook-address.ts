@@ -3,7 +3,7 @@ import type { Sealed } from '../../crypto/sealed.ts'
 import type { Db } from '../../db/query.ts'
 import { listUnsealedWebhooks, type StoredWebhook, sealWebhooks } from '../notifications/webhook-store.ts'
 
-/** The `webhook_url` of an action as it rests: its path may be the receiver's secret. */
+/** Seals the `webhook_url` of an action for storage: its path may hold a secret of the receiver. */
 export function sealWebhook(keyring: Pick<Keyring, 'seal'>, actionId: string, url: string): Sealed {
   return keyring.seal(url, place(actionId))
 }
@@ -12,7 +12,7 @@ export function openWebhook(keyring: Pick<Keyring, 'open'>, actionId: string, st
   return typeof stored === 'string' ? stored : keyring.open(stored, place(actionId))
 }
 
-/** Seals what an older version has left in clear, in batches. Gives the number of addresses. */
+/** Seals, in batches, the addresses that older versions stored in plain text. Returns their number. */
 export async function sealOldWebhooks({ db, keyring }: { db: Db; keyring: Keyring }): Promise<number> {
   for (let sealed = 0; ; ) {
     const done = await db.tx(async (q) => {

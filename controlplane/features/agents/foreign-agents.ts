@@ -1,9 +1,9 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** `records`: ids of records that the gateway began when it served their agents no more. */
+/** `records`: ids of records that the gateway began after it ceased to serve their agents. */
 export type Foreign = { readonly agents: readonly string[]; readonly records?: readonly string[] }
 
-/** Throws `forbidden`, with agents and records in `refused`, when a gateway names agents for which it does not speak. */
+/** Throws `forbidden` when a gateway names agents that it does not serve. `refused` lists these agents and records. */
 export function refuseForeign({ agents, records = [] }: Foreign): void {
   const [agent] = agents
   const [record] = records

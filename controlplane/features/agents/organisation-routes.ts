@@ -45,7 +45,7 @@ const AuditQuery = z.object({
   offset: whole(0).default(0),
 })
 
-/** The rest of v1: agents, policies, the audit log, approvals, the kill switch. */
+/** Returns the remaining routes of v1: agents, policies, the audit log, approvals, the kill switch. */
 export function createOrgRoutes(deps: OrgRoutesDeps): readonly Route[] {
   return [register(deps), policies(deps), audit(deps), respond(deps), killSwitch(deps)]
 }
@@ -68,7 +68,7 @@ function register({ agents }: OrgRoutesDeps): Route {
   })
 }
 
-/** An agent of a namespace speaks for this namespace only, whatever capabilities it has. */
+/** An agent of a namespace registers agents of this namespace only, whatever its capabilities. */
 function refuseElsewhere({ name }: AgentPrincipal, registered: string): void {
   const namespace = namespaceOf(name)
   if (namespace === '' || namespaceOf(registered) === namespace) return
@@ -92,7 +92,7 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
   })
 }
 
-/** For an agent of a namespace what is of its namespace, and what the dashboard made for everybody. */
+/** For an agent of a namespace: the policies of its namespace, and the unbound policies made on the dashboard. */
 async function policiesOf(service: Policies, namespace: string): Promise<readonly PolicyRow[]> {
   const all = await service.list('all')
   if (namespace === '') return all
@@ -186,8 +186,8 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
 type Reach = Pick<KillChange, 'scope' | 'source' | 'namespaces'> & { readonly narrowed?: string }
 
 /**
- * What the caller may stop and lift. For an agent of a namespace everything is its namespace, because a stop is not refused;
- * throws `forbidden` for a scope beyond it.
+ * Returns the kill switches that the caller may activate and lift. For an agent of a namespace, the scope `all` narrows
+ * to its namespace, because an activation must not fail. Throws `forbidden` for any other scope outside the namespace.
  */
 function reachOf(principal: Principal, asked: string | undefined): Reach {
   const namespace = principal.kind === 'agent' ? fold(namespaceOf(principal.name)) : ''

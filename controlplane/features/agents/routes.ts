@@ -21,7 +21,7 @@ export type AgentRoutesDeps = {
   readonly config: Pick<Config, 'gatewayNames' | 'gatewayNamed'>
 }
 
-/** Give no agent more than it has. */
+/** Row actions that only reduce the access of an agent; a restricted token may use them. */
 const TIGHTENS: ReadonlySet<string | undefined> = new Set(['suspend', 'revoke', 'rotate_key'])
 const STATUS_OF = { suspend: 'suspended', activate: 'active', revoke: 'revoked' } as const
 
@@ -99,7 +99,7 @@ function patch({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route
   })
 }
 
-/** Capabilities and a gateway with other rules give an agent more than the rules in force. */
+/** Capabilities and a gateway with other rules give the agent access beyond the rules in force. */
 function isMoreThanAnAgent({
   capabilities = [],
   gateway,

@@ -26,9 +26,9 @@ export type NewAgent = {
   readonly environment: string
   readonly capabilities?: readonly string[] | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  /** Undefined = active. */
+  /** Default: active. */
   readonly status?: AgentStatus | undefined
-  /** Undefined = the local gateway, when there is one. */
+  /** Default: the local gateway, when there is one. */
   readonly gatewayId?: string | undefined
 }
 
@@ -79,7 +79,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 }
 
-/** The same inside somebody else's transaction. 409 when an agent bears the name. */
+/** Creates an agent in the caller's transaction. Throws `conflict` when an agent bears the name. */
 export async function createAgent(
   q: Query,
   orgId: string,

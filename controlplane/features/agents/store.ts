@@ -33,7 +33,7 @@ const COLUMNS = `id, org_id as "orgId", name, runtime, environment, status, capa
   api_key_prefix as "apiKeyPrefix", api_key_sha256 as "apiKeySha256", gateway_id as "gatewayId", source,
   managed_by as "managedBy", origin, last_seen_at as "lastSeenAt", created_at as "createdAt"`
 
-/** By name; revoked ones too. */
+/** Returns all agents by name, including revoked ones. */
 export async function listAgents(q: Query): Promise<readonly AgentRow[]> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents order by name, created_at, id`, [])
   return rows
@@ -46,7 +46,7 @@ export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]>
   )
 }
 
-/** The one that is not revoked. */
+/** Returns the unrevoked agent with the name. */
 export async function findAgentIn(q: ScopedQuery, name: string): Promise<AgentRow | undefined> {
   const select = `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`
   return (await q.rows<AgentRow>([name], (within) => `${select} and ${within.name('name')}`))[0]
@@ -57,13 +57,13 @@ async function getAgent(q: Query, id: string): Promise<AgentRow | undefined> {
   return rows[0]
 }
 
-/** Locked until the transaction ends: two changes of one agent follow each other. */
+/** Locks the agent until the transaction ends, so that changes of one agent run one after the other. */
 export async function lockAgent(q: Query, id: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents where id = $1 for update`, [id])
   return rows[0]
 }
 
-/** The agent that bears the name now: a revoked one has given it up. */
+/** Returns the unrevoked agent with the name; revocation releases the name. */
 export async function findAgentByName(q: Query, name: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(
     `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`,
@@ -72,7 +72,7 @@ export async function findAgentByName(q: Query, name: string): Promise<AgentRow 
   return rows[0]
 }
 
-/** Everybody who bears or bore the name, oldest first. */
+/** Returns every agent that bears or bore the name, oldest first. */
 export async function listAgentsNamed(q: Query, name: string): Promise<readonly AgentRow[]> {
   const { rows } = await q.query<AgentRow>(
     `select ${COLUMNS} from agents where name = $1 order by created_at, id`,
@@ -90,7 +90,7 @@ export async function insertAgent(q: Query, row: AgentInput): Promise<AgentRow> 
   return onlyRow(rows)
 }
 
-/** Writes the named fields; undefined when there is no such agent. */
+/** Writes the named fields. Returns undefined when there is no such agent. */
 export async function updateAgent(
   q: Query,
   id: string,
@@ -106,7 +106,7 @@ export async function updateAgent(
   return rows[0]
 }
 
-/** Notes that these agents were seen now, at most once a minute each. */
+/** Sets the last-seen time of these agents to now, at most once a minute each. */
 export async function touchAgents(q: Query, names: readonly string[]): Promise<void> {
   await q.query(
     `update agents set last_seen_at = now() where name = any($1::text[]) and status <> 'revoked'
