@@ -2,10 +2,13 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { moveActionRequest } from '../../../core/state/action-request.ts'
 import type { ActionRow } from '../actions/store.ts'
 
-/** Who asks, and for which of its actions. Those of others are not found. */
+/** The calling agent and one of its action requests. Action requests of other agents are `not_found`. */
 export type OwnAction = { readonly agentId: string; readonly id: string }
 
-/** 404 for what is not there and for what belongs to another agent: nobody learns which. */
+/**
+ * Reads the action request of this agent. Throws the same `not_found` for a missing action request and for one of
+ * another agent, so that the error does not disclose which ids exist.
+ */
 export async function ownAction(
   read: () => Promise<ActionRow | undefined>,
   { agentId, id }: OwnAction,
@@ -18,7 +21,7 @@ export async function ownAction(
   })
 }
 
-/** Throws 409 (or 410) with the reason when the action may not be moved this way. */
+/** Throws `conflict` or `gone` with the reason when the action cannot make this transition. */
 export function assertMovable(row: ActionRow, event: Parameters<typeof moveActionRequest>[1]): void {
   const moved = moveActionRequest(row.status, event)
   if (!moved.ok) throw new ChaperoneError(moved.code, { error: moved.detail, detail: moved.detail })

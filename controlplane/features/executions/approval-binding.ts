@@ -5,7 +5,9 @@ import type { ActionRulesSource } from '../actions/rules.ts'
 import type { ActionRow } from '../actions/store.ts'
 import { getUsableApproval } from '../approvals/store.ts'
 
-/** What the approval of a submission is for besides its action: the rules and the connectors that it was decided for. */
+/**
+ * Returns the hash that an approval of a submission binds besides the action: the decision's rules and the connectors.
+ */
 export function actionBinding({
   decision,
   gateway,
@@ -24,9 +26,10 @@ type PersonApprovalDeps = EvaluationDeps & {
 }
 
 /**
- * The approval that a person gave for exactly this action, from the database and never from a token; null when rules
- * alone allowed it. As for live requests, an approval counts under the same rules, and while its users may still answer. That of a
- * gateway's hold is compared with the hold itself, when the gateway asks again.
+ * Returns the id of the approval that approvers gave for exactly this action; null when rules alone allowed it. The id
+ * comes from the database, never from a token. As for live requests, an approval counts only under the same rules and
+ * while its approvers still have the right to answer. The hold of a gateway compares its own approval later, when the
+ * gateway requests the hold again.
  */
 export async function personApproval(
   deps: PersonApprovalDeps,

@@ -9,33 +9,39 @@ import { type Outcome, outcomeOf } from './record.ts'
 import { type FindUrlGateway, proxiedHeaders } from './url-gateway.ts'
 
 export type ExecutorDeps = {
-  /** To gateways wherever they are connected. */
+  /** Reaches gateways that are connected to any replica. */
   readonly relay: Pick<OrderRelay, 'isConnected' | 'execute'>
-  /** The address in the settings, when there is one. */
+  /** `gateway_url` of the settings; null when unset. */
   readonly gatewayUrl: () => Promise<string | null>
   readonly findUrlGateway: FindUrlGateway
 }
 
-/** Who carries an action out; chosen while the token is still good. */
+/** Executes one action. It is chosen before the decision token is used. */
 export type Executor = {
-  /** Null: a gateway at `gateway_url`, whichever that is. */
+  /** Null for the gateway at `gateway_url`, whose id is unknown. */
   readonly gatewayId: string | null
-  /** Of the request that is sent, by which a gateway's hold of it is found; null where the order names its action. */
+  /**
+   * Fingerprint of the sent request, by which `findExecution` matches a gateway's hold. Null where the order names its
+   * action.
+   */
   readonly requestFingerprint: string | null
-  /** Once. Null: nothing was sent, so nothing is used up. */
+  /** Must be called at most once. Resolves to null when nothing was sent; the token then stays unused. */
   run(orderId: string): Promise<Outcome | null>
 }
 
 export type Job = {
   readonly row: ActionRow
   readonly at: ExecutionPlace
-  /** The agent's own key, as it came with the call. */
+  /** The agent's key, as received with the call. */
   readonly agentKey: string
-  /** The approval that a person gave for the action. */
+  /** The approval of the action; null when rules alone allowed it. */
   readonly approvalId: string | null
 }
 
-/** A connected process of the gateway, else the gateway at `gateway_url`. Throws `not_ready` when there is neither. */
+/**
+ * Chooses a connected process of the gateway, else the gateway at `gateway_url`. Throws `not_ready` when neither is
+ * available.
+ */
 export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Executor> {
   const gateway = capableGateway(job.at.place)
   if (await deps.relay.isConnected(gateway.id)) return byStream(deps, job, gateway)
@@ -46,7 +52,9 @@ export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Exec
 
 type Chosen = { readonly id: string; readonly name: string }
 
-/** The agent's gateway, if it can do this action. */
+/**
+ * Returns the agent's gateway. Throws `not_ready` when the agent has no gateway or the gateway lacks the connector.
+ */
 function capableGateway({ gateway, connectors, action }: Place): Chosen {
   const known = gateway?.snapshot.gateway
   if (known === undefined) {
@@ -58,7 +66,7 @@ function capableGateway({ gateway, connectors, action }: Place): Chosen {
   )
 }
 
-/** The order travels, not the token. It is never sent a second time. */
+/** Sends an order without the decision token. The order is never sent a second time. */
 function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway: Chosen): Executor {
   const sent = {
     action_request_id: row.id,
@@ -76,7 +84,7 @@ function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway
   }
 }
 
-/** The request itself travels, in the agent's own name: the gateway decides it like any other. */
+/** Sends the request as the agent: the gateway decides it like any other request. */
 async function byUrl(
   { findUrlGateway }: ExecutorDeps,
   { at, agentKey }: Job,

@@ -1,6 +1,6 @@
 import type { ActionSpec } from '../../../core/action/spec.ts'
 
-/** With one of these parameters the deed needs no file of its own. */
+/** File actions by type. An action that has one of the listed parameters sends no file. */
 export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['chat.user.set_photo', []],
   ['codehost.release_asset.upload', []],
@@ -10,7 +10,7 @@ export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['llm_a.file.upload', []],
   ['llm_a.image.create_variation', []],
   ['llm_a.image.edit', ['images']],
-  // Its offer is a part of its own.
+  // The SDP offer is a form part, like a file.
   ['llm_a.realtime_call.create', []],
   ['llm_a.skill.create', []],
   ['llm_a.skill_version.create', []],
@@ -27,8 +27,8 @@ export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<stri
 ])
 
 /**
- * Why an action cannot be executed from its spec: the provider takes it as a form with a file in it, and a spec has no
- * place for one. Sent as JSON the provider would refuse it, and the token would be used up. Null for all others.
+ * Returns why an action cannot be executed from its spec; null when it can. The provider takes a file action as a
+ * multipart form, and a spec cannot carry a file. The provider would refuse it as JSON after the token was used.
  */
 export function fileProblem({ type, parameters = {} }: ActionSpec): string | null {
   const instead = FILE_ACTIONS.get(type)

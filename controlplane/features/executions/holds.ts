@@ -17,9 +17,9 @@ import { parkNonce } from '../tokens/nonce-store.ts'
 import { closeExecution, findExecution, markReleased, type RunningExecution } from './store.ts'
 
 /**
- * Answers the hold of a request that executes an action; undefined for every other request. A person's approval of the
- * action releases one hold of one execution. A token alone releases none: an approval is opened, the action waits for
- * it with its nonce unused, and the gateway refuses the request at once.
+ * Answers the hold of a request that executes an action; returns undefined for every other request. An approval of the
+ * action releases one hold of one execution. A token alone releases none: the function opens an approval, parks the
+ * nonce unused until the answer, and the gateway refuses the request at once.
  */
 export async function holdOfExecution(
   q: Query,
@@ -46,8 +46,9 @@ export async function holdOfExecution(
 }
 
 /**
- * The approval that a person gave for this action, if it covers this hold and its users may still answer. One that was opened by an execution is for
- * the same request under the same rules; one that was given before is for every hold that requires no other groups.
+ * Returns the approval of this action if it covers this hold and its approvers still have the right to answer. An
+ * approval that an execution opened covers the same request under the same rules. An approval of the submission covers
+ * every hold that requires no other groups.
  */
 async function releasingApproval(
   q: Query,

@@ -1,9 +1,9 @@
-/** The id of the only request that an execution sends (`core/connectors/mcp/to-request.ts`). */
+/** JSON-RPC id of the only request that an execution sends (`core/connectors/mcp/to-request.ts`). */
 const ID = 1
 
 /**
- * An MCP server may answer a call with JSON or with a stream of events, as it likes. Whoever executes an action gets the
- * same either way: the JSON-RPC answer. What is no such stream, or holds no answer, stays as it is.
+ * Returns the JSON-RPC response of an MCP call. A server may answer with JSON or with server-sent events (MCP,
+ * Streamable HTTP); both give the same result. Any other result is returned unchanged.
  */
 export function mcpResult(actionType: string, result: unknown): unknown {
   if (!actionType.startsWith('mcp.') || typeof result !== 'string') return result
@@ -11,7 +11,7 @@ export function mcpResult(actionType: string, result: unknown): unknown {
   return answers[0] ?? result
 }
 
-/** The data of each event (server-sent events: lines of one event are joined, a blank line ends it). */
+/** Returns the data of each server-sent event: data lines of one event are joined, a blank line ends an event. */
 function eventsIn(text: string): readonly string[] {
   return text
     .split(/\r?\n\r?\n/)
@@ -20,7 +20,7 @@ function eventsIn(text: string): readonly string[] {
     .map((lines) => lines.map((line) => line.slice('data:'.length).replace(/^ /, '')).join('\n'))
 }
 
-/** Notifications and requests of the server may come before the answer. */
+/** Returns the response to the execution's request. Notifications and requests of the server may precede it. */
 function answerIn(data: string): object | null {
   const message = parsed(data)
   if (typeof message !== 'object' || message === null || Reflect.get(message, 'id') !== ID) return null

@@ -15,7 +15,7 @@ export async function sayHaveGateway(q: Query, askId: string): Promise<void> {
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `have ${askId}`])
 }
 
-/** Asks the other replicas for one that the gateway is connected to. What nobody came for is thrown away. */
+/** Offers the order to the replica that has the gateway. Deletes orders that no replica took within 5 minutes. */
 export async function offerOrder(q: Query, gatewayId: string, order: Order): Promise<void> {
   await q.query(
     `with old as (delete from execution_orders where created_at < now() - interval '5 minutes'),
@@ -25,7 +25,7 @@ export async function offerOrder(q: Query, gatewayId: string, order: Order): Pro
   )
 }
 
-/** The order, for exactly one replica. */
+/** Takes the order; exactly one replica gets it. */
 export async function takeOrder(q: Query, id: string): Promise<Order | undefined> {
   const { rows } = await q.query<{ payload: Order }>(
     'update execution_orders set taken_at = now() where id = $1 and taken_at is null returning payload',
@@ -34,16 +34,19 @@ export async function takeOrder(q: Query, id: string): Promise<Order | undefined
   return rows[0]?.payload
 }
 
-/** True when nobody had taken it: then nobody will. */
+/** Withdraws the order. Returns true when no replica had taken it; no replica can take it afterwards. */
 export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query('delete from execution_orders where id = $1 and taken_at is null', [id])
   return rowCount === 1
 }
 
-/** Instead of a process id: the replica that sent the order passes the result on. No caller can have it as its id. */
+/**
+ * Stands for the process id when the replica that sent the order passes the result on. No gateway process has the
+ * empty id.
+ */
 export const PASSED_ON = ''
 
-/** For the replica that waits for it. `processId`: where it came from. */
+/** Stores a result for the replica that waits for it. `processId`: the gateway process that sent the result. */
 export async function putResult(q: Query, result: ResultBody, processId: string): Promise<void> {
   await q.query(
     `with old as (delete from execution_results where created_at < now() - interval '5 minutes'),
@@ -53,7 +56,7 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
   )
 }
 
-/** The result that came from this process. Read once: answers of upstreams are not kept. */
+/** Returns and deletes the result that this process sent: responses of upstreams are not kept. */
 export async function takeResult(
   q: Query,
   orderId: string,

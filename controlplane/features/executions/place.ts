@@ -11,17 +11,18 @@ export type ExecutionPlaceDeps = Pick<EvaluationDeps, 'knownAction'> & {
   readonly rules: ActionRulesSource
 }
 
-/** Where an action is to be executed and as whom. `request` is null without a gateway that could make one. */
+/** The connector, gateway and agent of an execution. `request` is null when no gateway has the connector. */
 export type ExecutionPlace = {
   readonly place: Place
-  /** The agent's name as it is now. */
+  /** The current name of the agent. */
   readonly agent: string
   readonly request: ActionRequest | null
 }
 
 /**
- * By the newest rules: a connector that was added a moment ago counts. Throws `validation` when no request can be made of the spec: before the token is touched, because
- * what is missing can only be put right by a new submission.
+ * Resolves the place of an action by the newest rules, so that a connector counts as soon as it is stored. Throws
+ * `validation` when the spec gives no request. It throws before the token is used, because only a new submission can
+ * correct the spec.
  */
 export async function executionPlace(deps: ExecutionPlaceDeps, row: ActionRow): Promise<ExecutionPlace> {
   const problem = fileProblem(row.spec)

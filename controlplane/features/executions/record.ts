@@ -5,7 +5,7 @@ import { moveAction } from '../actions/store.ts'
 import { agentActor, appendAudit } from '../audit/store.ts'
 import { closeExecution } from './store.ts'
 
-/** What became of an order. `isDone`: the upstream answered; `status` and `result` are its answer. */
+/** Outcome of an order. `isDone`: the upstream answered; `status` and `result` are its answer. */
 export type Outcome = {
   readonly isDone: boolean
   readonly status: number | null
@@ -16,11 +16,11 @@ export type Outcome = {
 
 export type Executed = Outcome & {
   readonly orderId: string
-  /** Null: through `gateway_url`. */
+  /** Null when the action was executed through `gateway_url`. */
   readonly gatewayId: string | null
 }
 
-/** Whose execution it was. */
+/** The action and the agent of an execution. */
 export type ExecutedAction = {
   readonly id: string
   readonly orgId: string
@@ -28,7 +28,7 @@ export type ExecutedAction = {
   readonly type: string
 }
 
-/** In the words of the gateway. */
+/** Converts the result that a gateway reports. */
 export function outcomeOf({ ok, status, result, error }: ResultBody): Outcome {
   if (ok && status !== null) return { isDone: true, status, result, error: null, code: null }
   const code: ErrorCode = status === 403 ? 'denied' : 'upstream_failed'
@@ -36,8 +36,8 @@ export function outcomeOf({ ok, status, result, error }: ResultBody): Outcome {
 }
 
 /**
- * State and audit event together, in the caller's transaction. False when the action has an outcome already: of two
- * that tell, one is heard. What upstreams answer is not stored.
+ * Stores state and audit event in the caller's transaction. Returns false when the action already has an outcome: the
+ * first of two reports wins. Responses of upstreams are not stored.
  */
 export async function recordExecution(
   q: Query,
@@ -48,7 +48,8 @@ export async function recordExecution(
   const to = isDone ? 'executed' : 'execution_failed'
   const isMoved =
     (await moveAction(q, action.id, { from: 'allowed', to })) ||
-    // What the upstream did is done, even if a hold of the same request has sent the action back to wait.
+    // The upstream executed the request, even if a hold of the same request moved the action back to
+    // `pending_approval`.
     (isDone && (await moveAction(q, action.id, { from: 'pending_approval', to })))
   if (!isMoved) return false
   const details = { action_type: action.type, gateway_id: gatewayId, order_id: orderId, status }

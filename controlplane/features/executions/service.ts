@@ -28,7 +28,10 @@ export type ExecutionDeps = ExecutionPlaceDeps &
     readonly stops: ActionStops
   }
 
-/** `held`: a gateway holds the request. Nothing was sent, and the token is good once more after the approval. */
+/**
+ * `held`: a gateway holds the request. Nothing was sent, and the token is valid for one more execution after the
+ * approval.
+ */
 export type Execution =
   | { readonly kind: 'done'; readonly status: number; readonly result: unknown }
   | {
@@ -38,14 +41,15 @@ export type Execution =
       readonly approval: ApprovalView
     }
 
-/** What an agent gives: the decision token, and the key that the call itself came with. */
+/** The decision token, and the key of the agent that authenticated the call. */
 export type ExecutionInput = { readonly token: string; readonly agentKey: string }
 
 /**
- * Carries an allowed action out, once. The gateway decides it again as live traffic; where it holds the request and no
- * person has approved the action, the action waits for an approval, and so does each further execution. Throws, in this order: `not_found`; `validation` when no request can be made of
- * the spec; 403 or 410 for the token; 409 when it was used or the action is not allowed; 403 under a kill switch; 503
- * without a gateway. Up to here the token stays good. Then what the gateway says: 403, 502, or 504 when it says nothing.
+ * Executes an allowed action once. The gateway decides the request again as live traffic. Where the gateway holds the
+ * request and the action has no approval, the action waits for one, and each further execution returns `held`.
+ * Throws, in this order: `not_found`; `validation` when the spec gives no request; 403 or 410 for the token; 409 when
+ * the token was used or the action is not allowed; 403 under a kill switch; 503 without a gateway. The token stays
+ * valid after each of these. Afterwards throws the gateway's outcome: 403, 502, or 504 without an answer.
  */
 export type Execute = (own: OwnAction, given: ExecutionInput) => Promise<Execution>
 
@@ -74,8 +78,8 @@ export function createExecute(deps: ExecutionDeps): Execute {
 type Opening = { readonly jti: string; readonly actId: string; readonly approvalId: string | null }
 
 /**
- * Uses the token up. Before that the attempt is written down: a replica that dies afterwards leaves a trace of it. Null
- * when another execution was held meanwhile.
+ * Uses the token. Stores the attempt first, so that a crash of the replica leaves a trace. Returns null when another
+ * execution of the same token is held.
  */
 async function open(
   { db, tokens }: ExecutionDeps,
@@ -92,18 +96,21 @@ async function open(
   throw tokenError(PROBLEM[spent])
 }
 
-/** The action waits for the approval of an execution with this very token. */
+/** Tells whether the action waits for the approval that an execution with this token opened. */
 function isHeld({ status, jti, approvalId }: ActionRow, token: string): boolean {
   return status === 'pending_approval' && jti === token && approvalId !== null
 }
 
-/** A gateway's hold gave the action a new approval while it was executed. */
+/** Tells whether a gateway's hold gave the action a new approval during the execution. */
 async function wasHeld({ db }: ExecutionDeps, row: ActionRow): Promise<boolean> {
   const now = await getAction(db, row.id)
   return now !== undefined && now.approvalId !== null && now.approvalId !== row.approvalId
 }
 
-/** As it stands now: a person may have answered already. Throws 410 once the approval has expired, swept or not. */
+/**
+ * Returns the current state: an approver may have answered already. Throws 410 once the approval has expired, even
+ * before the sweeper stored that.
+ */
 async function heldExecution({ db }: ExecutionDeps, { id }: ActionRow): Promise<Execution> {
   const now = await getAction(db, id)
   const approval = now?.approvalId == null ? undefined : await getApproval(db, now.approvalId)
@@ -121,7 +128,7 @@ async function run(executor: Executor, orderId: string): Promise<Outcome | null>
   }
 }
 
-/** The gateway left between the look and the order: nothing was sent, so nothing is used up. */
+/** Releases the nonce: the gateway disconnected before the order, so nothing was sent. */
 async function giveBack({ db }: ExecutionDeps, orderId: string, jti: string): Promise<ChaperoneError> {
   await db.tx(async (q) => {
     await releaseNonce(q, jti)
@@ -174,7 +181,7 @@ const CODE: Readonly<Record<TokenProblem, ErrorCode>> = {
   used: 'conflict',
 }
 
-/** `Token verification failed: nonce already used` (spec 7.6) and its like. */
+/** Returns the error of spec 7.6, for example `Token verification failed: nonce already used`. */
 function tokenError(problem: TokenProblem): ChaperoneError {
   const text = TOKEN_ERRORS[problem]
   const error = `Token verification failed: ${text.charAt(0).toLowerCase()}${text.slice(1)}`

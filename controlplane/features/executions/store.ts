@@ -2,24 +2,24 @@ import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
-/** Any fixed number: all replicas of this program use the same. */
+/** Advisory lock key: an arbitrary number, the same in all replicas. */
 const LOCK = 7_245_118_021
 
 export type OpenExecution = {
   readonly orderId: string
   readonly actId: string
-  /** Null: through `gateway_url`. */
+  /** Null when the action is executed through `gateway_url`. */
   readonly gatewayId: string | null
 }
 
 type NewExecution = OpenExecution & {
-  /** Of the request to a gateway that is reached through `gateway_url`; null where the order names its action. */
+  /** Fingerprint of a request through `gateway_url`; null where the order names its action. */
   readonly requestFingerprint: string | null
-  /** The person's approval that may release a hold of it. */
+  /** The approval of the action, which may release one hold of this execution. */
   readonly approvalId: string | null
 }
 
-/** Before the nonce is used, so that a crash at any later moment leaves a trace. */
+/** Stores the execution. Must run before the nonce is used, so that a crash at any later moment leaves a trace. */
 export async function openExecution(q: Query, row: NewExecution): Promise<void> {
   await q.query(
     'insert into executions (order_id, act_id, gateway_id, pass, approval_id) values ($1, $2, $3, $4, $5)',
@@ -31,18 +31,18 @@ export type RunningExecution = {
   readonly orderId: string
   readonly actId: string
   readonly approvalId: string | null
-  /** Its approval has released a hold already. */
+  /** The approval has already released a hold. */
   readonly isReleased: boolean
 }
 
-/** The execution that a gateway asks about: by its action where the gateway had an order, else by its request. Locked. */
+/** Finds and locks the execution of a hold: by action where the gateway had an order, else by request fingerprint. */
 export async function findExecution(
   q: Query,
   key: {
     readonly agent: string
     readonly actId: string
     readonly gatewayId: string
-    /** Null from a gateway that sends none: its holds are found by their action alone. */
+    /** Null when the gateway sends no fingerprint: its holds are found by their action alone. */
     readonly requestFingerprint: string | null
   },
 ): Promise<RunningExecution | undefined> {
@@ -71,14 +71,14 @@ export type Interrupted = OpenExecution & {
   readonly orgId: string
   readonly agentId: string
   readonly actionType: string
-  /** What the gateway said to a replica that was not asked; null when nothing arrived anywhere. */
+  /** Result that the gateway sent to a replica other than the one that sent the order; null when no result arrived. */
   readonly result: ResultBody | null
 }
 
 /**
- * Takes the executions that nobody carries on: their replica is gone for `graceS` seconds by the database's clock.
- * Answers those whose action still waits for an outcome, oldest first; the others are forgotten. Empty while another
- * replica looks. To be called in the transaction that stores the outcomes.
+ * Takes executions that started more than `graceS` seconds ago by the database's clock: their replica no longer runs
+ * them. Returns those whose action still has no outcome, oldest first; discards the others. Returns none while another
+ * replica holds the lock. Must run in the transaction that stores the outcomes.
  */
 export async function takeInterrupted(q: Query, graceS: number): Promise<readonly Interrupted[]> {
   const { rows: locks } = await q.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [

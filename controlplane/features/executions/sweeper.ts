@@ -2,7 +2,7 @@ import type { Db } from '../../db/query.ts'
 import { type Outcome, outcomeOf, recordExecution } from './record.ts'
 import { type Interrupted, takeInterrupted } from './store.ts'
 
-/** Longer than an order may take (32 s) and its outcome may wait for the database (60 s). */
+/** Longer than the limit of an order (32 s) and of storing its outcome (60 s). */
 const INTERRUPTED_AFTER_S = 100
 
 const UNKNOWN: Outcome = {
@@ -14,8 +14,9 @@ const UNKNOWN: Outcome = {
 }
 
 /**
- * Ends executions whose replica died between the use of the token and the outcome: once each, whichever replica looks
- * first. What the gateway has told another replica meanwhile is the outcome; else it is unknown, and never tried again.
+ * Ends executions whose replica crashed between the use of the token and the outcome, each exactly once over all
+ * replicas. A result that reached another replica becomes the outcome. Otherwise the outcome is unknown, and the
+ * action is never executed again.
  */
 export async function endInterrupted(db: Db, graceS = INTERRUPTED_AFTER_S): Promise<readonly Interrupted[]> {
   return db.tx(async (q) => {

@@ -14,22 +14,22 @@ import {
 } from '../gateways/dial.ts'
 import type { Outcome } from './record.ts'
 
-/** A request in an agent's own name, as the agent itself would send it through the gateway. */
+/** A request with the agent's own credential, as the agent sends it through the gateway. */
 export type ProxiedRequest = {
   readonly agent: string
-  /** Never stored and never logged: it is the key of the call that asked for the execution. */
+  /** The key that authenticated the execute call. Never stored and never logged. */
   readonly agentKey: string
   readonly scheme: 'http' | 'https'
   readonly request: ExecuteRequest
 }
 
-/** A gateway that answers at `gateway_url`. */
+/** A healthy gateway at `gateway_url`. */
 export type UrlGateway = {
-  /** Null: it could not be reached, and nothing was sent. */
+  /** Resolves to null when the gateway is unreachable and nothing was sent. */
   send(request: ProxiedRequest): Promise<Outcome | null>
 }
 
-/** Looks whether a gateway answers there. Throws `not_ready` that says why not. */
+/** Checks that a gateway answers at the URL. Throws `not_ready` with the reason. */
 export type FindUrlGateway = (url: string) => Promise<UrlGateway>
 
 const HEALTH_MS = 2_000
@@ -38,8 +38,8 @@ const SEND_MS = 30_000
 const RESULT_BYTES = 1024 * 1024
 
 /**
- * Executes through the explicit proxy of a gateway that has no stream to any replica: the gateway asks its own rules,
- * injects the credential and records, as for every request.
+ * Executes through the explicit proxy of a gateway that has no stream to any replica. The gateway decides by its own
+ * rules, injects the credential and records, as for every request.
  */
 export function createFindUrlGateway(options: { readonly resolve?: Resolve } = {}): FindUrlGateway {
   return async (text) => {
@@ -80,7 +80,9 @@ function stateOf({ status, body }: Answer): unknown {
   return 'status' in health && (status === 200 || status === 503) ? health.status : null
 }
 
-/** Absolute-form: the gateway speaks TLS to the upstream, whatever leads to the gateway. */
+/**
+ * Absolute-form (RFC 9112, 3.2.2): the gateway uses TLS to the upstream, independent of the scheme of `gateway_url`.
+ */
 function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
   const { method, host, target, body } = request
   const bytes = body === undefined ? null : Buffer.from(body)
@@ -90,7 +92,7 @@ function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
     target: `${scheme}://${host}${target}`,
     headers: [
       ...['Host', host, 'User-Agent', 'chaperone', 'Proxy-Authorization', `Basic ${credential}`],
-      // Without a length Node would announce chunks, which is a body that nobody can read.
+      // Without a length, Node sends `Transfer-Encoding: chunked`, and the gateway cannot read such a body.
       ...(method === 'GET' ? [] : ['Content-Length', String(bytes?.length ?? 0)]),
       ...proxiedHeaders(request),
     ],
@@ -98,13 +100,16 @@ function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
   }
 }
 
-/** The header fields of the request itself, without those of the connection to the gateway. */
+/** Returns the header fields of the request itself, without those of the connection to the gateway. */
 export function proxiedHeaders({ headers }: ExecuteRequest): RawHeaders {
   const accepts = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'accept')
   return accepts ? headers : ['Accept', '*/*', ...headers]
 }
 
-/** As with orders: what the upstream answers is the result, short of its own failure; what the gateway says is one. */
+/**
+ * Converts a response as for orders: responses of the upstream below 500 are results; an error of the gateway is a
+ * failure.
+ */
 function outcomeOf(answer: Answer): Outcome {
   const { status, headers } = answer
   const own = headers[HEADERS.error.toLowerCase()]
@@ -124,7 +129,7 @@ function unknown({ isLate }: CallError): Outcome {
   return { isDone: false, status: null, result: null, error, code: 'upstream_timeout' }
 }
 
-/** `error: message` of the gateway's answer; on MCP both stand in a JSON-RPC error. */
+/** Returns `error: message` of the gateway's response. On MCP a JSON-RPC error holds both. */
 function refusalText({ body, status }: Answer): string {
   const parsed = jsonOf(body)
   const { error, message } = isObject(parsed) ? parsed : {}
@@ -133,7 +138,7 @@ function refusalText({ body, status }: Answer): string {
   return typeof second === 'string' && second !== first ? `${first}: ${second}` : first
 }
 
-/** JSON as JSON, text as text; null for what is neither, or was cut. */
+/** Parses JSON and returns text unchanged; returns null for other media types and for a truncated body. */
 function resultOf({ headers, body, isWhole }: Answer): unknown {
   const type = String(headers['content-type'] ?? '')
   if (!isWhole || body.length === 0) return null

@@ -6,7 +6,7 @@ import type { ScopedReads } from '../../db/scoped-query.ts'
 import type { Actions } from '../actions/service.ts'
 import { findAgentIn } from '../agents/store.ts'
 
-/** Asks for an agent by its name what the agent itself would be told. Throws `not_found` for one that is not there. */
+/** Returns the decision that the named agent would get. Throws `not_found` when the agent does not exist. */
 export type DryRun = (namespaces: Namespaces, agentName: string, spec: ActionSpec) => Promise<DryRunReply>
 
 export function createDryRun(deps: {

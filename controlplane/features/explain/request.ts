@@ -2,8 +2,8 @@ import { type CanonicalRequest, type Refusal, refusal } from '../../../core/requ
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 
 /**
- * The request that a client would send for this method and URL, without a body. The URL is taken as typed: a parser
- * that tidied it up would explain another request.
+ * Returns the request that a client would send for this method and URL, without a body. The URL is not normalised by a
+ * parser: that would explain another request.
  */
 export function requestOf(
   method: string,
@@ -25,7 +25,7 @@ export function requestOf(
   })
 }
 
-/** What a gateway sees of a connection that it does not decrypt. */
+/** Returns the CONNECT request, which is all that a gateway sees of a connection that it does not decrypt. */
 export function tunnelRequest({ host, port }: CanonicalRequest): CanonicalRequest | Refusal {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
   return canonicalise({

@@ -6,7 +6,10 @@ import type { Explain } from './service.ts'
 
 export type ExplainRoutesDeps = {
   readonly explain: Explain
-  /** Name or id -> id; without a name the agent's own gateway, else the local or only one. Undefined = none. */
+  /**
+   * Resolves a name or id to an id. Without a name: the agent's own gateway, else the local or only one. Undefined
+   * when none.
+   */
   readonly gatewayFor: (
     namespaces: Namespaces,
     given: { readonly gateway: string | undefined; readonly agent: string },

@@ -35,7 +35,7 @@ export type Question = {
   readonly url: string
   /** Names and values in turn. */
   readonly headers?: readonly string[]
-  /** Name of an agent; one that the gateway does not know is judged as an active agent without a history. */
+  /** Name of an agent. An agent that the gateway does not have is evaluated as active and without a history. */
   readonly agent: string
 }
 
@@ -50,7 +50,9 @@ export type Explanation = {
 
 export type Explain = (question: Question) => Explanation
 
-/** Decides with what the gateway was sent and with the gateway's own code, so that the answer is its verdict. */
+/**
+ * Evaluates with the gateway's configuration and the gateway's own code, so that the result is the gateway's verdict.
+ */
 export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
   const snapshots = new Map<string, Snapshot>()
   function snapshotOf(gatewayId: string): Snapshot {
@@ -95,7 +97,7 @@ type Finding = {
   readonly bound: BoundConnector | null
   readonly action: Action | null
   readonly decision: Decision
-  /** Lines below the text, for what depends on a body that nobody has shown. */
+  /** Lines below the text, for verdicts that depend on the body of the request. */
   readonly notes: readonly string[]
 }
 
@@ -122,7 +124,7 @@ function judge(asked: Case): Finding {
     : found
 }
 
-/** The connection is decided, and carries the agent's own credential. */
+/** Evaluates the CONNECT request. The requests inside the tunnel carry the agent's own credential. */
 function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
   const request = tunnelRequest(asked.request)
   if (isRefusal(request)) return refusedFinding(request, bound)
@@ -130,7 +132,7 @@ function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
   return isRefusal(named) ? refusedFinding(named, bound) : judgeNamed({ ...asked, request, bound }, named)
 }
 
-/** Where the body will say which candidate happens, and they are judged differently, each verdict is shown. */
+/** Shows the verdict of each candidate where the body selects the candidate and the verdicts differ. */
 function judgeNamed(given: ProxiedCase, named: Named): Finding {
   const { bound } = given
   const { rules, inputs } = proxiedInputs(given, judgedActions(named))
@@ -146,7 +148,7 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
   return { bound, action: namingAction(named, decision), decision, notes }
 }
 
-/** The action that names the request: the first of those that happen, or the candidate that decided. */
+/** Returns the action that names the request: the first of its actions, or the candidate that decided. */
 function namingAction(named: Named, { actionType }: Decision): Action | null {
   if (named.kind === 'actions') return named.actions[0] ?? null
   return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null
