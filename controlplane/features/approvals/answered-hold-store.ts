@@ -12,7 +12,7 @@ export type AnsweredHold = {
   readonly at: Date
 }
 
-/** Holds that came to an end within the last seconds, of all gateways or of one. */
+/** Returns the holds that ended within the last `withinS` seconds, of all gateways or of one. */
 export async function listAnsweredHolds(
   q: Query,
   { withinS, gatewayId }: { readonly withinS: number; readonly gatewayId?: string },

@@ -3,13 +3,13 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { APPROVAL_COLUMNS, type ApprovalRow, type HoldKey, notifyAnswer } from './store.ts'
 
-/** Of `approvals`: its agent left so long ago that nobody should be asked any more. */
+/** SQL condition on `approvals`: the last waiting request left so long ago that the approval needs no answer. */
 export const HAS_LEFT = `(left_at is not null and left_at <= clock_timestamp() - make_interval(secs => ${LIMITS.askerAbsenceS}))`
 
-/** Processes that crash leave entries. */
+/** Bounds the list, because processes that crash leave entries. */
 const MAX_ASKERS = 64
 
-/** Notes who waits. Without a name (older gateways) the approval never counts as left. */
+/** Records a waiting request. Without a name (older gateways) the approval never counts as left. */
 export async function addAsker(q: Query, id: string, asker: string | undefined): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set left_at = null,
@@ -20,7 +20,7 @@ export async function addAsker(q: Query, id: string, asker: string | undefined):
   return onlyRow(rows)
 }
 
-/** Notes that one of those who waited left, and with the last of them when. */
+/** Removes a waiting request; records the time when it was the last one. */
 export async function removeAsker(
   q: Query,
   key: Omit<HoldKey, 'agent'> & { readonly id: string; readonly asker: string },
@@ -33,7 +33,7 @@ export async function removeAsker(
   )
 }
 
-/** Ends the oldest open holds of an agent that left, so that fewer than `limit` of them stay. */
+/** Expires the oldest open holds whose waiting requests left, so that fewer than `limit` such holds stay per agent. */
 export async function expireLeft(
   q: Query,
   { orgId, agent, limit }: { readonly orgId: string; readonly agent: string; readonly limit: number },
@@ -50,7 +50,7 @@ export async function expireLeft(
   return rows
 }
 
-/** Open holds of an agent that somebody waits for, or did a moment ago. */
+/** Counts the open holds of an agent that have a waiting request, or had one until recently. */
 export async function countPendingHolds(q: Query, orgId: string, agent: string): Promise<number> {
   const { rows } = await q.query<{ count: number }>(
     `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'

@@ -5,7 +5,7 @@ import { type ApprovalRow, countPending, expireOverdue } from './store.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 
-/** Writes what belongs to approvals that nobody answered in time, in the transaction that ended them. */
+/** Appends the audit events of expired approvals and calls `onEnded`, in the transaction that expired them. */
 export async function appendExpired(
   q: Query,
   rows: readonly ApprovalRow[],
@@ -28,7 +28,7 @@ export async function appendExpired(
   for (const row of rows) await onEnded?.(q, row)
 }
 
-/** Ends approvals when their time is over. `wake` after one was opened; it also looks every half minute by itself. */
+/** Expires overdue approvals. Call `wake` after an approval was opened. Also sweeps every 30 s. */
 export type ExpirySweeper = Disposable & { wake(): void }
 
 const BUSY_MS = 1_000
@@ -65,7 +65,7 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
   schedule(0)
   return {
     wake() {
-      // The sweep that runs may have counted before the approval was stored.
+      // A running sweep may have counted before the approval was stored.
       isWoken = true
       schedule(BUSY_MS)
     },

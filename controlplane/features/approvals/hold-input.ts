@@ -7,24 +7,24 @@ import type { Query } from '../../db/query.ts'
 import { getGateway } from '../gateways/store.ts'
 import type { ApprovalRow, CardFacts } from './store.ts'
 
-/** `isSidecar`: the token of its pod names its one agent, which the caller of the service has compared. */
+/** `isSidecar`: the pod token names its one agent, and the caller of the service has compared it. */
 export type HoldOwner = {
   readonly gatewayId: string
   readonly gatewayName: string
   readonly isSidecar?: boolean
 }
 
-/** A hold as a gateway asks for it. */
+/** A hold as a gateway requests it. */
 export type HoldInput = {
   readonly owner: HoldOwner
   readonly body: HoldBody
   readonly orgId: string
-  /** Stops that are in force and not stored yet. */
+  /** Kill switches that are in force and not stored yet. */
   readonly announcedStops: () => readonly KillEntry[]
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
 
-/** What the approver sees of it. */
+/** Returns the facts that the card shows. */
 export function cardFacts(body: HoldBody): CardFacts {
   const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
   const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
@@ -37,7 +37,7 @@ export function cardFacts(body: HoldBody): CardFacts {
   }
 }
 
-/** A gateway of an older version names one set. */
+/** A gateway of an older version sends one set. */
 export function requiredOf({
   required_groups,
   required_approver_groups: groups,
@@ -46,7 +46,7 @@ export function requiredOf({
   return groups.length === 0 ? [] : [{ policy: '', groups, distinct: false }]
 }
 
-/** `approvals` of the Gateway. Throws `not_found` for one that is not configured any more. */
+/** Returns `approvals` of the Gateway. Throws `not_found` for a gateway that is no longer configured. */
 export async function holdLimits(q: Query, gatewayId: string) {
   const gateway = await getGateway(q, gatewayId)
   if (gateway === undefined) {
@@ -55,7 +55,7 @@ export async function holdLimits(q: Query, gatewayId: string) {
   return gateway.spec.approvals
 }
 
-/** Details of `action.pending_approval`. */
+/** Returns the details of `action.pending_approval`. */
 export function pendingDetails(row: ApprovalRow, body: HoldBody) {
   return {
     approval_id: row.id,

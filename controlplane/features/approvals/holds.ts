@@ -28,8 +28,8 @@ import {
 } from './store.ts'
 
 /**
- * Finds or opens the hold for exactly this request. One agent's holds are looked at one after the other, so that
- * identical requests at the same time share one card and the limit of pending holds is exact.
+ * Finds or opens the hold for exactly this request. The holds of one agent are serialised: concurrent identical
+ * requests share one card, and the limit of pending holds is exact.
  */
 export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   const { owner, body, orgId } = input
@@ -47,12 +47,15 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   }
   const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
   if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
-  // What is overdue may still stand as pending under this very binding, of which only one may be open.
+  // Only one approval per binding may be pending, and an overdue one may not be expired yet.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
 }
 
-/** The card would stand in the lists of another Gateway or namespace. The token of a pod names its agent. */
+/**
+ * The card of a foreign agent would appear in the lists of another Gateway or namespace. A pod token names its own
+ * agent.
+ */
 async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise<void> {
   if (owner.isSidecar === true) return
   const { gatewayId, gatewayName: name } = owner
@@ -60,7 +63,7 @@ async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise
   refuseForeign({ agents: foreign.map((agent) => agent.name) })
 }
 
-/** A request that passed its gateway a moment before the stop arrived there. */
+/** Rejects a request that passed its gateway before the kill switch arrived there. */
 async function refuseStopped(q: Query, { owner, body, announcedStops }: HoldInput): Promise<void> {
   const stops = [...(await listKillSwitches(q)), ...announcedStops()]
   if (stops.length === 0) return
@@ -76,7 +79,7 @@ async function refuseStopped(q: Query, { owner, body, announcedStops }: HoldInpu
   throw new ChaperoneError('kill_switch', { error: reason, detail: reason, extra: { scope: entry.scope } })
 }
 
-/** The gateway is part of what a yes is bound to: another one that asks the same asks for itself. */
+/** Binds an approval to its gateway: an identical request of another gateway needs its own approval. */
 export function bindingOf(gatewayId: string, binding: string): string {
   return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
 }
@@ -91,7 +94,7 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
     })
   }
   await refuseForeignAction(q, body)
-  // They do not count above; without an end an agent could open any number by leaving.
+  // `countPendingHolds` excludes left holds. Without this limit an agent could open any number by disconnecting.
   const left = { orgId, agent: body.agent, limit: limits.maxPendingPerAgent }
   await appendExpired(q, await expireLeft(q, left), input.onEnded)
   const row = await insertApproval(q, {
@@ -110,14 +113,14 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
   return row
 }
 
-/** Its events would stand in the evidence of what somebody else did. */
+/** Rejects an action id of another agent: the events would enter the evidence of that agent's action. */
 async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promise<void> {
   const owner = (await findActionOwners(q, [act_id])).get(act_id) ?? null
   if (owner === null || owner === (await findAgentIds(q, [agent])).get(agent)) return
   throw new ChaperoneError('forbidden', { detail: `${act_id} is an action of another agent than ${agent}` })
 }
 
-/** The chain of one action begins with what was asked, then says that it waits. */
+/** Returns the first events of the evidence chain: the request, then the pending approval. */
 function holdEvents(row: ApprovalRow, body: HoldBody, { orgId, owner }: Pick<HoldInput, 'orgId' | 'owner'>) {
   const actor = agentActor(row.agentId, `gateway:${owner.gatewayName}`)
   const common = { orgId, actor, actionRequestId: body.act_id }

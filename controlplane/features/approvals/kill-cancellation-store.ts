@@ -5,14 +5,14 @@ import { notifyAnswer } from './store.ts'
 const LOCK = "hashtextextended('approvals and stops', 0)"
 
 /**
- * For whatever opens an approval or passes one on, before it reads the stops in force: a stop that is stored at that
- * moment either is read, or finds the approval and cancels it.
+ * Takes a shared lock until the transaction ends. Transactions that open or join an approval take it before they read
+ * the kill switches: a concurrent kill switch is either read here, or finds the approval and cancels it.
  */
 export async function shareWithStops(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock_shared(${LOCK})`, [])
 }
 
-/** Waits for the transactions that are opening approvals; those that follow read the stop. */
+/** Waits for transactions that open approvals. Later ones read the kill switch. */
 async function excludeOpening(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock(${LOCK})`, [])
 }
@@ -22,11 +22,14 @@ export type UsableApproval = Pick<
   ApprovalRow,
   'id' | 'kind' | 'status' | 'agent' | 'agentId' | 'actId' | 'card'
 > & {
-  /** `namespace/name`; null for kind action. */
+  /** `namespace/name`; null for the kind `action`. */
   readonly gateway: string | null
 }
 
-/** Pending ones, and approved ones that were not used within their time; locked until the transaction ends. */
+/**
+ * Returns pending approvals, and approved ones that are unused within `windowS` seconds. Locks them until the
+ * transaction ends.
+ */
 export async function lockUsableApprovals(
   q: Query,
   orgId: string,
@@ -47,7 +50,7 @@ export async function lockUsableApprovals(
   return rows
 }
 
-/** Ends them whatever was answered; tells gateways through their replicas, at commit. */
+/** Cancels the approvals, answered or not. Notifies the gateways through their replicas at commit. */
 export async function cancelApprovals(
   q: Query,
   ids: readonly string[],
@@ -59,6 +62,6 @@ export async function cancelApprovals(
     [ids, end.by, end.via, end.note],
   )
   const [first] = rows
-  // The message only says that there is something to read.
+  // One message suffices: receivers read all answers from the database.
   if (first !== undefined) await notifyAnswer(q, first)
 }

@@ -13,7 +13,7 @@ import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kil
 
 export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
 
-/** Cancels every approval in the scope of a stop that could still be answered or used, in the transaction of the stop. */
+/** Cancels every usable approval in the scope of a kill switch, in the transaction that stores the kill switch. */
 export type CancelStopped = (q: Query, stop: Stop) => Promise<void>
 
 export type CancelStoppedDeps = {
@@ -41,21 +41,21 @@ export function createCancelStopped(deps: CancelStoppedDeps): CancelStopped {
   }
 }
 
-/** Whose hold it is, as far as stops name it. */
+/** The subject of a hold, in the terms of kill switch scopes. */
 export type HoldSubject = {
   readonly gateway: string
   readonly agent: string
   readonly agentId: string | null
-  /** Type and record names. */
+  /** The connector type and its record names. */
   readonly connectors: readonly string[]
 }
 
-/** The stop that covers a hold, or null. */
+/** Returns the kill switch that covers the hold, or null. */
 export function holdStop(stops: readonly KillEntry[], subject: HoldSubject): KillEntry | null {
   return matchKill(entriesFor(stops, subject.gateway), subject)
 }
 
-/** A gateway of an older version does not say which connector it is: then it may be any of that type. */
+/** A gateway of an older version sends no connector name, so every connector of the type matches. */
 function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly string[]>): HoldSubject {
   const { gateway, agent, agentId, card } = approval
   const type = card.connector ?? ''
@@ -67,7 +67,7 @@ function isUnnamed({ kind, card }: UsableApproval): boolean {
   return kind === 'hold' && card.connector_name === undefined
 }
 
-/** Approved actions whose decision token is used or expired are left as they are. */
+/** Skips approved actions whose decision token is used or expired. */
 async function withoutUsed(
   q: Query,
   approvals: readonly UsableApproval[],

@@ -11,15 +11,15 @@ export type ApprovalFilter = {
   readonly offset?: number | undefined
 }
 
-/** Characters of cards in one answer: a browser holds as much, and an agent may send a megabyte in each. */
+/** Characters of all cards in one response. A browser can hold this much, and one card may reach a megabyte. */
 const MAX_PAGE = 8 * 1024 * 1024
 
-/** An approval reads as expired from the moment of its expiry, before the expiry is written down. */
+/** An overdue approval reads as expired before the sweeper stores the expiry. */
 const SHOWN_STATUS = `case when status = 'pending' and expires_at <= clock_timestamp() then 'expired' else status end`
 
 /**
- * Newest first, with the number of all that fit. Pending approvals whose agent left are in the unfiltered list only. Fewer than
- * `limit` where the cards are large, but at least one.
+ * Returns the newest approvals first, with the total number of matches. Pending approvals whose waiting requests left
+ * appear in the unfiltered list only. Returns fewer than `limit` rows when cards are large, but at least one.
  */
 export async function listApprovals(
   q: ScopedQuery,

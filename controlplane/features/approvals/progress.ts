@@ -7,12 +7,12 @@ import type { ApprovalRow } from './store.ts'
 
 /** How far the answers of an approval satisfy its required groups. */
 export type ApprovalProgress = {
-  /** For each required set who satisfies it; null while an answer is missing. */
+  /** For each required set the user whose answer satisfies it; null while an answer is missing. */
   readonly answeredBy: ReadonlyArray<string | null>
   readonly answeredGroups: string[]
   /** Sets without an answer. */
   readonly missing: readonly RequiredGroupsView[]
-  /** Somebody approved, and no set is missing. */
+  /** True when at least one answer approves and no set is missing. */
   readonly isComplete: boolean
 }
 

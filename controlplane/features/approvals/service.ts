@@ -20,39 +20,46 @@ import { getApproval, spendHold } from './store.ts'
 export type ApprovalsDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Which approver groups have members that only the cluster knows. Left out: there is no cluster. */
+  /** Approver groups with members that only the cluster resolves. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
-  /** Left out: earlier answers count as they are stored. */
+  /** Default: earlier answers count as stored. */
   readonly confirmAnswer?: ConfirmAnswer | undefined
-  /** Stops that are in force and not stored yet. */
+  /** Kill switches that are in force and not stored yet. */
   readonly announcedStops: () => readonly KillEntry[]
-  /** Called in the transaction that ends an approval (answered or expired), for what hangs on it: an action request, say. */
+  /** Called in the transaction that ends an approval (answered or expired), to update its action request. */
   readonly onEnded?: (q: Query, row: ApprovalRow) => Promise<void>
-  /** Called after a commit that opened an approval: wakes the sweeper, tells the chat. */
+  /** Called after a commit that opened an approval: wakes the sweeper and posts the chat card. */
   readonly onOpened?: (card: ApprovalCard) => void
 }
 
-/** A gateway process; `agent`: the only one that it serves, when it is a sidecar. */
+/** A gateway process. `agent`: the single agent of a sidecar; null otherwise. */
 export type HoldHolder = { readonly gatewayId: string; readonly agent: string | null }
 
-/** The one state machine behind `apr_` and `apv_`; all times are the database's. */
+/** The state machine of `apr_` and `apv_` approvals. All times are database times. */
 export type Approvals = {
-  /** Joins the open hold of the same request, passes on an unspent yes, or opens a hold. Throws `too_many_holds`, `forbidden` for an agent of another gateway. */
+  /**
+   * Joins the open hold of the same request, returns an unspent approval, or opens a hold. Throws `too_many_holds`, and
+   * `forbidden` for an agent of another gateway.
+   */
   hold(owner: HoldOwner, body: HoldBody): Promise<HoldReply>
-  /** True exactly once per approved hold. `not_found` for a hold of another gateway, or of another agent in a pod. */
+  /**
+   * Resolves to true exactly once per approved hold. `not_found` for a hold of another gateway, or of another agent in
+   * a pod.
+   */
   spend(holder: HoldHolder, id: string, binding: string): Promise<SpendReply>
-  /** The last request that waited as `asker` has gone away. `not_found` as above. */
+  /** Records that the last request waiting as `asker` disconnected. `not_found` as in `spend`. */
   leave(
     holder: HoldHolder,
     id: string,
     left: { readonly binding: string; readonly asker: string },
   ): Promise<void>
   /**
-   * Pending until every required set of groups has an answer; one deny denies. Throws `not_found`, `conflict` (ended, or
-   * answered by this person already), `gone` (too late), `forbidden` (not in a required group).
+   * Records an answer. The approval stays pending until every required set has an answer; one deny ends it as denied.
+   * Throws `not_found`, `conflict` (ended, or already answered by this user), `gone` (expired), `forbidden` (not in a
+   * required group).
    */
   respond(answer: Respond): Promise<Response>
-  /** Of agents in the namespaces. */
+  /** Lists approvals of agents in the namespaces. */
   list(
     namespaces: Namespaces,
     filter: ApprovalFilter,

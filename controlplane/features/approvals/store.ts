@@ -17,7 +17,7 @@ import { ALL_ANSWERS_COUNT } from './answers/counting-store.ts'
 
 export type ApprovalKind = 'action' | 'hold'
 
-/** What of an approval card never changes. */
+/** The immutable facts of an approval card. */
 export type CardFacts = {
   readonly action_type: string
   readonly connector: string | null
@@ -27,7 +27,7 @@ export type CardFacts = {
   readonly method: string | null
   readonly host: string | null
   readonly path: string | null
-  /** Absent on cards of v1 actions, and of holds made before headers were shown. */
+  /** Absent on cards of v1 actions, and of holds of older versions. */
   readonly headers?: readonly HeaderField[]
   readonly parameters: Record<string, unknown>
   readonly risk_score: number
@@ -42,17 +42,17 @@ export type CardFacts = {
   readonly pins?: readonly PinView[] | undefined
 }
 
-/** One person's answer. `sets`: places in `requiredGroups` that the person may answer for. */
+/** The answer of one approver. `sets`: indices in `requiredGroups` that the approver answers for. */
 export type StoredAnswer = {
   readonly user_id: string | null
-  /** Null for a token that names no person; absent in answers of older versions. */
+  /** Null for a token that identifies no user; absent in answers of older versions. */
   readonly person?: ApproverIdentity | null
   /** Absent for accounts of this installation, and in answers of older versions. */
   readonly cluster_user?: ClusterUser | undefined
   readonly by: string
   readonly approved: boolean
   readonly sets: readonly number[]
-  /** The groups of these sets that the person answered for. */
+  /** The groups of these sets that the approver answered for. */
   readonly groups: readonly string[]
   readonly via: string
   readonly note: string | null
@@ -67,7 +67,7 @@ export type ApprovalRow = {
   readonly status: ApprovalStatus
   readonly gatewayId: string | null
   readonly agent: string
-  /** Of the agent that bears that name now; null when none does. */
+  /** Id of the unrevoked agent with that name; null when there is none. */
   readonly agentId: string | null
   readonly actId: string | null
   readonly binding: string | null
@@ -83,9 +83,9 @@ export type ApprovalRow = {
   readonly via: string | null
   readonly note: string | null
   readonly spentAt: Date | null
-  /** When the last request that waited for it left; null while one waits. */
+  /** When the last waiting request disconnected; null while one waits. */
   readonly leftAt: Date | null
-  /** By the database's clock, when the row was read: pending ones past it count as expired. */
+  /** By the database's clock, when the row was read. An overdue pending approval counts as expired. */
   readonly isOverdue: boolean
 }
 
@@ -104,12 +104,12 @@ export const APPROVAL_COLUMNS = `id, org_id as "orgId", kind, status, gateway_id
   responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt", left_at as "leftAt",
   expires_at <= clock_timestamp() as "isOverdue"`
 
-/** Serialises everything that opens approvals for one agent, until the transaction ends. */
+/** Serialises the transactions that open approvals for one agent, until the transaction ends. */
 export async function lockAgentApprovals(q: Query, orgId: string, agent: string): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`approvals ${orgId} ${agent}`])
 }
 
-/** Expiry counts from the moment of the statement, not from the start of a transaction that had to wait. */
+/** The expiry counts from the statement, because the transaction may have waited for locks. */
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
@@ -134,7 +134,7 @@ export async function insertApproval(q: Query, row: ApprovalInput): Promise<Appr
   return onlyRow(rows)
 }
 
-/** A hold that was answered before it was asked for: nobody ever sees it pending. */
+/** Inserts a hold that is approved in advance and never appears as pending. */
 export async function insertApprovedHold(
   q: Query,
   row: Omit<ApprovalInput, 'kind' | 'timeoutS' | 'requiredGroups'> & { readonly by: string },
@@ -158,10 +158,10 @@ export async function insertApprovedHold(
   return onlyRow(rows)
 }
 
-/** The agent is part of the key: a gateway computes the binding, and a sidecar speaks for one agent of its Gateway. */
+/** The agent is part of the key: a gateway computes the binding, and a sidecar serves one agent of its Gateway. */
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 
-/** The open hold for exactly this request; overdue ones are not open. */
+/** Returns the open hold for exactly this request; overdue holds are not open. */
 export async function findPendingHold(
   q: Query,
   { gatewayId, binding, agent }: HoldKey,
@@ -174,7 +174,9 @@ export async function findPendingHold(
   return rows[0]
 }
 
-/** A yes for exactly this request that nobody used yet, answered at most `windowS` seconds ago by users who may still answer. */
+/**
+ * Returns an unspent approval for exactly this request, at most `windowS` seconds old, whose users may still answer.
+ */
 export async function findUnspentHold(
   q: Query,
   key: HoldKey & { readonly windowS: number },
@@ -194,7 +196,7 @@ export async function getApproval(q: Query, id: string): Promise<ApprovalRow | u
   return rows[0]
 }
 
-/** An approved one whose users may still answer. */
+/** Returns an approved approval whose users may still answer. */
 export async function getUsableApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where id = $1 and status = 'approved' and ${ALL_ANSWERS_COUNT}`,
@@ -203,7 +205,7 @@ export async function getUsableApproval(q: Query, id: string): Promise<ApprovalR
   return rows[0]
 }
 
-/** Any, and nobody else answers, cancels or spends it before the transaction ends. */
+/** Returns an approval in any state. Locks it against answers, cancellation and spending until the transaction ends. */
 export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where id = $1 for update`,
@@ -212,7 +214,7 @@ export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | 
   return rows[0]
 }
 
-/** The approvals that one action went through, oldest first. */
+/** Returns the approvals of one action, oldest first; at most 50. */
 export async function listApprovalsOfAction(
   q: ScopedQuery,
   orgId: string,
@@ -225,7 +227,7 @@ export async function listApprovalsOfAction(
   )
 }
 
-/** True exactly once per approved hold, for the request it was given for, while its users may still answer. */
+/** Returns true exactly once per approved hold, for the bound request, while its users may still answer. */
 export async function spendHold(
   q: Query,
   key: {
@@ -244,7 +246,7 @@ export async function spendHold(
   return rowCount === 1
 }
 
-/** Ends what nobody answered in time, at most 200 at once; rows that another replica is ending are left to it. */
+/** Expires overdue approvals, at most 200 per call. Skips rows that another replica has locked. */
 export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set status = 'expired', responded_at = clock_timestamp() where id in (
@@ -264,7 +266,7 @@ export async function countPending(q: Query): Promise<number> {
   return onlyRow(rows).count
 }
 
-/** Whether anybody who may sign in is in one of these groups. */
+/** Returns whether an active account is in one of these groups. */
 export async function isAnybodyInGroups(
   q: Query,
   orgId: string,
@@ -277,7 +279,7 @@ export async function isAnybodyInGroups(
   return onlyRow(rows).found
 }
 
-/** Tells gateways through their replicas, at commit. */
+/** Notifies the gateways through their replicas at commit. */
 export async function notifyAnswer(q: Query, row: Pick<ApprovalRow, 'id'>): Promise<void> {
   await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, row.id])
 }

@@ -8,19 +8,21 @@ import { type ApprovalRow, isAnybodyInGroups, type StoredAnswer } from '../store
 import { isMachine } from './answering-user.ts'
 import type { Answerer } from './service.ts'
 
-/** What of an approval a person may answer for. */
+/** The required sets of an approval that an approver answers for, and the groups of these sets. */
 export type AnswerableSets = Pick<StoredAnswer, 'sets' | 'groups'>
 
 /**
- * Whether the cluster's RBAC lets the members of a group answer approvals in a namespace: such a group has members, though
- * none of them has an account here. Rejects with `not_ready` when the API server does not answer.
+ * Resolves whether the cluster's RBAC lets the members of a group answer approvals in a namespace. Such a group counts
+ * as having members, even when none of them has an account here. Rejects with `not_ready` when the API server does not
+ * answer.
  */
 export type ClusterGroups = (group: string, namespace: string) => Promise<boolean>
 
 /**
- * The required sets that this person answers for, at least one where any is required. Throws `forbidden` for everybody
- * else and wherever groups are required for the internal API, whose token
- * names no person. The command line's token names none either, so it is not one of several different people.
+ * Returns the required sets that the approver answers for: at least one where any set is required. Throws `forbidden`
+ * for an approver outside all sets, and for the internal API where groups or different users are required, because its
+ * token identifies no user. Also throws `forbidden` for the CLI token and for machines of the cluster where different
+ * users are required.
  */
 export async function answerableSets(
   q: Query,
@@ -49,7 +51,10 @@ type Asked = {
   readonly clusterGroups: ClusterGroups | undefined
 }
 
-/** The groups of the set that the person stands for; null when none. A group without members is left to owners, and admins everywhere. */
+/**
+ * Returns the groups of the set that the approver answers for; null when there is none. For a set whose groups have no
+ * members, owners and admins of all namespaces answer.
+ */
 async function ownGroups(
   q: Query,
   { row, set, by, clusterGroups }: Asked,
@@ -57,7 +62,7 @@ async function ownGroups(
   if (set.groups.length === 0) return []
   const own = set.groups.filter((group) => by.groups.includes(group))
   if (own.length > 0) return own
-  // A tenant's admin is none: the groups of the platform team may have no members yet.
+  // Excludes the admin of a tenant, because the groups of the platform team may have no members yet.
   const isAdmin = hasRole(by.role, 'admin') && by.namespaces === 'all'
   if (!isAdmin || (await isAnybodyInGroups(q, row.orgId, set.groups))) return null
   const namespace = namespaceOf(row.agent)

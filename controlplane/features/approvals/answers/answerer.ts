@@ -3,7 +3,7 @@ import type { UserPrincipal } from '../../../http/auth/authenticate.ts'
 import { roleWithin } from '../../../http/auth/rights.ts'
 import type { Answerer } from './service.ts'
 
-/** The signed-in user as an approver, with the role that they have in all namespaces of the right. */
+/** Returns the signed-in user as an approver, with the role that the user has in all namespaces of the right. */
 export function answererOf(user: UserPrincipal): Answerer {
   const { email, groups, namespaces, clusterCredential, clusterUser } = user
   const role = roleWithin(user, namespaces)

@@ -4,7 +4,7 @@ import { findIdentityOf } from '../../oidc/identity-store.ts'
 import type { StoredAnswer } from '../store.ts'
 import type { Answerer } from './service.ts'
 
-/** The person behind an answer; null for a token that names none. */
+/** Resolves the identity of the approver; null for a token that identifies no user. */
 export async function answeringPerson(q: Query, by: Answerer): Promise<ApproverIdentity | null> {
   if (by.kind === 'operator' || by.userId === null) return null
   const { userId: id, email, clusterCredential } = by
@@ -17,19 +17,21 @@ export async function answeringPerson(q: Query, by: Answerer): Promise<ApproverI
   return { id, way: 'account', email: email.toLowerCase(), isEmailVerified }
 }
 
-/** That of a stored answer; one of an older version says no more than its id. */
+/** Returns the identity of a stored answer. An answer of an older version has the user id only. */
 export function personOf({ person, user_id: id, by }: StoredAnswer): ApproverIdentity {
   if (person !== undefined && person !== null) return person
   const way = id?.startsWith('cluster:') ? 'token' : 'account'
   return { id: id ?? `name:${by}`, way, email: null, isEmailVerified: false }
 }
 
-/** A machine of the cluster: it is none of several different people. */
+/** True for a machine identity of the cluster: it does not count where different users are required. */
 export function isMachine(by: Answerer): boolean {
   return by.kind === 'user' && by.clusterCredential !== undefined && /^system:(?!admin$)/.test(by.email)
 }
 
-/** The address in the name of a cluster's user, without the prefix of its authenticator: `oidc:ann@example.com`. */
+/**
+ * Returns the e-mail address in a cluster user name, without the prefix of the authenticator: `oidc:ann@example.com`.
+ */
 function addressOf(username: string): string | null {
   const [address] = /[^\s:/#|]+@[^\s@:/#|]+\.[^\s@:/#|]+$/.exec(username) ?? []
   return address?.toLowerCase() ?? null

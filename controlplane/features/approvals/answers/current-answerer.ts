@@ -5,8 +5,9 @@ import { shareUser, type UserRow } from '../../users/store.ts'
 import type { Answerer } from './service.ts'
 
 /**
- * The approver with no more than their account has now: a role or a group may have been taken away since the request was
- * authenticated. Changes of the account wait for the end of the transaction. `namespace`: of the agent; null = none.
+ * Returns the approver with the rights that the account has now: a role or group may have been removed since
+ * authentication. Locks the account until the transaction ends. `namespace`: of the agent; null for an agent without a
+ * namespace.
  */
 export async function currentAnswerer(q: Query, by: Answerer, namespace: string | null): Promise<Answerer> {
   if (by.kind === 'operator' || by.userId === null || by.clusterCredential !== undefined) return by
@@ -17,11 +18,11 @@ export async function currentAnswerer(q: Query, by: Answerer, namespace: string 
   if (held === null) return { ...by, role: 'viewer', groups: [], namespaces: new Set() }
   const groups = by.groups.filter((group) => user.groups.includes(group))
   const role = hasRole(by.role, held.role) ? held.role : by.role
-  // A role everywhere leaves what the request had.
+  // A role in all namespaces keeps the namespaces of the request.
   return { ...by, role, groups, namespaces: held.namespaces === 'all' ? by.namespaces : held.namespaces }
 }
 
-/** The role that answers for the agents of the namespace: that in all namespaces where there is one. */
+/** Returns the role that answers for agents of the namespace. A role in all namespaces takes precedence. */
 function heldIn(
   { role, namespaces, lowerRoles }: UserRow,
   namespace: string | null,

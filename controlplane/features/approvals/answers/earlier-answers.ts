@@ -10,19 +10,22 @@ import { identityState } from '../../oidc/identity-store.ts'
 import type { ApprovalRow, StoredAnswer } from '../store.ts'
 
 /**
- * Whether the user of a stored answer may still give it for an agent of the namespace ('' for an agent without one). Rejects
- * with `not_ready` when the identity provider or the API server does not answer.
+ * Resolves whether the user of a stored answer may still give it for an agent of the namespace ('' for an agent without
+ * one). Rejects with `not_ready` when the identity provider or the API server does not answer.
  */
 export type ConfirmAnswer = (answer: StoredAnswer, namespace: string) => Promise<boolean>
 
 export type ConfirmAnswerDeps = {
   readonly db: Db
-  /** Null where there is no cluster. */
+  /** Null outside a cluster. */
   readonly kube: Pick<KubeClient, 'create'> | null
   readonly vouchFor: VouchFor
 }
 
-/** Asks the cluster about its users, and the identity provider about users whose last confirmation is five minutes old. */
+/**
+ * Confirms cluster users with the API server, and accounts with the identity provider when the last confirmation is
+ * older than five minutes.
+ */
 export function createConfirmAnswer({ db, kube, vouchFor }: ConfirmAnswerDeps): ConfirmAnswer {
   return async (answer, namespace) => {
     const { user_id: id } = answer
@@ -40,17 +43,20 @@ async function isAllowed(
   const user = clusterUserOf(answer)
   if (await isAgent(db, user)) return false
   if (!(await reviewAccess(kube, user, { right: 'approvals/answer', namespace }))) return false
-  // A group without members is answered for by admins.
+  // Admins answer for a group without members.
   const isAsAdmin = answer.groups.some((group) => !user.groups.includes(group))
   return !isAsAdmin || reviewAccess(kube, user, { right: 'settings/update', namespace: '' })
 }
 
-/** An answer of an older version says no more than the name and the groups that it is for. */
+/** An answer of an older version stores the name and the groups only. */
 function clusterUserOf({ cluster_user: user, by, groups }: StoredAnswer): ClusterUser {
   return user ?? { username: by, groups: [...groups, 'system:authenticated'] }
 }
 
-/** Ids of the users whose earlier answers no longer count. Rejects with `not_ready`, naming the answer that was not confirmed. */
+/**
+ * Returns the ids of users whose earlier answers no longer count. Rejects with `not_ready`, naming the unconfirmed
+ * answer.
+ */
 export async function voidAnswers(
   { answers, agent }: ApprovalRow,
   confirmAnswer: ConfirmAnswer,

@@ -26,27 +26,26 @@ import { type ConfirmAnswer, voidAnswers } from './earlier-answers.ts'
 import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from './store.ts'
 
 /**
- * Who answers. A `user` has signed in (or bears an approver key, or the install's admin token); `operator` holds the
- * token of a gateway's internal API, which names no person and is in no group; `chat` was verified by its
- * signature and mapped to nobody in particular.
+ * An approver. `user`: signed in, or authenticated by an approver key, the installation's admin token or the cluster.
+ * `operator`: holds the token of a gateway's internal API, which identifies no user and belongs to no group.
  */
 export type Answerer =
   | {
       readonly kind: 'user'
-      /** Null for the token of the command line, which is no person's. */
+      /** Null for the CLI token, which belongs to no user. */
       readonly userId: string | null
       readonly email: string
       readonly role: Role
       readonly groups: readonly string[]
-      /** How the cluster identified the user; absent for accounts of this installation. */
+      /** How the cluster authenticated the user; absent for accounts of this installation. */
       readonly clusterCredential?: 'token' | 'certificate' | undefined
       readonly clusterUser?: ClusterUser | undefined
-      /** Those whose agents' approvals the user may answer. */
+      /** Namespaces of the agents whose approvals the user may answer. */
       readonly namespaces: Namespaces
     }
   | {
       readonly kind: 'operator'
-      /** As the caller claims it: the token of the internal API names no person. */
+      /** As claimed by the caller: the token of the internal API identifies no user. */
       readonly name: string
       readonly gatewayId: string
       readonly gateway: string
@@ -54,29 +53,29 @@ export type Answerer =
 
 export type Respond = {
   readonly id: string
-  /** Ids of other kinds are not found: v1 answers `apr_`, the internal API `apv_`, the dashboard both. */
+  /** Other kinds are reported as not found: v1 answers `apr_`, the internal API `apv_`, the dashboard both. */
   readonly kinds: readonly ApprovalKind[]
   readonly approved: boolean
   readonly note: string | null
   readonly by: Answerer
   /** `dashboard`, `cli`, `api`, `internal`, `chat`. */
   readonly via: string
-  /** Runs in the transaction of the answer once it is accepted; a rejection undoes the answer. */
+  /** Runs in the transaction of an accepted answer; a rejection rolls the answer back. */
   readonly within?: ((q: Query) => Promise<void>) | undefined
 }
 
 export type Response = {
   readonly id: string
-  /** `pending` while other groups have to answer as well. */
+  /** `pending` while answers of other groups are missing. */
   readonly status: ApprovalStatus
   readonly answeredGroups: string[]
   readonly approval: ApprovalRow
 }
 
 /**
- * Records one person's answer, and ends the approval with it when nothing more is required. Answer, state, audit row and
- * the message to the gateways commit together; answers of several people to one approval take turns. Earlier answers are
- * confirmed before one that approves.
+ * Records the answer of one approver, and ends the approval when no required set is missing. The answer, the state, the
+ * audit event and the notification of the gateways commit together. Concurrent answers to one approval run one after
+ * the other. Before an approving answer, earlier answers are confirmed.
  */
 export async function respond(
   { db, orgId, onEnded, clusterGroups, confirmAnswer }: ApprovalsDeps,
@@ -109,7 +108,10 @@ export async function respond(
   })
 }
 
-/** Users whose earlier answers no longer count; asked where the caller sees the approval, and would approve it. */
+/**
+ * Returns the users whose earlier answers no longer count. Checks only when the answer approves and the caller may see
+ * the pending approval.
+ */
 async function notConfirmed(
   db: Query,
   answer: Respond,
@@ -121,7 +123,7 @@ async function notConfirmed(
   return isAsked ? voidAnswers(row, confirmAnswer) : []
 }
 
-/** Undefined while other people have to answer as well. */
+/** Returns undefined while required answers are missing. */
 async function endedBy(
   q: Query,
   row: ApprovalRow,
@@ -151,7 +153,7 @@ function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: ApproverIden
   })
 }
 
-/** Names of the users whose earlier answers were taken out. */
+/** Returns the names of the users whose earlier answers were removed. */
 function goneSince(before: ApprovalRow, { answers: left }: ApprovalRow): readonly string[] {
   const isLeft = ({ by, at }: StoredAnswer) => left.some((answer) => answer.by === by && answer.at === at)
   return before.answers.filter((answer) => !isLeft(answer)).map(({ by }) => by)
@@ -178,7 +180,7 @@ function answeredEvent(row: EndedApproval, answer: Respond, gone: readonly strin
   }
 }
 
-/** The name that a caller of the internal API claims is no actor: its token is that of the gateway. */
+/** The name claimed on the internal API is not the actor, because the token belongs to the gateway. */
 function actorOf(by: Answerer): Actor {
   if (by.kind === 'operator') return gatewayActor(by.gateway)
   return by.userId === null ? systemActor(by.email) : { kind: 'user', userId: by.userId, label: by.email }
@@ -195,7 +197,7 @@ function isVisible(row: ApprovalRow, { kinds, by }: Respond): boolean {
     : row.gatewayId === by.gatewayId
 }
 
-/** Null while it can be answered. Overdue counts as expired, whether the sweeper has been there or not. */
+/** Returns null while the approval can be answered. An overdue approval counts as expired before the sweeper runs. */
 function endedError(row: ApprovalRow): ChaperoneError | null {
   const moved = moveApproval(row.status === 'pending' && row.isOverdue ? 'expired' : row.status, 'approve')
   if (moved.ok) return null
@@ -208,7 +210,7 @@ function refuseEnded(row: ApprovalRow): void {
   if (error !== null) throw error
 }
 
-/** Somebody was quicker, or time ran out between the look and the answer. */
+/** Returns the reason of a lost race: the approval was answered or expired between the read and the write. */
 async function whyNot(q: Query, id: string): Promise<ChaperoneError> {
   const row = await getApproval(q, id)
   return (row && endedError(row)) ?? notFound(id)

@@ -12,7 +12,7 @@ export type ApprovalEnd = {
   readonly note: string | null
 }
 
-/** Ends a pending approval: undefined when it has ended already or its time is over. */
+/** Ends a pending approval. Returns undefined when the approval has ended or is overdue. */
 export async function endApproval(q: Query, end: ApprovalEnd): Promise<EndedApproval | undefined> {
   const { rows } = await q.query<EndedApproval>(
     `update approvals set status = $2, responded_at = clock_timestamp(), responded_by = $3, via = $4, note = $5
@@ -24,7 +24,10 @@ export async function endApproval(q: Query, end: ApprovalEnd): Promise<EndedAppr
   return row
 }
 
-/** Adds one person's answer to a pending approval, which stays pending; undefined when it has ended or its time is over. */
+/**
+ * Adds one answer to a pending approval, which stays pending. Returns undefined when the approval has ended or is
+ * overdue.
+ */
 export async function addAnswer(
   q: Query,
   id: string,
@@ -39,9 +42,8 @@ export async function addAnswer(
 }
 
 /**
- * Takes out the answers of people who may not answer any more: suspended, ended by the identity provider, without a role
- * that answers in the namespace of the agent, no longer in the group that they answered for, or one of `voidUsers` (ids). Their
- * audit events stay.
+ * Removes answers of users who may no longer answer: suspended, ended by the identity provider, without a role in the
+ * agent's namespace, no longer in a group of the answer, or listed in `voidUsers` (ids). Their audit events stay.
  */
 export async function dropVoidAnswers(
   q: Query,
