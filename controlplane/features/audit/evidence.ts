@@ -10,13 +10,13 @@ import { listTrafficOfAction } from '../traffic/record-store.ts'
 import { type AuditExportRow, type AuditFilter, listAuditAfter, listAuditBefore } from './export-store.ts'
 
 export type Evidence = {
-  /** Newest first. `cursor` is `next_cursor` of the page before. */
+  /** Returns a page of events, newest first. `cursor` is `next_cursor` of the page before. */
   search(
     namespaces: Namespaces,
     filter: AuditFilter,
     page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<AuditReply>
-  /** Everything that is known of one action. Throws `not_found`. */
+  /** Returns all events, approvals and requests of one action. Throws `not_found`. */
   chain(namespaces: Namespaces, actionRequestId: string): Promise<EvidenceReply>
 }
 
@@ -32,7 +32,7 @@ export function createEvidence({
   return {
     async search(namespaces, filter, { limit, cursor }) {
       const before = cursor === undefined ? null : numberOf(cursor)
-      // One more than asked for tells whether there is a next page.
+      // One extra row shows whether there is a next page.
       const rows = await listAuditBefore(read(namespaces), orgId, { filter, before, limit: limit + 1 })
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)

@@ -2,12 +2,12 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 export type AuditFilter = {
   readonly eventType?: string | undefined
-  /** ISO 8601; from inclusive, to exclusive. */
+  /** ISO 8601; `from` is inclusive, `to` exclusive. */
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly agentId?: string | undefined
   readonly actionRequestId?: string | undefined
-  /** Text anywhere in the event's type, ids or details; case does not matter. */
+  /** Text anywhere in the event's type, ids or details; case-insensitive. */
   readonly q?: string | undefined
 }
 
@@ -21,13 +21,13 @@ export type AuditExportRow = {
   readonly created_at: Date
   /** JSON text. */
   readonly details: string
-  /** Its own, or that of the request it belongs to. */
+  /** Of the event, else of its action request. */
   readonly action_type: string | null
-  /** JSON text; its own, or that of the request it belongs to. */
+  /** JSON text; of the event, else of its action request. */
   readonly resource: string | null
 }
 
-/** At most `limit` events after the one numbered `after`, oldest first. */
+/** Returns at most `limit` events with ids above `after`, oldest first. */
 export async function listAuditAfter(
   q: ScopedQuery,
   orgId: string,
@@ -36,7 +36,7 @@ export async function listAuditAfter(
   return listAudit(q, orgId, { ...page, from: page.after, where: 'e.id > $2', order: 'e.id' })
 }
 
-/** At most `limit` events before the one numbered `before`, or the newest ones; newest first. */
+/** Returns at most `limit` events with ids below `before` (null: the newest), newest first. */
 export async function listAuditBefore(
   q: ScopedQuery,
   orgId: string,

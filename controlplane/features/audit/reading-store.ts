@@ -12,13 +12,15 @@ export type AuditRow = {
   readonly createdAt: Date
 }
 
-/** Whose events: everybody's, an agent's own, or those of a namespace. */
+/** The events to read: all, those of an agent, or those of a namespace. */
 export type AuditScope = { readonly orgId: string } & (
   | { readonly of: 'all' }
   | { readonly of: 'agent' | 'namespace'; readonly key: string }
 )
 
-/** Newest first. The offset is walked in the index alone; rows are read only for the page. */
+/**
+ * Returns a page of events, newest first. The offset is skipped in the index alone; rows are read only for the page.
+ */
 export async function listAuditEvents(
   q: Query,
   scope: AuditScope,

@@ -11,15 +11,15 @@ export type AuditPage = {
   readonly offset: number
 }
 
-/** Whose events: everybody's, an agent's own (`key` is its id), or those of a namespace. */
+/** The events to read: all, those of an agent (`key` is its id), or those of a namespace. */
 export type Whose = { readonly of: 'all' } | { readonly of: 'agent' | 'namespace'; readonly key: string }
 
 export type AuditReading = {
-  /** Newest first. */
+  /** Returns a page of events, newest first. */
   page(whose: Whose, page: { readonly limit: number; readonly offset: number }): Promise<AuditPage>
 }
 
-/** Agents whose count is remembered. */
+/** Cached counts, one per scope. */
 const MAX_REMEMBERED = 1_000
 
 export function createAuditReading({ db, orgId }: { readonly db: Db; readonly orgId: string }): AuditReading {
@@ -40,7 +40,7 @@ export function createAuditReading({ db, orgId }: { readonly db: Db; readonly or
   }
 }
 
-/** Fields that do not apply are left out (spec 2.7: "when applicable"). */
+/** Omits fields that do not apply (spec 2.7: "when applicable"). */
 function view(row: AuditRow): AuditEventView {
   return {
     id: eventId(row.id),

@@ -4,10 +4,10 @@ import type { AuditEventType } from '../../../core/wire/audit.ts'
 import type { RowOrigin } from '../../../core/wire/operator/origin.ts'
 import type { Query } from '../../db/query.ts'
 
-/** Who caused an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */
+/** The cause of an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */
 export type Actor = {
   readonly label: string
-  /** Where rows that they make come from. Left out: the command line. */
+  /** Origin of the rows that the actor creates. Default: the command line. */
   readonly origin?: RowOrigin
 } & (
   | { readonly kind: 'user'; readonly userId: string }
@@ -19,7 +19,7 @@ export function systemActor(label: string): Actor {
   return { kind: 'system', label }
 }
 
-/** An agent that the installation has no record of is named by the machine that reported it. */
+/** Returns the actor of an agent. For an agent without a record, the machine that reported it is the actor. */
 export function agentActor(agentId: string | null | undefined, reporter: string): Actor {
   return agentId == null ? systemActor(reporter) : { kind: 'agent', agentId, label: agentId }
 }
@@ -31,19 +31,19 @@ export type AuditEvent = {
   /** The agent that the event is about, when it is not the actor. */
   readonly agentId?: string | null | undefined
   readonly actionRequestId?: string | null
-  /** Of the manifest that the event concerns (`namespace/name`), where `details` names no Gateway and no scope. */
+  /** The manifest object that the event concerns (`namespace/name`), where `details` names no Gateway and no scope. */
   readonly manifest?: string
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Appends one event in the caller's transaction; gives its number. Never put a secret into `details`. */
+/** Appends one event in the caller's transaction and returns its id. `details` must not contain secrets. */
 export async function appendAudit(q: Query, event: AuditEvent): Promise<number> {
   const [id] = await appendAuditAll(q, [event])
   if (id === undefined) throw new Error('the audit event was not stored')
   return id
 }
 
-/** The same for many, in one statement and in this order. */
+/** Appends events in one statement, in the given order, and returns their ids. */
 export async function appendAuditAll(q: Query, events: readonly AuditEvent[]): Promise<readonly number[]> {
   const list = events.map(storedEvent)
   const { rows } = await q.query<{ id: number }>(
@@ -58,7 +58,7 @@ export async function appendAuditAll(q: Query, events: readonly AuditEvent[]): P
   return rows.map((row) => row.id)
 }
 
-/** A machine has no column of its own: it is `actor` in the details. */
+/** A machine has no column: it is stored as `actor` in the details. */
 function storedEvent({ actor, agentId, details, manifest, ...event }: AuditEvent) {
   return {
     ...event,
@@ -69,7 +69,7 @@ function storedEvent({ actor, agentId, details, manifest, ...event }: AuditEvent
   }
 }
 
-/** Of an event that concerns no agent; the agent decides otherwise. */
+/** Namespace of an event without an agent. For other events the namespace of the agent applies. */
 function namespaceIn({ gateway, scope }: AuditEvent['details'], manifest: string | undefined): string | null {
   if (manifest !== undefined) return namespaceOf(manifest) || null
   if (typeof gateway === 'string') return namespaceOf(gateway) || null

@@ -3,22 +3,22 @@ import { onlyRow } from '../../db/rows.ts'
 import type { AuditScope } from './reading-store.ts'
 
 export type AuditCount = {
-  /** All events up to here were counted. */
+  /** Highest event id that is counted. */
   readonly upTo: number
   readonly count: number
-  /** How often retention had been here by then. */
+  /** Number of retention runs at that time. */
   readonly purges: number
-  /** Of `count`, how many the database knows already. */
+  /** The part of `count` that the database has stored. */
   readonly stored: number
 }
 
-/** So many more and the database is told: whoever counts next has at most about as many to count. */
+/** Stores the count after this many new events, which bounds the events that the next process counts. */
 const STORE_EVERY = 10_000
 const MAX_PURGES = 3
 
 /**
- * Counts on from what was counted before, here or by any process. `settled` ends at events so old that no transaction
- * which began before them can still commit one with a smaller number: only it may be kept.
+ * Returns the number of events, counting on from the cached or stored count. Only `settled` may be kept: it ends at
+ * events so old (5 minutes) that no earlier transaction can still commit an event with a smaller id.
  */
 export async function countAuditEvents(
   q: Query,
@@ -72,7 +72,7 @@ async function storedCount(q: Query, scope: AuditScope): Promise<AuditCount> {
   return onlyRow(rows)
 }
 
-/** Not when retention has been here since it was counted, and never over a later count. */
+/** Skips a count that is older than the last retention run or than the stored count. */
 async function storeCount(q: Query, scope: AuditScope, known: AuditCount): Promise<void> {
   const { orgId } = scope
   await q.query('insert into audit_purges (org_id, purges) values ($1, 0) on conflict do nothing', [orgId])
@@ -86,19 +86,22 @@ async function storeCount(q: Query, scope: AuditScope, known: AuditCount): Promi
   )
 }
 
-/** Written out, so that each has its own index. `$2` has to be named in both. */
+/** Returns a clause per scope, so that each uses its own index. Every clause must contain `$2`. */
 export function ownClause({ of }: AuditScope): string {
   return of === 'all' ? 'and $2::text is null' : `and ${COLUMNS[of]} = $2`
 }
 
 const COLUMNS = { agent: 'agent_id', namespace: 'namespace' } as const
 
-/** `$2` of the clause. */
+/** Returns `$2` of the clause. */
 export function keyOf(scope: AuditScope): string | null {
   return scope.of === 'all' ? null : scope.key
 }
 
-/** In `audit_totals`. Null for a namespace, whose total is not stored, because retention takes nothing from it. */
+/**
+ * Returns the key in `audit_totals`. Null for a namespace: its total is not stored, because retention adjusts no totals
+ * of namespaces.
+ */
 function totalKey(scope: AuditScope): string | null {
   return scope.of === 'namespace' ? null : (keyOf(scope) ?? '')
 }

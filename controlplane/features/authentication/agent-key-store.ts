@@ -1,22 +1,22 @@
 import type { Query } from '../../db/query.ts'
 import type { AgentRow } from '../agents/store.ts'
 
-/** A request that shows a key: what the key begins with, and its hash. */
+/** A presented key: its prefix and its hash. */
 export type ShownKey = { readonly prefix: string; readonly sha256: Buffer }
 
 export type KeyedAgent = Pick<AgentRow, 'id' | 'name' | 'status' | 'capabilities'> & {
   readonly apiKeySha256: Buffer
-  /** How many of its requests are admitted; null when none was counted: another key, or an agent that is not active. */
+  /** Admitted requests; null when none was counted, for another key or an inactive agent. */
   readonly admitted: number | null
-  /** Whole seconds until a request is admitted again, at least 1. */
+  /** Whole seconds until the next request is admitted, at least 1. */
   readonly retryAfterS: number | null
 }
 
 /**
- * Agents with keys of these prefixes (compare the hash of each). Of the one whose key it is, `wanted` requests are
- * counted in its window of one minute, as far as they fit, and it is noted as seen, at most once a minute. What does
- * not fit is not counted. Each key at most once in the list. Windows are locked in one order, so that replicas with the
- * same agents cannot block each other.
+ * Returns the agents with keys of these prefixes; the caller compares the hashes. For the agent of a key, counts up to
+ * `wanted` requests in its window of one minute and sets its last-seen time at most once a minute. Requests beyond the
+ * limit are not counted. Each key occurs at most once in the list. Windows are locked in the order of agent ids, which
+ * prevents deadlocks between replicas.
  */
 export async function useAgentKeys(
   q: Query,
@@ -32,7 +32,7 @@ export async function useAgentKeys(
   return rows
 }
 
-/** Where no request is older than a minute, which is the rule, the window is taken as it is. */
+/** Usually no entry is older than a minute; then the array is used as it is. */
 const LIVE = `case when w.hits[1] > statement_timestamp() - interval '1 minute' then w.hits
   else array(select h from unnest(w.hits) as h where h > statement_timestamp() - interval '1 minute' order by h) end`
 

@@ -5,19 +5,19 @@ import type { Db } from '../../db/query.ts'
 import { createBatcher } from '../actions/batcher.ts'
 import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.ts'
 
-/** One request of an agent: who it is and whether it fits into the window of one minute. */
+/** One request of an agent: its identity, and whether the request fits the window of one minute. */
 export type KeyUse = {
   readonly agent: Pick<KeyedAgent, 'id' | 'name' | 'capabilities'>
   readonly isAdmitted: boolean
-  /** Whole seconds, when it is not. */
+  /** Whole seconds, for a rejected request. */
   readonly retryAfterS: number
 }
 
 const MAX_TOGETHER = 256
 
 /**
- * Looks up whose key it is and counts the request. Requests that arrive while another look-up is under way share the
- * next one; every answer is as the database has it after the request came in. Null: nobody who may act now.
+ * Returns the look-up of agent keys, which also counts the request. Requests that arrive during a look-up share the
+ * next one, so each result is at least as new as its request. Null for an unknown key or an inactive agent.
  */
 export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | null> {
   const use = createBatcher((shown: readonly ShownKey[]) => useAll(db, shown), {
@@ -29,7 +29,7 @@ export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | nul
 
 const MAX_WINDOWS = 1_000
 
-/** Counts requests of agents that the database cannot count, with the same limit but on this replica alone. */
+/** Counts requests of agents while the database is unavailable: the same limit, for this replica alone. */
 export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']) => KeyUse {
   const windows = new Map<string, SlidingWindow>()
   return (agent) => {
@@ -43,7 +43,7 @@ export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']
 
 type Asked = ShownKey & { wanted: number; taken: number }
 
-/** In the order of the requests: of those with one key the first ones are admitted. */
+/** Returns the results in the order of the requests. Among requests with one key, the first ones are admitted. */
 async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (KeyUse | null)[]> {
   const asked = new Map<string, Asked>()
   const keys = shown.map((one) => {
@@ -58,7 +58,7 @@ async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (Key
   return keys.map((one) => useOf(found.get(one), one))
 }
 
-/** A wrong key that begins like a good one brings the same agent along, uncounted. */
+/** A wrong key with the prefix of a valid key returns the same agent, uncounted. */
 function agentOf(agents: readonly KeyedAgent[], { sha256: shown }: ShownKey): KeyedAgent | undefined {
   return agents.find((agent) => agent.admitted !== null && isSameHash(agent.apiKeySha256, shown))
 }

@@ -22,17 +22,17 @@ export type BreakGlassDeps = {
 export type OwnerTokenWarnings = () => Promise<readonly string[]>
 
 const Secret = z.object({ data: z.object({ [BREAK_GLASS_KEY]: z.string() }) })
-/** Clocks of the machine that wrote the Secret and of this one. */
+/** Clock skew between the machine that wrote the Secret and this one. */
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * The owner's token of a cluster: once a user with the role admin has signed in it works only while the entry of its Secret
- * opens it. Who may update the Secret opens it, without a rollout.
+ * Creates the check of the owner's token of a cluster. After the first sign-in of an admin, the token works only while
+ * an entry of its Secret opens it. Update permission on the Secret suffices to open the token, without a rollout.
  */
 export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   const { db, orgId, kube, secret, nowMs } = deps
   const path = `/api/v1/namespaces/${secret.namespace}/secrets/${secret.name}`
-  // It never ends: who removes the last admin opens the token by the Secret.
+  // Cached for good: removing the last admin does not reopen the token; the Secret does.
   let isKnown = false
 
   async function isInUse(): Promise<boolean> {
@@ -40,7 +40,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
     return isKnown
   }
 
-  /** The end of the opening; null while the token is closed. */
+  /** Returns the end of the opening; null while the token is closed. */
   async function openUntil(): Promise<string | null> {
     const parsed = Secret.safeParse(await kube.get(path))
     if (!parsed.success) return null
@@ -70,7 +70,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   }
 }
 
-/** For the page Overview. */
+/** Returns the warnings for the page Overview. */
 export function createOwnerTokenWarnings({
   db,
   orgId,
@@ -92,7 +92,10 @@ function stateOf(isNeeded: boolean, until: string | null): 'not_required' | 'ope
   return until === null ? 'closed' : 'open'
 }
 
-/** A user, not a machine: a ServiceAccount with rights does not show that people can sign in. */
+/**
+ * True for a user with the role admin. Excludes machines: a ServiceAccount with rights does not prove that users can
+ * sign in.
+ */
 function isAdministrator({ via, role, email, roleNamespaces, restriction }: UserPrincipal): boolean {
   if (!hasRole(role, 'admin') || roleNamespaces !== undefined || restriction === 'unchecked') return false
   return via === 'session' || (via === 'cluster' && !/^system:(serviceaccount|node):/.test(email))

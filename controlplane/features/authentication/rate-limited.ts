@@ -1,11 +1,11 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** The 429 of the specification (8) for an agent's key, over all replicas. */
+/** Returns the 429 of the specification (section 8) for an agent's key. The limit applies to all replicas together. */
 export function rateLimited(retryAfterS: number): ChaperoneError {
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
     retryAfterS,
-    // The body has exactly the fields that the specification gives it.
+    // The body has exactly the fields of the specification.
     extra: { message: undefined },
   })
 }

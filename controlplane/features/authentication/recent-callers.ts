@@ -7,12 +7,12 @@ import { tokenTimes } from '../tokens/times.ts'
 
 export type RecentCallersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
-/** Rights of the routes that activate kill switches. */
+/** Rights of the routes that change kill switches. */
 const REMEMBERED = ['killswitches/activate', 'killswitches/lift'] as const
 const REACHES = ['cluster', 'namespaces'] as const satisfies readonly Reach[]
-/** How long an answer of the cluster counts while the cluster or the database does not answer. */
+/** How long a cached review counts while the cluster or the database does not answer. */
 const MEMORY_MS = 12 * 3_600_000
-/** Rights are asked for again, although nobody needs them, when they are older. */
+/** Rights older than this are reviewed again at the user's next request. */
 const RIGHTS_MS = 5 * 60_000
 const MAX_REMEMBERED = 10_000
 const NOWHERE: Namespaces = new Set()
@@ -22,14 +22,14 @@ type Remembered = {
   readonly rights: ReadonlyMap<string, Namespaces>
   readonly atMs: number
 }
-/** `expiresAtMs`: of the token, epoch; null where it does not say. */
+/** `expiresAtMs`: of the token, epoch; null for a token without an expiry. */
 type Shown = { readonly key: string; readonly expiresAtMs: number | null }
 type Find = () => Promise<UserPrincipal | undefined>
 
 /**
- * Remembers the users of a cluster that this replica saw lately, with their rights on kill switches, so that a kill switch
- * need not wait for the API server or the database: an urgent caller is answered within `URGENT_MS`, if need be as
- * `unchecked`. Keeps hashes, no tokens. `nowMs` is monotonic.
+ * Caches the recent users of a cluster on this replica, with their rights on kill switches, so that a kill switch does
+ * not depend on the API server or the database. An urgent caller is authenticated within `URGENT_MS`, as `unchecked`
+ * when necessary. The cache keeps hashes, not tokens. `nowMs` is monotonic.
  */
 export function withRecentCallers(
   callers: ClusterCallers,
@@ -38,7 +38,7 @@ export function withRecentCallers(
   const recent = new Map<string, Remembered>()
 
   async function remember({ key }: Shown, principal: UserPrincipal): Promise<UserPrincipal> {
-    // The answer is as old as the question.
+    // Taken before the review, because the result is as old as its request.
     const atMs = nowMs()
     const rights = await rightsOf(principal)
     recent.delete(key)
@@ -54,7 +54,7 @@ export function withRecentCallers(
     return principal
   }
 
-  /** Checked, with rights that the route finds cached. */
+  /** Authenticates the user and caches the rights for the route. */
   async function checked(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
     const principal = await found(shown, find)
     return principal && remember(shown, principal)
@@ -72,7 +72,7 @@ export function withRecentCallers(
   async function usual(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
     const principal = await found(shown, find)
     const isNew = nowMs() - (recent.get(shown.key)?.atMs ?? Number.NEGATIVE_INFINITY) > RIGHTS_MS
-    // Without it a user who has only read so far would be unknown to an urgent call.
+    // Otherwise an urgent request of a user with only read requests so far would find no cached rights.
     if (principal !== undefined && isNew) remember(shown, principal).catch(() => undefined)
     return principal
   }
@@ -81,7 +81,7 @@ export function withRecentCallers(
     try {
       return await withinMs(checked(shown, find), patienceMs)
     } catch (error) {
-      // A negative answer is an answer.
+      // A rejection is final: only a missing answer falls back to the cache.
       if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
       const known = fromMemory(shown)
       if (known !== undefined) return known

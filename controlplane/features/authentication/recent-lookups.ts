@@ -4,20 +4,20 @@ import { networkOf } from '../sessions/attempts.ts'
 import { SESSION_LIFE } from '../sessions/store.ts'
 
 /**
- * Who is behind each of these secrets, as the database has it. Secrets of nobody who may act now are left out. `turn`: look-ups
- * of one name wait for each other before they keep others waiting.
+ * Resolves the principals of secrets from the database. Omits secrets without an active principal. `turn`: a name in
+ * the fair queue. Look-ups of one name are first in, first out; names take turns.
  */
 export type Lookup<T> = (secrets: readonly string[], turn: string) => Promise<ReadonlyMap<string, T>>
 
 export type Answers<T> = {
   readonly found: ReadonlyMap<string, T>
-  /** False when the database did not answer: this is what it said last, and a secret may have been revoked since. */
+  /** False when the database did not answer: the results are cached, and a secret may have been revoked since. */
   readonly isChecked: boolean
 }
 
 /**
- * Asks the database. Rejects when it cannot be asked. `isUrgent`: when the database does not answer within `URGENT_MS`, answers
- * from memory, or rejects with `not_ready` where it has none.
+ * Reads the database. Rejects when it is unavailable. `isUrgent`: when the database does not answer within `URGENT_MS`,
+ * resolves from the cache, or rejects with `not_ready` without a cached entry.
  */
 export type RecentAnswers<T> = {
   (
@@ -26,22 +26,22 @@ export type RecentAnswers<T> = {
     /** Of the caller. */
     address?: string,
   ): Promise<Answers<T>>
-  /** Remembers values that the database has for secrets of which it knows the SHA-256. Newer answers stay. */
+  /** Caches values read from the database by the SHA-256 of their secrets. Newer entries stay. */
   remember(read: readonly Preloaded<T>[]): void
 }
 
-/** `ageMs`: how old the answer is. */
+/** `ageMs`: age of the value. */
 export type Preloaded<T> = { readonly sha256: Uint8Array; readonly value: T; readonly ageMs: number }
 
 export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
-/** How long an answer counts without being checked again: as long as a session that is not used. */
+/** How long a cached value counts without a check: the idle life of a session. */
 const MEMORY_MS = SESSION_LIFE.idleHours * 3_600_000
 const MAX_REMEMBERED = 10_000
 
 /**
- * Remembers who was behind the secrets that this replica saw lately, so that a kill switch and its acknowledgement need
- * not wait for the database. Keeps hashes, no secrets. `nowMs` is monotonic.
+ * Caches the principals of recent secrets on this replica, so that a kill switch and its acknowledgement do not depend
+ * on the database. The cache keeps hashes, not secrets. `nowMs` is monotonic.
  */
 export function createRecentAnswers<T>(
   lookup: Lookup<T>,
@@ -49,14 +49,14 @@ export function createRecentAnswers<T>(
 ): RecentAnswers<T> {
   const recent = new Map<string, { readonly value: T; readonly atMs: number }>()
 
-  /** Who was known lately has a turn of their own; all others have that of their network. */
+  /** A cached principal has a turn of its own; all others share that of their network. */
   function turnOf(secrets: readonly string[], address: string): string {
     const known = secrets.map(keyOf).find((key) => recent.has(key))
     return known === undefined ? `network ${networkOf(address)}` : `known ${known}`
   }
 
   async function read(secrets: readonly string[], address: string): Promise<Answers<T>> {
-    // The answer is as old as the question.
+    // Taken before the read, because the result is as old as its request.
     const atMs = nowMs()
     const found = await lookup(secrets, turnOf(secrets, address))
     for (const secret of secrets) recent.delete(keyOf(secret))

@@ -15,13 +15,19 @@ import { rateLimited } from './rate-limited.ts'
 import { createRecentAnswers, type Lookup } from './recent-lookups.ts'
 
 export type Identities = Identify & {
-  /** Reads the sessions in force, for urgent calls of users whom this replica has not seen. Rejects as the database does. */
+  /**
+   * Caches the sessions in force, for urgent requests of users that are new to this replica. Rejects when the database
+   * is unavailable.
+   */
   preloadSessions(): Promise<void>
 }
 
 const MAX_PRELOADED = 5_000
 
-/** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
+/**
+ * Creates the authentication by session id, key or token. Suspended users and agents, and revoked agents, have no
+ * identity.
+ */
 export function createIdentities({
   db,
   podToken,
@@ -36,7 +42,9 @@ export function createIdentities({
   const agentKeys = createRecentAnswers(single(createAgentKeyUse(db)))
   const approverKeys = createRecentAnswers(inLanes(single(approverKeyLookup(db))))
   const gatewayTokens = createRecentAnswers(inLanes(single(gatewayLookup(db))))
-  /** The principal of a session that the provider was asked about where it had to be. */
+  /**
+   * Returns the principal of a session, after the identity provider confirmed the user where a confirmation was due.
+   */
   const vouchedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
     const asked = vouchFor(row)
     const vouched = await (shown.isUrgent ? unlessLate(asked, shown.remainingMs()) : asked)
@@ -120,8 +128,8 @@ const RANKS = ['viewer', 'member', 'admin', 'owner']
 type KnownSession = readonly [id: string, row: SessionUser]
 
 /**
- * The session that the page's secret is of, else the one with the highest role, else the oldest: a cookie that a server on
- * another port planted takes nothing from the user.
+ * Returns the session of the page's secret, else the session with the highest role, else the oldest: a cookie planted
+ * by a server on another port cannot replace the user's session.
  */
 function chooseSession(sessions: readonly KnownSession[], pageSecret: string | undefined) {
   const own = sessions.find(([, row]) => isPageOf(row, pageSecret))
@@ -136,7 +144,7 @@ function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefine
 type ShownSession = {
   readonly pageSecret: string | undefined
   readonly isUrgent: boolean
-  /** Until an urgent request has to be answered. */
+  /** Time until an urgent request must be answered. */
   readonly remainingMs: () => number
 }
 
@@ -152,7 +160,7 @@ function sessionPrincipal([id, row]: KnownSession, { pageSecret }: ShownSession)
 
 type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
 
-/** The user by their stored roles. */
+/** Returns the principal of the user with the stored roles. */
 export function userPrincipal(user: User, via: UserPrincipal['via']): UserPrincipal {
   const { id: userId, email, role, groups } = user
   const found = { kind: 'user', userId, email, role, groups, via } as const

@@ -2,20 +2,20 @@ import * as z from 'zod'
 import { noAccount } from '../../../../core/decision/policies/policy-warnings.ts'
 import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 
-/** A Policy as far as it names approver groups; `namespace` '' where its agents are in all namespaces. */
+/** The part of a Policy that names approver groups. `namespace`: '' where its agents are in all namespaces. */
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
- * Approver groups whose members have no account: RBAC may let the group as such answer approvals. Who is in such a group
- * only the cluster's authenticator knows.
+ * Approver groups without accounts: RBAC may let such a group answer approvals. Only the cluster's authenticator
+ * resolves the members.
  */
 export type GroupMembers = {
   /**
-   * Asks the cluster about the groups that no account is in. Rejects only when `policies` or the accounts cannot be read,
-   * and waits 2 s for the cluster. Not for transactions.
+   * Reviews the groups that no account is in, and waits at most 2 s for the cluster. Rejects only when `policies` or
+   * the accounts cannot be read. Not for use inside transactions.
    */
   ask(policies: () => Promise<readonly GroupsNamed[]>): Promise<void>
-  /** What is known of a group without accounts, as a sentence; null where RBAC lets it answer. */
+  /** Returns the warning about a group without accounts, as a sentence; null where RBAC lets the group answer. */
   absence(namespace: string): (group: string) => string | null
 }
 
@@ -26,11 +26,11 @@ export type GroupMembersDeps = {
   readonly nowMs: () => number
 }
 
-/** Where there is no cluster. */
+/** For installations outside a cluster. */
 export const ACCOUNTS_ONLY: GroupMembers = { ask: async () => {}, absence: () => noAccount }
 
 const ASK_MS = 2_000
-/** An answer that is newer is not asked for again. */
+/** Cache time of a review. */
 const KNOWN_MS = 10_000
 const AT_ONCE = 8
 const MAX_KNOWN = 10_000
@@ -95,7 +95,7 @@ const Rules = z.looseObject({
   ),
 })
 
-/** Of a spec that cannot be read: none. */
+/** A spec that cannot be parsed has no groups. */
 function groupsIn({ namespace, spec }: GroupsNamed): readonly AskedGroup[] {
   const parsed = Rules.safeParse(spec)
   if (!parsed.success) return []

@@ -3,8 +3,8 @@ import { reviewAccess } from './access-review.ts'
 import type { KubeClient } from './kube-client.ts'
 
 /**
- * Asks RBAC whether a group as such may answer approvals in a namespace (a RoleBinding to `chaperone-approver`, say). Who is
- * in the group only the cluster's authenticator knows.
+ * Resolves whether RBAC lets a group answer approvals in a namespace, for example by a RoleBinding to
+ * `chaperone-approver`. Only the cluster's authenticator resolves the members of the group.
  */
 export function createClusterGroups(kube: Pick<KubeClient, 'create'>): ClusterGroups {
   return (group, namespace) =>

@@ -3,16 +3,22 @@ import { createPodAccess, type PodApi } from '../../../../kube/pod-access.ts'
 import { createKubeTransport } from '../../../../kube/transport.ts'
 
 export type KubeClient = {
-  /** The object; null when it is absent or may not be read. Rejects with `not_ready` when the cluster does not answer. */
+  /**
+   * Returns the object; null when it is absent or may not be read. Rejects with `not_ready` when the cluster does not
+   * answer.
+   */
   get(path: string): Promise<unknown>
-  /** The created object. Rejects with `not_ready` when the cluster does not answer, or does not let this pod create it. */
+  /**
+   * Returns the created object. Rejects with `not_ready` when the cluster does not answer, or denies the creation to
+   * this pod.
+   */
   create(path: string, object: object): Promise<unknown>
   close(): void
 }
 
 const TIMEOUT_MS = 5_000
 
-/** Reads the cluster's API as the ServiceAccount of this pod. */
+/** Accesses the cluster's API as the ServiceAccount of this pod. */
 export function createKubeClient(api: PodApi): KubeClient {
   const transport = createKubeTransport(createPodAccess(api), { maxConnections: 8, idleMs: 10_000 })
   return {

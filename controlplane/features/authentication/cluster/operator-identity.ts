@@ -6,14 +6,14 @@ import type { ReviewedTokens } from './reviewed-tokens.ts'
 export type OperatorAccount = { readonly namespace: string; readonly name: string }
 
 /**
- * Whether the cluster vouches for this token as one of a pod of the operator. Rejects with `not_ready` when the cluster
- * does not answer. `isUrgent`: answers within `URGENT_MS`, if need be after the last review of the token.
+ * Resolves whether the token belongs to a pod of the operator, by TokenReview. Rejects with `not_ready` when the
+ * cluster does not answer. `isUrgent`: resolves within `URGENT_MS`, from the last review of the token when necessary.
  */
 export type IdentifyOperator = (token: string, address: string, isUrgent?: boolean) => Promise<boolean>
 
-/** The token of a deleted pod of the operator is accepted for so long at most. */
+/** The token of a deleted operator pod is accepted for at most this time. */
 const MAX_AGE_MS = 60_000
-/** While the API server does not answer, the last review counts for so long, because a kill switch must not wait for it. */
+/** Age limit of the last review while the API server does not answer, because a kill switch must not wait for it. */
 const URGENT_MAX_AGE_MS = 15 * 60_000
 
 export function createOperatorIdentity({

@@ -4,25 +4,25 @@ import { URGENT_MS, withinMs } from '../../../urgent.ts'
 import { networkOf } from '../../sessions/attempts.ts'
 import type { ReviewedPod } from './token-review.ts'
 
-/** One presented token. `hash`: SHA-256, hex. */
+/** A presented token. `hash`: SHA-256, hex. */
 export type PresentedToken = {
   readonly token: string
   readonly hash: string
-  /** Epoch milliseconds; null where the token does not say. */
+  /** Epoch milliseconds; null for a token without an expiry. */
   readonly expiresAtMs: number | null
   /**
-   * Of the caller; for one of several users of a shared address, with the port of the connection: `127.0.0.1 port 4711`. Null
-   * for the token of a session, which was reviewed before.
+   * Address of the caller. For one of several users of a shared address, it includes the port of the connection:
+   * `127.0.0.1 port 4711`. Null for the token of a session, which was reviewed at sign-in.
    */
   readonly address: string | null
 }
 
-/** `subject`: whose token it is; null for one that the cluster rejects. `ageMs`: since that was reviewed. */
+/** `subject`: the owner of the token; null for a rejected token. `ageMs`: time since the review. */
 export type Reviewed<T> = { readonly subject: T | null; readonly ageMs: number }
 
 /**
- * Reviews of the cluster, cached. Tokens that the cluster vouched for before are reviewed in a lane of their own; all
- * others are limited by address and in total, so that invented tokens cost the cluster little and evict nothing.
+ * Cache of the cluster's token reviews. Reviews of previously accepted tokens are unlimited. All others are limited per
+ * address and in total, so that invented tokens cost the cluster little and evict no accepted token.
  */
 export type ReviewedTokens<T = ReviewedPod> = {
   /** Rejects with `not_ready` when the cluster does not answer, and beyond the limits. */
@@ -30,20 +30,23 @@ export type ReviewedTokens<T = ReviewedPod> = {
 }
 
 export type ReviewUse = {
-  /** A good review counts for so long; 0 = the cluster is asked. */
+  /** Cache time of a successful review; 0 = review every time. */
   readonly maxAgeMs: number
-  /** Beyond that the last good review counts while the cluster does not answer, until the token expires. */
+  /** Beyond `maxAgeMs` the last successful review counts while the cluster does not answer, until the token expires. */
   readonly survivesSilence?: boolean
-  /** The answer comes within `URGENT_MS`: a good review that is not older counts when the cluster does not answer by then. */
+  /** Resolves within `URGENT_MS`: without an answer by then, a successful review up to this age counts. */
   readonly urgentMaxAgeMs?: number
 }
 
 export type ReviewLimits = {
-  /** Tokens of one address, or of one connection of a shared one, that the cluster rejected, per minute; then unknown ones wait. */
+  /**
+   * Rejected tokens per minute of one address, or of one connection of a shared address. Beyond that, unknown tokens
+   * are refused.
+   */
   readonly rejectedPerAddress: number
   /** Reviews of unknown tokens per minute. */
   readonly unknownPerMinute: number
-  /** Reviews of unknown tokens at a time. */
+  /** Concurrent reviews of unknown tokens. */
   readonly unknownInFlight: number
 }
 
@@ -51,11 +54,11 @@ const LIMITS: ReviewLimits = { rejectedPerAddress: 20, unknownPerMinute: 6_000, 
 const BAD_REVIEW_TTL_MS = 10_000
 const MAX_GOOD = 20_000
 const MAX_BAD = 5_000
-/** Unknown tokens of one address that are reviewed or wait; the others of it wait for their next attempt. */
+/** Unknown tokens of one address that are in review or queued. Beyond that, further ones are refused. */
 const ADDRESS_IN_FLIGHT = 32
 const CONNECTION_IN_FLIGHT = 2
 const MAX_ADDRESSES = 10_000
-/** Unknown tokens that wait for one of the reviews at a time. */
+/** Unknown tokens in the queue for a review. */
 const MAX_WAITING = 1_000
 
 export function createReviewedTokens<T>(
@@ -77,7 +80,7 @@ export function createReviewedTokens<T>(
     return { subject, ageMs: 0 }
   }
 
-  /** Callers with one token share its review. */
+  /** Concurrent callers with one token share its review. */
   function shared(presented: PresentedToken): Promise<Reviewed<T>> {
     const running = inFlight.get(presented.hash)
     if (running !== undefined) return running
@@ -114,14 +117,14 @@ export function createReviewedTokens<T>(
   }
 }
 
-/** Whether the last good review of a token counts while the cluster does not answer. */
+/** Returns whether the last successful review of a token counts while the cluster does not answer. */
 function isUsable({ expiresAtMs }: PresentedToken, use: ReviewUse, ageMs: number): boolean {
   const { survivesSilence = false, urgentMaxAgeMs = Number.NEGATIVE_INFINITY } = use
   const isUnexpired = expiresAtMs !== null && expiresAtMs > Date.now()
   return isUnexpired && (survivesSilence || ageMs <= urgentMaxAgeMs)
 }
 
-/** The entry that was put first makes room. */
+/** Sets the entry, evicting the oldest entries beyond `max`. */
 function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.delete(key)
   for (const oldest of map.keys()) {
@@ -137,7 +140,7 @@ function createAdmission(nowMs: () => number, limits: ReviewLimits) {
   const blocked = new Map<string, number>()
   const total = createSlidingWindow(limits.unknownPerMinute)
   const ofAddress = { inFlight: ADDRESS_IN_FLIGHT, pending: MAX_WAITING, windows: [total] }
-  /** Connections of shared addresses leave half of the reviews to the others. */
+  /** Connections of shared addresses get at most half of the reviews. */
   const shared = createSlidingWindow(Math.ceil(limits.unknownPerMinute / 2))
   const ofConnection = { inFlight: CONNECTION_IN_FLIGHT, pending: MAX_WAITING / 2, windows: [shared, total] }
   const byAddress = new Map<string, number>()

@@ -6,14 +6,19 @@ import type { Db } from '../../../db/query.ts'
 import { reviewAccess } from './access-review.ts'
 import type { KubeClient } from './kube-client.ts'
 
-/** A review of a right counts for so long: a right that is withdrawn ends within that time, */
+/**
+ * Cache time of a right: a withdrawn right ends within this time, plus `REVIEW_MS_PER_NAMESPACE` for each namespace.
+ */
 const REVIEW_MS = 10_000
-/** and this for each namespace that was reviewed, which bounds the reviews that one user causes to 50 a second for each right. */
+/**
+ * Additional cache time per reviewed namespace. Bounds the reviews that one user causes to 50 per second for each
+ * right.
+ */
 const REVIEW_MS_PER_NAMESPACE = 20
 const MAX_RIGHTS = 10_000
-/** Reviews in flight: as many as the client has connections, */
+/** Concurrent reviews: the number of connections of the client. */
 const IN_FLIGHT = 8
-/** of which one user causes so many for each right; the pending ones take turns. */
+/** Concurrent reviews of one user and right; the remaining ones are queued. */
 const IN_FLIGHT_PER_RIGHT = 4
 const MAX_PENDING = 4_000
 
@@ -22,8 +27,9 @@ export type ClusterRightsOf = (user: ClusterUser, right: Right, reach: Reach) =>
 type Known = { readonly untilMs: number; readonly namespaces: Promise<Namespaces> }
 
 /**
- * Where RBAC gives a right: everywhere, or, with the reach `namespaces`, in some of the namespaces with Gateways or agents.
- * Rejects with `not_ready` when the API server does not answer, and beyond the bound of pending reviews.
+ * Resolves where RBAC grants a right: in all namespaces or, with the reach `namespaces`, in some namespaces with
+ * Gateways or agents. Rejects with `not_ready` when the API server does not answer, and beyond the limit of pending
+ * reviews.
  */
 export function createClusterRights(
   { db, kube }: ClusterRightsDeps,
@@ -49,7 +55,7 @@ export function createClusterRights(
     return new Set(names.filter((name) => found.has(name)))
   }
 
-  /** `count`: how many namespaces were reviewed. */
+  /** `count`: number of reviewed namespaces. */
   async function ask(user: ClusterUser, right: Right, reach: Reach) {
     if (await isAllowed(user, right, '')) return { namespaces: 'all' as const, count: 0 }
     const names = reach === 'cluster' ? [] : await governedNamespaces(db)
@@ -70,7 +76,7 @@ export function createClusterRights(
     const atMs = nowMs()
     const asked = ask(user, right, reach)
     const namespaces = asked.then((answer) => answer.namespaces)
-    // While it is pending, all requests of the user share it.
+    // Concurrent requests of the user share the pending review.
     remember(key, { untilMs: Number.POSITIVE_INFINITY, namespaces })
     asked.then(
       ({ count }) =>

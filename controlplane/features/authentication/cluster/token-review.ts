@@ -4,7 +4,7 @@ import { ChaperoneError } from '../../../../core/errors.ts'
 import { createPodAccess, type PodApi } from '../../../../kube/pod-access.ts'
 import { createKubeTransport } from '../../../../kube/transport.ts'
 
-/** What the cluster vouches for: the pod that a token was made for, which still exists. */
+/** The existing pod that a token was issued for. */
 export type ReviewedPod = {
   readonly namespace: string
   readonly serviceAccount: string
@@ -13,7 +13,10 @@ export type ReviewedPod = {
 }
 
 export type TokenReview = {
-  /** Null for a token that is not valid, not for us, or not of a pod. Rejects with `not_ready` when the cluster does not answer. */
+  /**
+   * Returns null for a token that is invalid, for another audience, or not of a pod. Rejects with `not_ready` when the
+   * cluster does not answer.
+   */
   review(token: string): Promise<ReviewedPod | null>
   close(): void
 }
@@ -37,7 +40,7 @@ const Reply = z.object({
   }),
 })
 
-/** Asks the cluster who a projected ServiceAccount token belongs to. A token of a deleted pod is not valid there. */
+/** Creates the TokenReview of projected ServiceAccount tokens. The cluster rejects a token of a deleted pod. */
 export function createTokenReview(api: PodApi): TokenReview {
   const transport = createKubeTransport(createPodAccess(api), { maxConnections: 24, idleMs: 10_000 })
   return {
@@ -57,11 +60,14 @@ export function createTokenReview(api: PodApi): TokenReview {
   }
 }
 
-/** Errors of a server that could not check the token, which is no rejection: its storage or a webhook did not answer. */
+/**
+ * Errors of a server that could not check the token, because its storage or a webhook did not answer. They are no
+ * rejection.
+ */
 const NOT_CHECKED =
   /timed? ?out|deadline exceeded|connection (?:refused|reset)|unavailable|etcdserver|leader changed|too many requests|internal error|\bEOF\b|dial tcp|no such host|context canceled/i
 
-/** Undefined for a text that is not JSON, which no schema accepts. */
+/** Returns undefined for a text that is not JSON; no schema accepts undefined. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -71,7 +77,7 @@ function jsonOf(text: string): unknown {
 }
 
 function podOf({ authenticated, audiences, user }: z.infer<typeof Reply>['status']): ReviewedPod | null {
-  // A server that does not know audiences at all would answer for any token of the cluster.
+  // A server without audience support would accept any token of the cluster.
   if (!authenticated || !audiences.includes(TOKEN_AUDIENCE)) return null
   const [, namespace, serviceAccount] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user.username) ?? []
   const [name] = user.extra[POD_NAME] ?? []
