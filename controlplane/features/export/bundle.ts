@@ -17,7 +17,7 @@ import { listPoliciesIn, type PolicyRow } from '../policies/store.ts'
 import { untouchedDefaults } from '../policies/untouched-defaults.ts'
 import { manifestsOf } from './manifests.ts'
 
-/** Raised when a bundle of this program can no longer be read by older ones; they read every `1.x`. */
+/** Raised when older versions of the program can no longer read a bundle; they read every `1.x`. */
 const BUNDLE_VERSION = '1.0'
 
 export type BundleDeps = {
@@ -27,7 +27,7 @@ export type BundleDeps = {
   readonly knownAction: (type: string) => KnownAction | null
 }
 
-/** One item of a bundle as far as its form goes: what it says, or what is wrong with it. */
+/** One item of a bundle after its schema check: its value, or the error. */
 export type BundleItem<T> =
   | { readonly name: string; readonly value: T }
   | { readonly name: string; readonly error: string }
@@ -37,7 +37,7 @@ export type ImportInput = {
   readonly policies: readonly BundleItem<ImportedPolicy>[]
 }
 
-/** Names of gateways that it is bound to; none = all of them. */
+/** Names of the gateways that the policy is bound to; none means all gateways. */
 export type ImportedPolicy = NewPolicy & { readonly gateways?: readonly string[] | undefined }
 
 export type ImportError = { readonly kind: 'agent' | 'policy'; readonly name: string; readonly error: string }
@@ -52,20 +52,22 @@ export type ImportReport = {
   readonly policies_imported: number
   readonly agents_imported: number
   readonly errors: readonly ImportError[]
-  /** Of agents that are not revoked, shown this once. */
+  /** Keys of the imported agents that are not revoked. No later response shows them. */
   readonly agent_keys: readonly ImportedKey[]
-  /** Names of policies that arrived disabled because their own tests fail. */
+  /** Names of imported policies that are disabled because their own tests fail. */
   readonly policies_disabled: readonly string[]
-  /** The default policies of an installation that nobody has set up yet: those of the bundle are in their place. */
+  /**
+   * Names of the default policies that the import disabled: present if all were unchanged and there was no agent yet.
+   */
   readonly defaults_disabled?: readonly string[]
 }
 
 export type Bundle = {
-  /** Agents and policies, without any secret. */
+  /** Exports agents and policies, without any secret. */
   exportJson(namespaces: Namespaces, by: Actor): Promise<Readonly<Record<string, unknown>>>
-  /** Gateways, connectors (without credentials), permissions and policies as manifests: YAML documents. */
+  /** Exports gateways, connectors (without credentials), permissions and policies as manifests (YAML documents). */
   exportManifests(namespaces: Namespaces, by: Actor): Promise<string>
-  /** Items that are valid are stored, all together; the others are told. */
+  /** Stores all valid items in one transaction; the report lists the invalid ones. */
   import(by: Actor, input: ImportInput): Promise<ImportReport>
 }
 
@@ -103,7 +105,7 @@ function agentView(row: Awaited<ReturnType<typeof listAgentsIn>>[number]) {
   return { name, runtime, environment, status, capabilities, metadata }
 }
 
-/** With the text that is in force: one whose tests fail would arrive disabled, and decide nothing any more. */
+/** Exports the active text: the import would disable a policy whose newest text fails its tests. */
 function policyView(row: PolicyRow, nameOf: (gatewayId: string) => string) {
   const { name, description, priority, enabled, tags, mode } = row
   const policyYaml = row.activeYaml ?? row.policyYaml
@@ -151,14 +153,14 @@ async function importAll(
   }
 }
 
-/** A policy that was meant for one gateway must not decide for all of them. */
+/** Throws for a missing gateway: a policy for one gateway must not decide for all of them. */
 async function gatewayId(q: Query, name: string): Promise<string> {
   const row = await findGatewayByName(q, name)
   if (row !== undefined) return row.id
   throw validationError([`gateways: there is no gateway ${name} here: make it first, or leave it out`])
 }
 
-/** Stores what can be stored; gives the number and adds the rest to `errors`. */
+/** Stores each valid item. Returns the number of stored items and adds the others to `errors`. */
 async function each<T>(
   q: Query,
   kind: ImportError['kind'],
@@ -175,7 +177,9 @@ async function each<T>(
   return count
 }
 
-/** Null when it worked; what a person has to change when it was refused. Anything else ends the import. */
+/**
+ * Returns null on success, and the message of a refusal that the user can correct. Any other error ends the import.
+ */
 async function attempt(q: Query, work: () => Promise<void>): Promise<string | null> {
   try {
     await savepoint(q, work)

@@ -16,16 +16,16 @@ export type ManifestExport = {
   readonly counts: Readonly<Record<string, number>>
 }
 
-/** The configuration as manifests that a folder or a cluster takes; how many of each kind. */
+/** Returns the configuration as manifests for a folder or a cluster, and the number of manifests of each kind. */
 export async function manifestsOf(
   q: ScopedQuery,
   platformNamespaces: ReadonlySet<string>,
 ): Promise<ManifestExport> {
   const rows = await readManifestRows(q, 'active')
-  // A guest's Permissions name Gateways of other namespaces, which are not exported themselves.
+  // A Permission may reference Gateways of other namespaces, which are not exported themselves.
   const gateways = [...(await gatewayNamesIn(q))].map(([id, name]) => ({ id, name }))
   const placement = placementOf(gateways.toSorted(byName), platformNamespaces)
-  // Default policies are in no namespace: whether one was removed is seen by users with the right everywhere.
+  // Default policies have no namespace: only a user with the right in all namespaces sees whether one was removed.
   const manifests = rowManifests(rows, { ...placement, isWhole: q.namespaces === 'all' })
   return { text: HEAD + manifestsText(manifests), counts: countsOf(manifests) }
 }
@@ -40,9 +40,9 @@ export function placementOf(
 }
 
 /**
- * Rows of the namespaces, with what the manifests of policies bind to.
+ * Reads the rows of the namespaces, with the references of the manifests of policies.
  *
- * @param text Of policies: the one in force, or the newest, whose tests may fail.
+ * @param text Text of a policy: the active one, or the newest, whose tests may fail.
  */
 export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promise<StoredRows> {
   const written = new Map(

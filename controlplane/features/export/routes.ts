@@ -40,7 +40,7 @@ const PolicyItem = z.strictObject({
   tags: PolicySpec.shape.tags.unwrap().optional(),
   mode: PolicySpec.shape.mode.unwrap().optional(),
   version: z.int().optional(),
-  /** Names of the gateways that it is bound to; none = all of them. */
+  /** Names of the gateways that the policy is bound to; none means all gateways. */
   gateways: z.array(GatewayName).max(256).optional(),
 })
 
@@ -91,7 +91,7 @@ function importRoute(deps: BundleRoutesDeps): Route {
   })
 }
 
-/** The version counts the changes in the installation that the policy came from; here it begins at 1. */
+/** Removes the version: it counts changes in the exporting installation, and an imported policy begins at 1. */
 function withoutVersion(item: BundleItem<z.infer<typeof PolicyItem>>) {
   if ('error' in item) return item
   const { version: _elsewhere, ...value } = item.value
@@ -112,7 +112,7 @@ function checked<S extends z.ZodType>(schema: S, item: unknown): BundleItem<z.in
   }
 }
 
-/** What an item calls itself, for the report about it. */
+/** Returns the name of an item for the report; empty when the item has none. */
 function nameOf(item: unknown): string {
   const name = typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined
   return typeof name === 'string' ? name.slice(0, 253) : ''

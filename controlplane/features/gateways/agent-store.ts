@@ -4,11 +4,13 @@ import type { Query } from '../../db/query.ts'
 /** `name` is `namespace/name`. */
 export type NamedGateway = { readonly gatewayId: string; readonly name: string }
 
-/** An agent for which a gateway does not speak. `servedUntil`: Unix ms; null unless the gateway served it within 7 days. */
+/**
+ * An agent that the gateway does not serve. `servedUntil`: Unix ms; null unless the gateway served it within 7 days.
+ */
 export type ForeignAgent = { readonly name: string; readonly servedUntil: number | null }
 
 /**
- * Returns those of these agents for which the gateway does not speak: agents that are bound to another gateway, and names
+ * Returns those of these agents that the gateway does not serve: agents that are bound to another gateway, and names
  * without an agent in a namespace that is not the gateway's.
  */
 export async function foreignAgents(
@@ -35,7 +37,7 @@ export async function foreignAgents(
     .map((row) => ({ name: row.name, servedUntil: row.servedUntil }))
 }
 
-/** A gateway makes agents without a namespace and those of its own. */
+/** Tells whether the gateway may create an agent of this name: without a namespace, or in the gateway's own. */
 export function mayName(gateway: string, agent: string): boolean {
   return !agent.includes('/') || namespaceOf(agent) === namespaceOf(gateway)
 }

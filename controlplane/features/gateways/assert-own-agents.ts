@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { GatewayPrincipal } from './principal.ts'
 
-/** A sidecar speaks for one agent. 403 when it names others, with their names in `refused`. */
+/** Throws `forbidden` when a sidecar names other agents than its own; `refused` of the error holds their names. */
 export function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<string | null>): void {
   if (sidecar === null) return
   const others = agents.filter((agent) => agent !== null && agent !== sidecar.agent.name)

@@ -3,43 +3,46 @@ import type { GatewayRef, LabelSelector } from '../../../core/crd/fields.ts'
 import type { PushProblem } from '../../../core/wire/operator/operator.ts'
 import type { GatewayRow } from './store.ts'
 
-/** The member of `Gateway.spec.allowedNamespaces` for a kind. */
+/** Member of `Gateway.spec.allowedNamespaces` for a kind. */
 export type BoundKind = 'permissions' | 'policies' | 'connectors'
 
 export type Asking = {
   readonly kind: BoundKind
   readonly namespace: string
-  /** Of the namespace; undefined: not known. */
+  /** Labels of the namespace; undefined when unknown. */
   readonly labels: Labels | undefined
-  /** `namespace/name` of the Gateways that this object was bound to since it was last changed. */
+  /** `namespace/name` of the Gateways that this object was bound to since its last change. */
   readonly boundBefore: readonly string[]
-  /** No Gateway has to admit it. */
+  /** True for an object of the platform team, which no Gateway has to admit. */
   readonly isPlatform?: boolean
 }
 
 export type BindingProblem = Extract<PushProblem, 'GatewayNotFound' | 'NamespaceNotAllowed'>
 
-/** The Gateways that an object is for. */
+/** The Gateways that an object is in force at. */
 export type Binding = {
   readonly gateways: readonly GatewayRow[]
-  /** Those that it was bound to and that do not admit it any more. */
+  /** Gateways that the object was bound to and that no longer admit it. */
   readonly lost: readonly GatewayRow[]
-  /** `namespace/name` of all Gateways of other namespaces that it is or was bound to, whether they exist or not. */
+  /**
+   * `namespace/name` of all Gateways of other namespaces that the object is or was bound to, whether they exist or
+   * not.
+   */
   readonly bound: readonly string[]
-  /** About the references that are not resolved; the first one's problem. */
+  /** Reasons for the unresolved references; `problem` is that of the first. */
   readonly reasons: readonly string[]
   readonly problem: BindingProblem | null
 }
 
-/** The namespace before the slash of `namespace/name`. */
+/** Returns the namespace before the slash of `namespace/name`. */
 export function namespaceOf({ name }: Pick<GatewayRow, 'name'>): string {
   return name.slice(0, name.indexOf('/'))
 }
 
 /**
- * The Gateways that an object references, else all of its own namespace. A reference without a namespace means the
- * object's own, whatever exists elsewhere: no object of another tenant changes what it means. A Gateway of another
- * namespace must admit this one for this kind, or any tenant could grant itself access.
+ * Binds an object to the Gateways that it references, else to all of its own namespace. A reference without a
+ * namespace means the object's own, so that no object of another tenant can change its meaning. A Gateway of another
+ * namespace must admit the object's namespace for this kind; otherwise any tenant could grant itself access.
  */
 export function bindGateways(
   rows: readonly GatewayRow[],
@@ -67,8 +70,8 @@ export function bindGateways(
 }
 
 /**
- * The Gateways of the namespaces that a selector selects. One whose labels are not known counts as selected: what the
- * platform team says can only tighten.
+ * Binds an object to the Gateways of the namespaces that the selector selects. A namespace with unknown labels counts
+ * as selected: policies of the platform team can only tighten.
  */
 export function bindSelected(
   rows: readonly GatewayRow[],
@@ -87,7 +90,7 @@ export function bindSelected(
   return { ...none, reasons: [reason], problem: 'GatewayNotFound' }
 }
 
-/** What of Gateways that a last good version is bound to still admits it, and what does not. */
+/** Splits the Gateways of a last good version into those that still admit it and those that do not. */
 export function standing(rows: readonly GatewayRow[], asking: Omit<Asking, 'boundBefore'>) {
   const [gateways, lost] = partition(rows, (row) => isBound(row, asking))
   return { gateways, lost }
@@ -112,7 +115,10 @@ function isBound(
 
 type Unresolved = { readonly reason: string; readonly problem: BindingProblem }
 
-/** One answer for a missing Gateway and one that does not admit: nobody learns which Gateways other namespaces have. */
+/**
+ * Returns one answer for a missing Gateway and for one that does not admit the namespace, so that the answer does not
+ * disclose the Gateways of other namespaces.
+ */
 function unresolvedRef(target: string, named: string | undefined, { kind, namespace }: Asking): Unresolved {
   if (namespaceOf({ name: target }) !== namespace) {
     const reason = `there is no Gateway ${target} that admits ${kind} of namespace ${namespace}; its owner admits them in spec.allowedNamespaces.${kind}`

@@ -28,7 +28,10 @@ export function certificate({ authority, library }: CertificateDeps): Route {
   })
 }
 
-/** Of a gateway that the library has not read yet: none. It asks again once it has its first sections. */
+/**
+ * Returns no hosts while the library has not read the gateway. The sidecar requests a new certificate after its first
+ * sections.
+ */
 function hostsOf(set: SectionSet | null): readonly string[] {
   const text = set?.texts.get('connectors')
   return text === undefined ? [] : terminatedHostsOf(SECTION_SCHEMAS.connectors.parse(JSON.parse(text)))

@@ -11,18 +11,18 @@ import {
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
 
-/** The address of a gateway, resolved and checked once; what is sent goes nowhere else. */
+/** Address of a gateway, resolved and checked once. Calls connect only to the checked addresses. */
 export type GatewayAddress = { readonly url: URL; readonly addresses: readonly Address[] }
 
 export type Call = {
   readonly method: string
-  /** What stands in the request line: a path, or for a proxy a whole address. */
+  /** Request target: a path, or absolute-form for a proxy. */
   readonly target: string
-  /** Name, value, name, value, … */
+  /** Names and values in turn. */
   readonly headers: readonly string[]
   readonly body: Buffer | null
   readonly timeoutMs: number
-  /** A longer answer is cut and not `isWhole`. */
+  /** Limit of the response body. A longer body is truncated, and `isWhole` is false. */
   readonly maxBytes: number
 }
 
@@ -33,7 +33,7 @@ export type Answer = {
   readonly isWhole: boolean
 }
 
-/** `isSent`: the connection stood, so the gateway may have got the request. */
+/** A failed call. `isSent`: the connection was established, so the gateway may have received the request. */
 export class CallError extends Error {
   readonly isSent: boolean
   readonly isLate: boolean
@@ -60,7 +60,9 @@ export async function checkAddress(text: string, resolve: Resolve): Promise<Gate
   return { url, addresses: checked.addresses }
 }
 
-/** Why no agent's key may be sent there, or null: in clear only within a private network. */
+/**
+ * Returns why no agent key may be sent to the address, or null. Plaintext is allowed only within a private network.
+ */
 export function exposesKey({ url, addresses }: GatewayAddress): string | null {
   if (url.protocol === 'https:') return null
   const open = addresses.find(({ address }) => refusedAddress(address, false) === null)
@@ -77,7 +79,7 @@ async function resolveInTime(resolve: Resolve, host: string): Promise<readonly A
   return found
 }
 
-/** One request on a connection of its own. Never follows a redirect, never repeats. Rejects with `CallError`. */
+/** Sends one request on its own connection. Never follows a redirect, never retries. Rejects with `CallError`. */
 export function callGateway({ url, addresses }: GatewayAddress, call: Call): Promise<Answer> {
   const isTls = url.protocol === 'https:'
   const limit = AbortSignal.timeout(call.timeoutMs)
@@ -133,7 +135,7 @@ function collect(response: IncomingMessage, limit: number, done: (answer: Answer
   response.on('close', () => size > limit && finish(false))
 }
 
-/** Messages name the host and the kind of failure, never what was sent. */
+/** Messages name the host and the kind of failure, never the request. */
 function failure(
   cause: Error,
   { isSent, isLate, url }: { isSent: boolean; isLate: boolean; url: URL },
@@ -143,7 +145,7 @@ function failure(
   return new CallError(`${url.host} ${why}`, { isSent, isLate, cause })
 }
 
-/** Node's names for a certificate that does not prove that the gateway is who it should be. */
+/** Node's error codes for a certificate that does not prove the identity of the gateway. */
 const DISTRUST = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_\w+|\w+_CERT\w*|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/
 
 function distrust(code: string): string | null {

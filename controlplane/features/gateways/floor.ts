@@ -3,8 +3,8 @@ import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { GatewayRow } from './store.ts'
 
 /**
- * Returns the row with the spec that is in force. The stored row keeps the written one. Only a manifest shows that a
- * Gateway belongs to a platform namespace: rows of the API can have any name.
+ * Returns the row with the spec that is in force. The stored row keeps the spec as written. Only the source
+ * `kubernetes` proves that a Gateway belongs to a platform namespace: rows of the API can have any name.
  */
 export function atItsFloor(row: GatewayRow, rules: FloorRules | undefined): GatewayRow {
   const namespace = row.source === 'kubernetes' ? namespaceOf(row.name) : ''

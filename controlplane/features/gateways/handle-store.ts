@@ -3,11 +3,11 @@ import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handl
 import type { Query } from '../../db/query.ts'
 import type { DeleteBatch } from '../maintenance/store.ts'
 
-/** Handles of one agent that are kept; the oldest are discarded first. */
+/** Handles that are kept per agent; the oldest are discarded first. */
 const MAX_OF_AGENT = 100_000
 const KEPT_DAYS = 90
 
-/** Stores what providers gave to the agents of these records. */
+/** Stores the handles that providers gave to the agents of these records. */
 export async function insertHandles(q: Query, records: readonly TrafficRecord[]): Promise<void> {
   const given = records.flatMap(({ agent, gateway, given }) =>
     (given ?? []).map(({ kind, hash }) => ({ agent, gateway, kind, hash })),
@@ -24,7 +24,7 @@ export async function insertHandles(q: Query, records: readonly TrafficRecord[])
   )
 }
 
-/** For each hash whether the agent was given it, another agent alone was, or nothing is known. */
+/** Returns for each hash whether this agent owns it (`own`), only other agents do (`foreign`), or it is unknown. */
 export async function findHandleOwners(q: Query, { agent, hashes }: HandlesBody): Promise<HandlesReply> {
   const { rows } = await q.query<{ hash: string; own: boolean }>(
     `select hash, bool_or(agent_id in (select id from agents where name = $2 and status <> 'revoked')) as own
@@ -35,7 +35,7 @@ export async function findHandleOwners(q: Query, { agent, hashes }: HandlesBody)
   return { owners: hashes.map((hash) => owners.get(hash) ?? 'unknown') }
 }
 
-/** After 90 days, and the oldest of an agent beyond 100,000. */
+/** Deletes handles after 90 days, and the oldest of an agent beyond 100,000. */
 export const deleteOldHandles: DeleteBatch = async (q, limit) => {
   const old = await q.query(
     `delete from provider_handles where ctid = any(array(

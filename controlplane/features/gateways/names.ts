@@ -13,15 +13,15 @@ import {
   listGatewaysIn,
 } from './store.ts'
 
-/** The gateway that runs beside the control plane on one machine. */
+/** The gateway that runs with the control plane on one machine. */
 export const LOCAL_GATEWAY = 'default/local'
 
-/** The local gateway, when this installation has one. */
+/** Returns the local gateway; undefined when the installation has none. */
 export async function defaultGateway(q: Query): Promise<GatewayRow | undefined> {
   return findGatewayByName(q, LOCAL_GATEWAY)
 }
 
-/** By id, by full name, or by the name inside the namespace `default`. */
+/** Finds a gateway by id, by full name, or by the name inside the namespace `default`. */
 export async function findGateway(q: Query, nameOrId: string): Promise<GatewayRow | undefined> {
   return (
     (await getGateway(q, nameOrId)) ??
@@ -30,12 +30,12 @@ export async function findGateway(q: Query, nameOrId: string): Promise<GatewayRo
   )
 }
 
-/** The same; 404 when there is none. */
+/** Finds a gateway as `findGateway` does. Throws `not_found` when there is none. */
 export async function requireGateway(q: Query, nameOrId: string): Promise<GatewayRow> {
   return (await findGateway(q, nameOrId)) ?? refuse(nameOrId)
 }
 
-/** The same in some namespaces. */
+/** Finds a gateway within the namespaces. Throws `not_found` when there is none. */
 export async function requireGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow> {
   return (await findIn(q, nameOrId)) ?? refuse(nameOrId)
 }
@@ -51,8 +51,9 @@ function refuse(nameOrId: string): never {
 }
 
 /**
- * The id of the gateway that is named, else of the agent's own, else of the local or the only one. An agent of the namespaces
- * is also judged by its own gateway elsewhere. Undefined for no gateway; throws `not_found` for an agent elsewhere.
+ * Returns the id of the named gateway, else of the agent's own, else of the local or the only one. The agent's own
+ * gateway may be in a namespace that the caller cannot read. Undefined when there is no gateway; throws `not_found`
+ * for an agent outside of the namespaces.
  */
 export async function gatewayOfAgent(
   q: ScopedQuery,
@@ -71,7 +72,7 @@ export async function gatewayOfAgent(
   )
 }
 
-/** The agent's own gateway where it is the one that is named. */
+/** Returns the agent's own gateway if it is the named one. */
 async function named(q: ScopedQuery, nameOrId: string, own: string | undefined): Promise<string | undefined> {
   if (own === undefined) return undefined
   const name = (await gatewayNamesIn(q)).get(own)

@@ -19,8 +19,8 @@ export type ProbeReport =
     }
 
 /**
- * Asks a gateway how it is. Only addresses that an admin has configured are asked (`gateway_url`, or host and port of a
- * gateway in the namespaces): anything else throws `validation`, so that nobody can look around the network through us.
+ * Requests the health of a gateway. Only configured addresses are allowed (`gateway_url`, or host and port of a
+ * gateway in the namespaces). Any other address throws `validation`, so that the endpoint cannot scan the network.
  */
 export type GatewayProbe = (namespaces: Namespaces, url: string | undefined) => Promise<ProbeReport>
 
@@ -47,7 +47,7 @@ export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
   }
 }
 
-/** A gateway names the types of all its connectors, those of guests included. */
+/** Removes connector types of other namespaces: a gateway reports the types of all its connectors. */
 async function shownTo(
   { read }: GatewayProbeDeps,
   namespaces: Namespaces,
@@ -58,7 +58,7 @@ async function shownTo(
   return { ...report, connectors: report.connectors.filter((type) => own.has(type)) }
 }
 
-/** The gateway of the setting is in no namespace, and names the connectors of all tenants. */
+/** `gateway_url` has no namespace, and its gateway reports the connectors of all tenants. */
 async function allowedAddresses(
   { read, gatewayUrl }: GatewayProbeDeps,
   namespaces: Namespaces,

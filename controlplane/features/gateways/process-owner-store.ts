@@ -1,16 +1,16 @@
 import type { Query } from '../../db/query.ts'
 
-/** Longer than records of a process can be uploaded after it ended. */
+/** Longer than the records of an ended process can still be uploaded. */
 const KEEP = "interval '30 days'"
-/** New process ids of one owner within an hour: a process makes one when it starts. */
+/** Limit of new process ids of one owner within an hour. A process makes one id at its start. */
 export const MAX_NEW_PER_HOUR = 1_000
 
 /** Ids in neither list are new ones beyond `MAX_NEW_PER_HOUR`. */
 export type ClaimedProcesses = { readonly own: readonly string[]; readonly foreign: readonly string[] }
 
 /**
- * Says which of these process ids belong to `owner`; unknown ids become its own. A gateway that no longer exists owns
- * nothing: the journal of its processes may be uploaded under its successor.
+ * Claims these process ids for `owner` and tells which belong to it; unknown ids become its own. A gateway that no
+ * longer exists owns nothing: its successor may upload the journal of its processes.
  */
 export async function claimProcesses(
   q: Query,

@@ -2,16 +2,17 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Query } from '../../db/query.ts'
 import { claimProcesses, MAX_NEW_PER_HOUR } from './process-owner-store.ts'
 
-/** Whose credential a call came with. */
+/** The gateway or pod whose credential authenticated a call. */
 export type ProcessOwner = {
   readonly gatewayId: string
-  /** Null outside of pods: there the gateway's enrolment token is the credential. */
+  /** Null for a gateway process outside of pods, which the gateway's enrolment token authenticates. */
   readonly sidecar: { readonly podUid: string } | null
 }
 
 /**
- * Unknown processes become the owner's. `isUrgent`: the database is asked about unknown ones only. Throws `forbidden` when one belongs to somebody else, which the error body names
- * in `refused`; throws `rate_limited` when the owner has used too many new ids.
+ * Claims unknown processes for the owner. `isUrgent`: reads the database for unknown processes only, and accepts
+ * expired cache entries. Throws `forbidden` when a process belongs to another owner, with the ids in `refused`. Throws
+ * `rate_limited` when the owner has used too many new ids.
  */
 export type OwnProcesses = (
   owner: ProcessOwner,
@@ -19,7 +20,7 @@ export type OwnProcesses = (
   isUrgent?: boolean,
 ) => Promise<void>
 
-/** Ownership never changes while the owner exists; read again now and then so that the rows of live processes stay. */
+/** Ownership never changes while the owner exists. Entries expire so that the rows of running processes stay fresh. */
 const TTL_MS = 3_600_000
 const MAX_CACHED = 20_000
 

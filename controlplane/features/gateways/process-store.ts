@@ -2,26 +2,26 @@ import type { HostedWorkReport } from '../../../core/wire/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
 import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 
-/** Said on SYNC_CHANNEL when processes came, left or acknowledged a stop. */
+/** Payload on SYNC_CHANNEL when processes connected, disconnected or acknowledged a kill state. */
 export const PROCESSES_PAYLOAD = 'processes'
 
-/** A replica that was silent for so long is gone. It speaks every two seconds. */
+/** Seconds without a report after which a replica counts as gone. A replica reports every two seconds. */
 const SILENT_S = 10
-/** Longer than processes that left are counted. */
+/** Seconds after which a disconnected process is deleted: longer than it counts as recently disconnected. */
 const FORGET_S = 300
-/** Longer than processes of a silent replica are counted: the longest lease of a Gateway is a day. */
+/** The same for processes of a silent replica, which count until their lease ends: at most a day. */
 const FORGET_SILENT_S = 86_400 + 400
 
 export type ProcessFacts = {
-  /** `namespace/name` of its gateway. */
+  /** `namespace/name` of the gateway. */
   readonly name: string
-  /** The only agent that it serves; null or missing = all of its gateway. */
+  /** The only agent that the process serves; null or absent for all agents of the gateway. */
   readonly agent?: string | null
   readonly applied_version: number | null
   readonly sent_version: number | null
   readonly agents: number
   readonly uptime_seconds: number
-  /** Why it refused its configuration; null or missing = it did not. */
+  /** Why the process refused its configuration; null or absent when it did not. */
   readonly rejected?: string | null
   readonly conditions?: readonly string[]
   readonly warnings?: readonly string[]
@@ -31,7 +31,7 @@ export type ProcessFacts = {
 export type ProcessReport = {
   readonly process_id: string
   readonly gateway_id: string
-  /** Since when it is connected. */
+  /** Seconds since the process connected. */
   readonly age_s: number
   readonly facts: ProcessFacts
   readonly kill_state: string | null
@@ -41,13 +41,13 @@ export type Report = {
   readonly replicaId: string
   readonly changed: readonly ProcessReport[]
   readonly left: readonly { readonly process_id: string; readonly age_s: number }[]
-  /** Processes that are away and whose place another one of their gateway has taken. */
+  /** Disconnected processes that another process of the same owner (gateway or pod) has replaced. */
   readonly replaced: readonly string[]
 }
 
 /**
- * Says that the replica lives, and what is new about its processes. Of two replicas that both hold a process the one
- * to which it came later has it: the other has not noticed yet that its stream is dead.
+ * Reports that the replica is alive, and the changes of its processes. Of two replicas that both report a process, the
+ * one with the later connection keeps it: the other has not yet noticed that its stream is closed.
  */
 export async function reportProcesses(q: Query, report: Report, isNews: boolean): Promise<void> {
   await q.query(
@@ -79,7 +79,7 @@ function isAlive(process: string): string {
     and r.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_S}))`
 }
 
-/** A replica that stops: its processes are away until another replica has them. */
+/** Withdraws a replica that shuts down. Its processes count as disconnected until another replica reports them. */
 export async function withdrawReplica(q: Query, replicaId: string): Promise<void> {
   await q.query(
     `with own as (delete from replicas where id = $1)
@@ -90,8 +90,8 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
 }
 
 /**
- * Removes the replicas that were killed and could not withdraw. Processes of the named gateway ended with them; others may
- * run under their leases.
+ * Removes the replicas that were killed and could not withdraw. The processes of the named gateway ended with the
+ * replicas; other processes may continue under their leases.
  */
 export async function withdrawAllReplicas(q: Query, gatewayName: string): Promise<void> {
   await q.query(
@@ -105,24 +105,24 @@ export async function withdrawAllReplicas(q: Query, gatewayName: string): Promis
 export type KnownProcess = {
   readonly processId: string
   readonly gatewayId: string
-  /** Its pod or gateway, as in `process_owners`. */
+  /** Pod or gateway, as in `process_owners`. */
   readonly owner: string
-  /** The object of its pod is gone. */
+  /** The Pod object no longer exists. */
   readonly isPodDeleted: boolean
   readonly replicaId: string
   readonly facts: ProcessFacts
   readonly killState: string | null
-  /** Seconds since it was connected. */
+  /** Seconds since the process connected. */
   readonly connectedS: number
-  /** Seconds since its replica was heard of. */
+  /** Seconds since the last report of its replica. */
   readonly silentS: number
-  /** Seconds since it left, or since its replica was heard of last; null while it is connected. */
+  /** Seconds since the process disconnected, or since the last report of its silent replica; null while connected. */
   readonly awayS: number | null
-  /** It did not leave: its replica is silent. */
+  /** The process did not disconnect, but its replica is silent. */
   readonly isSilent: boolean
 }
 
-/** Every process that any replica has or had a moment ago. Forgets what dead replicas have left behind. */
+/** Lists the processes that any replica has, and those that disconnected recently. Deletes expired rows. */
 export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> {
   const { rows } = await q.query<KnownProcess & { forgotten: boolean }>(
     `with listed as (
@@ -153,7 +153,7 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
   return kept
 }
 
-/** Whether a process of this gateway that serves this agent alone is connected, to any replica. */
+/** Tells whether a process that serves only this agent is connected to any replica. */
 export async function isAgentServed(q: Query, gatewayId: string, agent: string): Promise<boolean> {
   const { rows } = await q.query<{ isServed: boolean }>(
     `select exists (select from gateway_processes p where p.gateway_id = $1 and p.facts->>'agent' = $2

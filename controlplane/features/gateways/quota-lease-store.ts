@@ -5,7 +5,7 @@ import type { DeleteBatch } from '../maintenance/store.ts'
 
 export type Borrower = { readonly gatewayId: string; readonly processId: string }
 
-/** Exact over all processes and replicas: whoever asks for the same agent meanwhile waits for this answer. */
+/** Lends lease slots. Exact over all processes and replicas: concurrent calls for one agent wait for each other. */
 export async function lendSlots(
   q: Query,
   { gatewayId, processId }: Borrower,
@@ -18,7 +18,7 @@ export async function lendSlots(
   return onlyRow(rows)
 }
 
-/** Of agents that nobody asks for any more. */
+/** Deletes slots that no quota counts any more, after 10 minutes. */
 export const deleteOldSlots: DeleteBatch = async (q, limit) => {
   const { rowCount } = await q.query(
     `delete from spent_slots where ctid = any(array(

@@ -35,7 +35,7 @@ export type GatewayRoutesDeps = {
   readonly authority: GatewayCa
   readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
   readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
-  /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
+  /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway no longer exists. */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
 
@@ -43,7 +43,7 @@ const OK = z.object({ ok: z.literal(true) })
 const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
 const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
 
-/** The gateways' own side of the control plane, after `core/wire/gateway/sync.ts`. */
+/** Returns the routes for gateways, after `core/wire/gateway/sync.ts`. */
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
   return [
     ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],
@@ -65,7 +65,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
       if (syncKey === undefined) throw gone(owner)
       const sink = takeOver(raw.reply)
       const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey }, sink)
-      // A gateway that went away meanwhile has no close event left to send.
+      // The stream may have closed before the listener was added; then no close event follows.
       if (sink.destroyed) closed()
       else sink.once('close', closed)
       return undefined
@@ -73,7 +73,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
   })
 }
 
-/** The answer's head goes out now; lines follow without ever ending. */
+/** Sends the head of the response now. Lines follow until the stream closes. */
 function takeOver(reply: FastifyReply): FastifyReply['raw'] {
   reply.hijack()
   const { raw } = reply
@@ -239,7 +239,8 @@ function commands({ commands: run }: GatewayRoutesDeps): Route {
       const owner = gatewayOf(principal)
       if (owner.sidecar !== null) return { status: 200, body: NOT_IN_A_POD }
       if (!isStop(body)) refuseRestricted(principal)
-      // The reply has the very shape of a route's result: as JSON it must be the body.
+      // Wrapped: `run` returns `status` and `body` for the gateway's caller, and the route would take them as its own
+      // result.
       return { status: 200, body: await run(owner, body) }
     },
   })
@@ -249,7 +250,7 @@ function isStop(body: CommandBody): boolean {
   return body.command === 'kill-switch' && KillSwitchSet.safeParse(body.input).data?.active === true
 }
 
-/** A sidecar stands in a tenant's pod: what its Gateway is told to do is said to the control plane instead. */
+/** A sidecar runs in the pod of a tenant: commands for its Gateway go to the control plane instead. */
 const NOT_IN_A_POD = {
   status: 403,
   body: {

@@ -13,7 +13,7 @@ export type GatewayRow = {
   readonly port: number
   readonly spec: GatewaySpec
   readonly tokenSha256: Buffer | null
-  /** SHA-256 of `sync:` and the token: the key that signs what this gateway is sent. */
+  /** SHA-256 of `sync:` and the token: the key that signs messages to this gateway. */
   readonly syncKey: Buffer | null
   readonly source: Source
   readonly managedBy: string | null
@@ -22,7 +22,7 @@ export type GatewayRow = {
   readonly createdAt: Date
 }
 
-/** What `upsertGateway` writes; a token that is not given stays as it is. */
+/** Input of `upsertGateway`; an absent token keeps its value. */
 export type GatewayInput = Pick<GatewayRow, 'id' | 'orgId' | 'name' | 'spec' | 'source' | 'managedBy'> &
   Partial<Pick<GatewayRow, 'host' | 'port' | 'tokenSha256' | 'syncKey' | 'origin'>>
 
@@ -42,7 +42,7 @@ export async function listGatewaysIn(q: ScopedQuery): Promise<readonly GatewayRo
   return rows.map(withDefaults)
 }
 
-/** By id or full name. */
+/** Finds a gateway of the namespaces by id or full name. */
 export async function findGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow | undefined> {
   const rows = await q.rows<GatewayRow>(
     [nameOrId],
@@ -52,7 +52,9 @@ export async function findGatewayIn(q: ScopedQuery, nameOrId: string): Promise<G
   return rows.map(withDefaults)[0]
 }
 
-/** Names by id of the Gateways in the namespaces, and of those elsewhere that objects of the namespaces use. */
+/**
+ * Returns names by id: Gateways in the namespaces, and Gateways elsewhere that objects of the namespaces reference.
+ */
 export async function gatewayNamesIn(q: ScopedQuery): Promise<ReadonlyMap<string, string>> {
   const rows = await q.rows<{ readonly id: string; readonly name: string }>(
     [],
@@ -77,7 +79,7 @@ export async function getGateways(q: Query, ids: readonly string[]): Promise<rea
   return rows.map(withDefaults)
 }
 
-/** Locked until the transaction ends: two changes of one gateway follow each other. */
+/** Reads and locks the row until the transaction ends, so that changes of one gateway are serialised. */
 export async function lockGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
   return one(q, 'id = $1 for update', id)
 }
@@ -91,7 +93,7 @@ export async function findGatewayByTokenHash(q: Query, sha256: Buffer): Promise<
   return one(q, 'token_sha256 = $1', sha256)
 }
 
-/** Inserts, or replaces the row with this id. Host, port and token keep their values when not given. */
+/** Inserts the row, or replaces the one with this id. Absent host, port and token keep their values. */
 export async function upsertGateway(q: Query, row: GatewayInput): Promise<GatewayRow> {
   const { rows } = await q.query<GatewayRow>(
     `insert into gateways (id, org_id, name, host, port, spec, token_sha256, sync_key, source, managed_by, origin)
@@ -119,7 +121,7 @@ export async function upsertGateway(q: Query, row: GatewayInput): Promise<Gatewa
   return withDefaults(onlyRow(rows))
 }
 
-/** True when there was one. Its permissions go with it. */
+/** Deletes the gateway with its permissions. Returns true when it existed. */
 export async function deleteGateway(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query('delete from gateways where id = $1', [id])
   return rowCount > 0
@@ -131,7 +133,7 @@ async function one(q: Query, where: string, value: unknown): Promise<GatewayRow 
   return row === undefined ? undefined : withDefaults(row)
 }
 
-/** A row written by an older version lacks what was added since: the schema's defaults fill it in. */
+/** Adds the schema's defaults: a row of an older version lacks newer fields. */
 function withDefaults(row: GatewayRow): GatewayRow {
   return { ...row, spec: GatewaySpec.parse(row.spec) }
 }

@@ -5,14 +5,14 @@ import { type ActionCounts, countActions } from '../actions/count-store.ts'
 import { listInvalidPolicies } from '../policies/store.ts'
 
 export type ControlPlaneMetrics = {
-  /** The exposition format of Prometheus (spec 4.5). */
+  /** Returns the metrics in the exposition format of Prometheus (spec 4.5). */
   scrape(): Promise<string>
 }
 
 export type MetricsDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Gateway processes that are connected, to any replica. */
+  /** Number of gateway processes that are connected to any replica. */
   readonly processes: () => number
   /** Batches of records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
@@ -21,7 +21,7 @@ export type MetricsDeps = {
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
   let counting: Promise<ActionCounts> | undefined
-  // Counting all traffic costs the database something: scrapes at the same time share it.
+  // Counting all traffic is expensive for the database: concurrent scrapes share one result.
   const counts = () => {
     counting ??= countActions(deps.db, deps.orgId).finally(() => {
       counting = undefined
@@ -41,7 +41,7 @@ async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise
   return { platform, tenant: rows.length - platform }
 }
 
-/** A registry of its own for each scrape: every value is read from the database or the hub at that moment. */
+/** Builds a registry per scrape, because every value is read from the database or the hub at that moment. */
 function exposition(
   { total, lastHour, decisions24h }: ActionCounts,
   invalid: InvalidPolicies,

@@ -7,7 +7,7 @@ import { listGateways } from '../gateways/store.ts'
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024
 
-/** `unreachable`: nothing answers at the address. `unavailable`: it answers an error, or no gateway is connected. */
+/** `unreachable`: no answer from the address. `unavailable`: an error response, or no gateway is connected. */
 export type CheckError = 'Timeout' | 'unreachable' | 'unavailable'
 export type Check = {
   readonly status: 'ok' | 'error'
@@ -24,15 +24,15 @@ export type HealthDeps = {
   readonly db: Db
   /** Ids of the gateways that are connected to any replica. */
   readonly connected: () => ReadonlySet<string>
-  /** The address in the settings, when one is set. */
+  /** `gateway_url` of the settings; null when unset. */
   readonly gatewayUrl: () => Promise<string | null>
   readonly resolve?: Resolve
 }
 
 export type Health = {
-  /** Spec 4.4: database and gateway, each within 2 s. */
+  /** Checks database and gateway, each within 2 s (spec 4.4). */
   report(): Promise<HealthReport>
-  /** Whether this process can do its work: its database answers. */
+  /** Tells whether the database answers, without which this process cannot serve requests. */
   ready(): Promise<boolean>
 }
 
@@ -41,7 +41,7 @@ export function createHealth(deps: HealthDeps): Health {
   let looking: Promise<HealthReport> | null = null
   let asking: Promise<boolean> | null = null
   return {
-    // Both need no sign-in: callers that come during a check share its result.
+    // Neither check needs a sign-in. Concurrent callers share one result, so that they cannot overload the database.
     report() {
       looking ??= look(deps, database).finally(() => {
         looking = null
@@ -69,12 +69,12 @@ async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<H
   }
 }
 
-/** A configured address is asked; else it is enough that a gateway is connected, or that there is none at all. */
+/** Checks the configured address. Without one, a connected gateway suffices, or the absence of any gateway. */
 async function gateway(deps: HealthDeps): Promise<void> {
   const url = await deps.gatewayUrl()
   if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
   if (deps.connected().size > 0) return
-  // One that was never given a token (a manifest without a process, as in policy-only use) cannot be missed.
+  // A Gateway without a token cannot connect (a manifest without a process, as in policy-only use): no failure.
   const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
   if (!canConnect) return
   throw new CheckFailure('unavailable')
@@ -93,7 +93,7 @@ async function probe(url: string, resolve: Resolve): Promise<void> {
   if (answer.status < 200 || answer.status > 299) throw new CheckFailure('unavailable')
 }
 
-/** All that a public answer says of a failure: messages of drivers name hosts and roles. */
+/** Holds all that a public response discloses of a failure: messages of drivers name hosts and roles. */
 class CheckFailure extends Error {
   readonly outcome: CheckError
 
