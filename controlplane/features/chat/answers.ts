@@ -29,24 +29,27 @@ export type ChatAnswersDeps = {
   readonly vouchFor: VouchFor
 }
 
-/** `ok` with the approval's status, or what the person who clicked was told. */
+/** `ok` with the status of the approval, or the error shown to the user who clicked. */
 export type ChatAnswer =
   | { readonly ok: true; readonly id?: string; readonly approval_status?: string }
   | { readonly ok: false; readonly error: string; readonly message: string }
 
 export type ChatAnswers = {
   /**
-   * Answers an approval for whoever clicked. Throws `unauthorized` for what the provider did not sign, signed too long
-   * ago or sent before, and `not_ready` when the provider cannot say who clicked, or the identity provider does not answer:
-   * nothing was answered then.
+   * Answers an approval for the user who clicked. Throws `unauthorized` for a callback that is unsigned, outside the
+   * time window or replayed. Throws `not_ready` when the chat provider cannot identify the user, or the identity
+   * provider does not answer; nothing is answered then.
    */
   answer(callback: RawCallback): Promise<ChatAnswer>
 }
 
 const WINDOW_S = 300
-/** The provider waits three seconds for our answer. */
+/** The chat provider expects the response within three seconds. */
 const WHO_MS = 2_000
-/** The identity provider is asked on after that: the next click finds the answer. */
+/**
+ * Time limit of the confirmation by the identity provider. It continues in the background, and the next click uses its
+ * result.
+ */
 const VOUCH_MS = 900
 
 export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
@@ -119,7 +122,9 @@ const Who = z.object({
   profile: z.object({ email: z.string().optional() }),
 })
 
-/** The user whose verified address is that of whoever clicked. Throws `forbidden` when that is nobody who may answer. */
+/**
+ * Resolves the user with the verified e-mail address of the chat account. Throws `forbidden` without an active user.
+ */
 async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
   const email = await emailOf(deps, click)
   const user = email === null ? undefined : await findUserByEmail(deps.db, email)
@@ -137,7 +142,10 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
   })
 }
 
-/** The user as a session would be: with the groups that the identity provider confirmed within the last five minutes. */
+/**
+ * Resolves the user with the groups that the identity provider confirmed within the last five minutes, as for a
+ * session.
+ */
 async function vouchedUser({ db, vouchFor }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {
   const asked = vouchFor({ id: user.id, identity: await identityState(db, user.id) })
   const vouched = await unlessLate(asked, VOUCH_MS)
@@ -152,7 +160,10 @@ async function vouchedUser({ db, vouchFor }: ChatAnswersDeps, user: UserRow): Pr
   })
 }
 
-/** The address leads to the user, and the provider may let its users choose theirs. */
+/**
+ * Throws `forbidden` for an unverified address: the address identifies the user, and some providers let users choose
+ * it.
+ */
 async function refuseUnverified({ db }: ChatAnswersDeps, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(db, id))?.isEmailVerified !== false) return
   throw new ChaperoneError('forbidden', {
@@ -174,7 +185,9 @@ async function emailOf({ settings, api }: ChatAnswersDeps, click: Click): Promis
   return who.success && isTrusted(who.data, click.team) ? (who.data.profile.email ?? null) : null
 }
 
-/** People of other workspaces say about themselves what their own workspace lets them. */
+/**
+ * Returns whether the profile is trusted. Profiles of other workspaces are not: those workspaces control their content.
+ */
 function isTrusted(who: z.infer<typeof Who>, team: string | null): boolean {
   if (who.deleted || who.is_bot || who.is_stranger || who.is_email_confirmed === false) return false
   if (team === null || who.team_id === undefined) return true
@@ -187,7 +200,10 @@ type Refused = {
   readonly error: ChaperoneError
 }
 
-/** Says why to the user who clicked, and to nobody else; what that user may not do is in the audit log. */
+/**
+ * Sends the reason to the user who clicked, in a message that only this user sees. Appends an audit event when the user
+ * lacks permission.
+ */
 async function noteRefused({ db, orgId }: ChatAnswersDeps, { click, card, error }: Refused): Promise<void> {
   const { channel, chatUser, team, place } = click
   const approvalId = card?.approvalId ?? null

@@ -4,7 +4,7 @@ export const CHAT_API_URL = 'https://slack.com/api'
 
 export type ChatReply =
   | { readonly ok: true; readonly status: number; readonly body: Readonly<Record<string, unknown>> }
-  /** `error`: the provider's own word, such as `channel_not_found` or `ratelimited`. */
+  /** `error`: the code of the provider, such as `channel_not_found` or `ratelimited`. */
   | {
       readonly ok: false
       readonly status: number
@@ -12,7 +12,9 @@ export type ChatReply =
       readonly retryAfterS: number | null
     }
 
-/** One method of the chat provider's web API (`chat.postMessage`, …). Rejects when it could not be reached. */
+/**
+ * Calls one method of the chat provider's web API (`chat.postMessage`, …). Rejects when the provider is unreachable.
+ */
 export type ChatApi = (
   method: string,
   body: Readonly<Record<string, unknown>>,
@@ -20,7 +22,7 @@ export type ChatApi = (
 ) => Promise<ChatReply>
 
 const READ_BYTES = 256 * 1024
-/** Methods that only read take a form, not JSON. */
+/** Read methods accept a form, not JSON. */
 const FORM_METHODS: ReadonlySet<string> = new Set(['users.info'])
 
 export function createChatApi({ send, baseUrl }: { readonly send: Send; readonly baseUrl: string }): ChatApi {

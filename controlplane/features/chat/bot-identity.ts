@@ -3,7 +3,7 @@ import type { ChatApi } from './api.ts'
 import type { IdentifyBot } from './bot.ts'
 import type { BotIdentity } from './bot-store.ts'
 
-/** Somebody waits for the answer of the route that asks. */
+/** Short, because an API request waits for the result. */
 const TIMEOUT_MS = 2_000
 
 const Identity = z
@@ -12,10 +12,10 @@ const Identity = z
     return { teamId: team_id ?? null, botId: bot_id ?? null, userId: user_id ?? null }
   })
 const NOBODY: BotIdentity = { teamId: null, botId: null, userId: null }
-/** Answers that stay so for a token. */
+/** Errors that are permanent for a token. */
 const REFUSED: ReadonlySet<string> = new Set(['invalid_auth', 'token_revoked', 'account_inactive'])
 
-/** Whose bot a token is, by `auth.test`. A token that the provider refuses is nobody's. */
+/** Creates the look-up of a token's bot, by `auth.test`. A token that the provider rejects has no bot. */
 export function createBotIdentity(api: ChatApi): IdentifyBot {
   return async (token) => {
     if (/[^\x21-\x7e]/.test(token)) return NOBODY

@@ -1,13 +1,13 @@
 import type { Query } from '../../db/query.ts'
 
-/** The bot behind a chat token. All null: the provider did not say, for example for a token that was revoked. */
+/** The bot of a chat token. All null when the provider returned no identity, for example for a revoked token. */
 export type BotIdentity = {
   readonly teamId: string | null
   readonly botId: string | null
   readonly userId: string | null
 }
 
-/** `owner`: `approvals`, or the id of a connector. Valid for the token with this hash only. */
+/** `owner`: `approvals`, or the id of a connector. Valid only for the token with this hash. */
 export type ChatBotRow = BotIdentity & { readonly owner: string; readonly tokenSha256: Buffer }
 
 export async function listChatBots(q: Query): Promise<readonly ChatBotRow[]> {

@@ -8,7 +8,7 @@ import { type ConnectorRow, listConnectors } from '../connectors/store.ts'
 import { readSetting } from '../settings/stored-setting.ts'
 import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
 
-/** Asks the chat provider whose bot a token is; null when it cannot be reached or does not say. Never rejects. */
+/** Resolves the bot of a token; null when the chat provider is unreachable or returns no identity. Never rejects. */
 export type IdentifyBot = (token: string) => Promise<BotIdentity | null>
 
 export type ApprovalsBotDeps = {
@@ -18,14 +18,14 @@ export type ApprovalsBotDeps = {
   readonly identifyBot?: IdentifyBot | undefined
 }
 
-/** The owner of the token of the approvals among the bots that were identified. */
+/** The `owner` of the approvals' token in the table of identified bots. */
 export const APPROVALS_BOT = 'approvals'
 
 type Credential = { readonly type: string; readonly token: string }
 
 /**
- * Refuses a Connector's credential that is the approvals' bot: its agents could write and change messages as the bot
- * whose cards people answer. Throws `conflict`.
+ * Throws `conflict` for a Connector's credential that belongs to the approvals' bot: agents of the Connector could post
+ * and edit messages as the bot that shows approval cards.
  */
 export async function refuseApprovalsBot(q: Query, deps: ApprovalsBotDeps, given: Credential): Promise<void> {
   const own = await readSetting(q, deps, 'chat_bot_token')
@@ -35,7 +35,7 @@ export async function refuseApprovalsBot(q: Query, deps: ApprovalsBotDeps, given
   if (token !== null && (await areSameBot(deps, own, token))) throw taken()
 }
 
-/** The same for a new token of the approvals, which a Connector may have already. */
+/** Throws `conflict` for a new approvals' token when a Connector has a token of the same bot. */
 export async function refuseConnectorsBot(q: Query, deps: ApprovalsBotDeps, token: string): Promise<void> {
   for (const row of await listConnectors(q)) {
     if (row.credential === null) continue
@@ -49,8 +49,8 @@ export async function refuseConnectorsBot(q: Query, deps: ApprovalsBotDeps, toke
 }
 
 /**
- * Ids of the connectors whose credential is the approvals' bot: the same token, or one that the provider named for the
- * same bot when it was last asked. They get no credential.
+ * Returns the ids of connectors whose credential belongs to the approvals' bot: the same token, or a token with the
+ * same bot in the last identification. These connectors get no credential.
  */
 export async function approvalsBotConnectors(
   q: Query,
@@ -74,14 +74,14 @@ export async function approvalsBotConnectors(
 }
 
 /**
- * The token of the chat in a credential; null where it has none. A Connector of another type may lead to the chat, too,
- * and nothing but a token of the chat is sent there.
+ * Returns the chat token in a credential; null without one. A Connector of another type may also address the chat, but
+ * only chat tokens are sent there.
  */
 export function chatTokenOf({ type, token }: Credential): string | null {
   return chatTokenIn(token) ?? (type === 'chat' ? bare(token) : null)
 }
 
-/** Connectors of other types that lead to the chat by their base URL, their upstream or their credential. */
+/** Returns the connectors of other types that address the chat by base URL, upstream or credential. */
 export function connectorsToChat(keyring: Keyring, rows: readonly ConnectorRow[]): readonly ConnectorRow[] {
   const leads = ({ id, credential, spec }: ConnectorRow): boolean => {
     const urls = [spec.baseUrl, spec.upstream.url].filter((url) => url !== undefined)
@@ -100,13 +100,13 @@ function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {
   return (a.botId !== null && a.botId === b.botId) || (a.userId !== null && a.userId === b.userId)
 }
 
-/** So many connectors that lead to the chat are told apart by name; the others get no credential. */
+/** Limit of connectors that the policies of the approvals channel name; connectors beyond it get no credential. */
 export const MAX_CONNECTORS_TO_CHAT = 500
 
-/** Why a connector beyond them gets no credential. */
+/** The warning of a connector beyond the limit. */
 export const TOO_MANY_TO_CHAT = `More than ${MAX_CONNECTORS_TO_CHAT} Connectors of other types lead to the chat, where approvals are answered in a channel. Make them of type chat, or remove some.`
 
-/** What a warning of such a connector says. */
+/** The warning of a connector with a token of the approvals' bot. */
 export const APPROVALS_BOT_WARNING =
   'The token belongs to the bot that shows approvals in the chat, so no request is sent with it. Give agents an app of their own in the chat, and the Connector the token of that app.'
 
@@ -120,7 +120,7 @@ function isSameToken(a: string, b: string): boolean {
   return isSameHash(sha256(bare(a)), sha256(bare(b)))
 }
 
-/** Without what may stand around a token where it is pasted. */
+/** Removes blanks and the scheme `Bearer`, which users paste with a token. */
 function bare(token: string): string {
   return token.trim().replace(/^bearer\s+/i, '')
 }

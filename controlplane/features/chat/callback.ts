@@ -4,26 +4,26 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 import { APPROVE, DENY } from './message.ts'
 
-/** A callback as it came in: the body byte for byte, and the two headers that vouch for it. */
+/** A callback as received: the unmodified body, and the two headers of its signature. */
 export type RawCallback = {
   readonly body: string
-  /** Seconds of the epoch. */
+  /** Epoch seconds. */
   readonly timestamp: string
   /** `v0=` and 64 hex digits. */
   readonly signature: string
 }
 
-/** A click on a button of ours. `place`, `nonce` and `content` say which message it was on, as the provider vouches. */
+/** A click on an approval button. `place`, `nonce` and `message` identify the message, as signed by the provider. */
 export type Click = {
   readonly approved: boolean
   readonly chatUser: string
   readonly channel: string | null
-  /** The workspace that the click happened in. */
+  /** The workspace of the click. */
   readonly team: string | null
-  /** Null when it was not on a message of a channel, or its parts contradict each other. */
+  /** Null for a click outside a channel message, or when fields of the payload contradict each other. */
   readonly place: { readonly channel: string; readonly ts: string } | null
   readonly nonce: string
-  /** The message that bore the button, as the provider stores it. */
+  /** The message with the button, as the provider stores it. */
   readonly message: Readonly<Record<string, unknown>>
 }
 
@@ -48,14 +48,16 @@ const Payload = z.object({
 })
 const Message = z.looseObject({ ts: Id, team: Id.optional(), blocks: z.array(z.unknown()) })
 
-/** Whether the provider signed it: HMAC-SHA256 over `v0:timestamp:body`, compared in constant time. */
+/**
+ * Returns whether the provider signed the callback: HMAC-SHA256 over `v0:timestamp:body`, compared in constant time.
+ */
 export function isSigned({ body, timestamp, signature }: RawCallback, secret: string): boolean {
   const wanted = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest()
   const given = Buffer.from(signature.slice(3), 'hex')
   return signature.startsWith('v0=') && given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
-/** The click on one of our buttons; null for callbacks that are about something else. Throws `malformed_request`. */
+/** Returns the click on an approval button; null for any other callback. Throws `malformed_request`. */
 export function readClick(body: string): Click | null {
   const whole = parseJson(new URLSearchParams(body).get('payload') ?? '')
   const payload = Payload.safeParse(whole)
@@ -75,7 +77,7 @@ export function readClick(body: string): Click | null {
   }
 }
 
-/** Channel and time stamp, where every part of the payload that names them agrees. */
+/** Returns the channel and time stamp of the message; null unless all fields of the payload agree on them. */
 function placeOf(
   { container, channel, team }: z.infer<typeof Payload>,
   message: z.infer<typeof Message>,

@@ -5,12 +5,12 @@ import { contentHash } from './card-content.ts'
 import { APPROVE, DENY } from './message.ts'
 import type { CardRow } from './message-store.ts'
 
-/** A click on our own card as it was posted. `nonceSha256` null: the approval has ended, and nothing can be answered. */
+/** A click on an unmodified card. `nonceSha256`: null when the approval has ended and accepts no answer. */
 export type CheckedCard = { readonly approvalId: string; readonly nonceSha256: Buffer | null }
 
 /**
- * Refuses a click that is not on our own card as it stands in the chat: another message, channel or workspace, another
- * value of the button, a value that was used, a message that somebody changed. Throws `forbidden`.
+ * Throws `forbidden` for a click that is not on the current card of the approval: another message, channel or
+ * workspace, another or a used button value, or a modified message.
  */
 export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
   if (row === undefined || click.place === null) throw refused('this message is not an approval card')
@@ -27,7 +27,7 @@ export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
   return { approvalId, nonceSha256: sha256(click.nonce) }
 }
 
-/** Whether the message has the button that was clicked. */
+/** Returns whether the message contains the clicked button. */
 function bears({ message, nonce, approved }: Click): boolean {
   const blocks: unknown = message['blocks']
   const elements = (Array.isArray(blocks) ? blocks : []).flatMap((block: unknown) =>

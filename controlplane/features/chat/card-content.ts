@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * SHA-256 of what a message shows: blocks, attachments and files. The same for a message as it was sent and as the
- * provider gives it back, which adds ids and defaults, escapes `&`, `<` and `>`, splits text, and names emoji.
+ * Returns the SHA-256 of the visible content of a message: blocks, attachments and files. The hash is equal for a
+ * message as sent and as returned by the provider, which adds ids and defaults, escapes `&`, `<` and `>`, splits text,
+ * and names emoji.
  */
 export function contentHash(message: Readonly<Record<string, unknown>>): Buffer {
   const shown = { blocks: message['blocks'], attachments: message['attachments'], files: message['files'] }
@@ -11,7 +12,7 @@ export function contentHash(message: Readonly<Record<string, unknown>>): Buffer 
     .digest()
 }
 
-/** Ids that the provider adds, and switches that change nothing on the card. */
+/** Ids that the provider adds, and flags that do not change the card. */
 const IGNORED: ReadonlySet<string> = new Set(['block_id', 'emoji', 'verbatim'])
 const MAX_DEPTH = 32
 
@@ -28,7 +29,7 @@ function canonical(value: unknown, depth = 0): unknown {
   return Object.fromEntries(entries)
 }
 
-/** One form for a text however often it was escaped. */
+/** Removes any number of escapes, so that a text has one form. */
 function unescaped(text: string): string {
   return text.replace(/&(?:amp;)*(amp|lt|gt);/g, (_whole, last: string) =>
     last === 'lt' ? '<' : last === 'gt' ? '>' : '&',
@@ -42,7 +43,7 @@ function isDefault(value: unknown): boolean {
 
 type Text = { readonly type: 'text'; readonly text: string; readonly style?: unknown }
 
-/** Adjacent pieces of rich text of one style as one piece; emoji as the characters that they stand for. */
+/** Joins adjacent rich text of one style, and replaces emoji by their characters. */
 function joinedTexts(list: readonly unknown[]): readonly unknown[] {
   const out: unknown[] = []
   for (const each of list.map(emojiText)) {

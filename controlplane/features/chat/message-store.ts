@@ -1,20 +1,20 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
-/** Everything to the chat provider shares one lane: it limits its callers as one. */
+/** All messages to the chat provider share one lane, because the provider applies one rate limit to them. */
 export const CHAT_LANE = 'chat'
 
 export type ChatMessageRow = { readonly channel: string; readonly ts: string }
 
-/** What makes a message our own card: hashes of its nonce and of its content as the provider stores it. */
+/** The fingerprint of a card: hashes of its nonce, and of its content as the provider stores it. */
 export type CardPrint = {
-  /** The workspace that the message is in; null when the provider did not name it. */
+  /** The workspace of the message; null when the provider did not return it. */
   readonly team: string | null
   readonly nonceSha256: Buffer
   readonly contentSha256: Buffer
 }
 
-/** The card at a place in the chat. Hashes are null once an answer was accepted, until the card is drawn anew. */
+/** The card at a place in the chat. Hashes are null after an accepted answer, until the card is updated. */
 export type CardRow = {
   readonly approvalId: string
   readonly actId: string | null
@@ -22,14 +22,14 @@ export type CardRow = {
   readonly team: string | null
   readonly nonceSha256: Buffer | null
   readonly contentSha256: Buffer | null
-  /** Answered, cancelled or out of time: it stays so. */
+  /** True when the approval is answered, cancelled or expired; final. */
   readonly hasEnded: boolean
 }
 
 /**
- * Queues what the chat has to show: approvals that opened, cards whose nonce was used while the approval is pending,
- * and outcomes. Reads the approvals themselves, so that nothing depends on who opened or answered them and where. Does
- * nothing until chat is set up. A refresh that failed for good is not tried again.
+ * Queues the pending chat messages: opened approvals, cards with a used nonce whose approval is still pending, and
+ * outcomes. Reads the approvals table, so messages do not depend on the replica or channel of an answer. Does nothing
+ * until the chat is configured. A permanently failed update is not queued again.
  */
 export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
   await q.query(
@@ -67,7 +67,7 @@ export async function insertChatMessage(
   )
 }
 
-/** After the card was drawn anew at its place. */
+/** Stores the fingerprint of an updated card. */
 export async function renewChatMessage(q: Query, approvalId: string, print: CardPrint): Promise<void> {
   await q.query(
     `update chat_messages set team = coalesce($2, team), nonce_sha256 = $3, content_sha256 = $4
@@ -97,7 +97,7 @@ export async function findCard(q: Query, orgId: string, place: ChatMessageRow): 
   return rows[0]
 }
 
-/** True for one answer per nonce, in the transaction of that answer. */
+/** Returns true for one answer per nonce; call it in the transaction of that answer. */
 export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buffer): Promise<boolean> {
   const { rowCount } = await q.query(
     'update chat_messages set nonce_sha256 = null where approval_id = $1 and nonce_sha256 = $2',
@@ -106,7 +106,7 @@ export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buff
   return rowCount === 1
 }
 
-/** The card no longer shows the state of its approval: it answers nothing until it is drawn anew. */
+/** Invalidates the card of a changed approval: it accepts no answer until it is updated. */
 export async function outdateCard(q: Query, approvalId: string): Promise<void> {
   await q.query('update chat_messages set nonce_sha256 = null where approval_id = $1', [approvalId])
 }
@@ -116,8 +116,8 @@ export async function closeChatMessage(q: Query, approvalId: string): Promise<vo
 }
 
 /**
- * Whether a callback that was signed at `timestamp` (seconds) may be looked at: within the window by the database's
- * clock, and never seen before on any replica.
+ * Admits a callback signed at `timestamp` (epoch seconds): within the window by the database's clock, and never
+ * received before on any replica.
  */
 export async function admitCallback(
   q: Query,

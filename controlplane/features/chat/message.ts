@@ -4,7 +4,7 @@ import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 
 export type ChatMessage = {
-  /** What notifications and screen readers show. */
+  /** Text of notifications and screen readers. */
   readonly text: string
   readonly blocks: readonly Readonly<Record<string, unknown>>[]
 }
@@ -12,7 +12,7 @@ export type ChatMessage = {
 export const APPROVE = 'approve'
 export const DENY = 'deny'
 
-/** The provider refuses longer messages; what does not fit is answered where it can be read whole. */
+/** The provider rejects longer messages. A card with shortened content offers no approval in the chat. */
 const MAX_FACT = 1_500
 const MAX_PARAMETERS = 6_000
 const MAX_HEADERS = 3_000
@@ -20,13 +20,13 @@ const MAX_AGENT_TEXT = 1_500
 
 export type CardOptions = {
   readonly dashboardUrl: string | null
-  /** What the buttons bear: random and new for each posting, so that no other message has it. */
+  /** Value of the buttons: random for each posting, so that no other message contains it. */
   readonly nonce: string
 }
 
 /**
- * What a person in the chat sees of an approval: everything as literal text, which the provider neither formats nor
- * links nor turns into mentions. When something had to be cut there is no button to approve.
+ * Returns the approval card for the chat. All content is literal text, without formatting, links or mentions by the
+ * provider. A card with shortened content has no approve button.
  */
 export function approvalMessage(card: ApprovalCard, options: CardOptions): ChatMessage {
   const facts = factsOf(card)
@@ -52,7 +52,7 @@ export function approvalMessage(card: ApprovalCard, options: CardOptions): ChatM
   }
 }
 
-/** For text that the provider reads for links and mentions. */
+/** Escapes text that the provider parses for links and mentions. */
 export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
@@ -82,7 +82,7 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, visible(value)] as const]))
 }
 
-/** One line each: a value cannot look like another header. */
+/** One line per header, so that a value cannot imitate another header. */
 function headerLines({ headers }: ApprovalCard): string {
   return headers.map(({ name, value }) => visible(`${name}: ${value}`)).join('\n')
 }
@@ -152,7 +152,7 @@ function cut(text: string, length: number): string {
   return `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}… (${text.length - length} more characters)`
 }
 
-/** Characters that hide, reorder or break text are shown by their number. */
+/** Replaces characters that hide, reorder or break text by their code points. */
 function visible(text: string, keepsLines = false): string {
   return text.replace(HIDDEN, (character) =>
     keepsLines && character === '\n'

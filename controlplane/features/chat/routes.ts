@@ -8,7 +8,10 @@ const BODY_LIMIT = 256 * 1024
 
 export type ChatRouteDeps = { readonly notify: { readonly chatAnswers: ChatAnswers; wake(): void } }
 
-/** Where the chat provider sends clicks. It expects 200 within three seconds and shows any other status as a failure. */
+/**
+ * Receives clicks from the chat provider, which expects 200 within three seconds and shows any other status as a
+ * failure.
+ */
 export function createChatRoutes({ notify }: ChatRouteDeps): readonly Route[] {
   return [
     route({
@@ -31,7 +34,7 @@ export function createChatRoutes({ notify }: ChatRouteDeps): readonly Route[] {
   ]
 }
 
-/** Lets this one path read forms, unparsed: the signature is over their bytes. Everything else stays JSON. */
+/** Accepts form bodies on this path only, unparsed, because the signature covers their bytes. */
 export function acceptChatForms(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',

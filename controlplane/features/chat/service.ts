@@ -23,23 +23,23 @@ export type ChatDeps = {
   readonly orgId: string
   readonly settings: Pick<Settings, 'read'>
   readonly api: ChatApi
-  /** Where people open the dashboard; null when nobody said so. */
+  /** Public URL of the dashboard; null when not configured. */
   readonly dashboardUrl: string | null
 }
 
 export type Chat = {
-  /** Queues what the chat has to be told now. */
+  /** Queues the pending chat messages. */
   prepare(): Promise<void>
   readonly deliver: Readonly<Record<'chat_post' | 'chat_update' | 'chat_tell', Deliver>>
 }
 
 const SLOW_DOWN_S = 5
-/** A word to somebody who clicked is worth nothing later. */
+/** A reply to a click expires after this time. */
 const TELL_MS = 600_000
 const GONE: ReadonlySet<string> = new Set(['message_not_found', 'channel_not_found', 'cant_update_message'])
 const QUIET = { unfurl_links: false, unfurl_media: false, mrkdwn: false, link_names: false, parse: 'none' }
 
-/** Shows approvals in the chat, and how they ended, whoever answered them. */
+/** Creates the delivery of approval cards and their outcomes to the chat, for answers by any channel. */
 export function createChat(deps: ChatDeps): Chat {
   return {
     prepare: () => queueChatMessages(deps.db, deps.orgId),
@@ -71,7 +71,7 @@ async function post(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal):
   }
 }
 
-/** The card as it is now, under a nonce of its own. */
+/** Returns the current card with a new nonce. */
 function drawn({ dashboardUrl }: ChatDeps, row: ApprovalRow) {
   const nonce = randomToken()
   return { nonce, message: approvalMessage(approvalCard(row), { dashboardUrl, nonce }) }
@@ -79,7 +79,7 @@ function drawn({ dashboardUrl }: ChatDeps, row: ApprovalRow) {
 
 const Stored = z.looseObject({ blocks: z.array(z.unknown()), team: z.string().optional() })
 
-/** What a click is compared with: the message as the provider stored it, or as it was sent where the answer is silent. */
+/** Returns the fingerprint of the message as the provider stored it, or as sent when the response omits the message. */
 function printOf(reply: Readonly<Record<string, unknown>>, sent: ChatMessage, nonce: string): CardPrint {
   const stored = Stored.safeParse(reply['message'])
   return {

@@ -28,7 +28,10 @@ export function createAgentCommands(
   }
 }
 
-/** The agent that bears the name, bound to this gateway if it was bound to none; a new one when there is none yet. */
+/**
+ * Returns the agent with the name, and binds it to this gateway when it is unbound. Creates the agent when there is
+ * none.
+ */
 async function register(
   q: Query,
   orgId: string,
@@ -50,7 +53,7 @@ async function register(
   return bound ?? known
 }
 
-/** A gateway takes and makes no agents of other namespaces. */
+/** Rejects agents of other namespaces: a gateway neither binds nor creates them. */
 function refuseNamespace(agent: string, { name }: CommandGateway): void {
   if (mayName(name, agent)) return
   throw new ChaperoneError('forbidden', {
@@ -90,7 +93,9 @@ async function create(
   return row
 }
 
-/** An id or a key that is given must be the agent's own: a port of somebody else's name would be a way around. */
+/**
+ * A given id or key must belong to the agent; otherwise a caller could register a port under the name of another agent.
+ */
 function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
   if (agent_id !== undefined && agent_id !== row.id) {
     throw new ChaperoneError('conflict', {
@@ -104,7 +109,7 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
   }
 }
 
-/** The prefix of a key is stored and shown, and its hash stands in the database: a short key would be found by either. */
+/** Key prefixes are stored and shown, and key hashes are stored: either would reveal a short key. */
 function weakKey(): ChaperoneError {
   const detail =
     'api_key: begins with svc_live_ or svc_test_ and has at least 43 letters and digits behind it; leave it out, and rotate the key of the agent in the dashboard to get one'

@@ -16,7 +16,7 @@ export type CommandDeps = {
   readonly identifyBot?: IdentifyBot | undefined
   readonly approvals: Approvals
   readonly killSwitch: KillSwitch
-  /** Whether approvals require the session of a user. */
+  /** Resolves whether approvals require the session of a user. */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
 }
 
@@ -27,7 +27,7 @@ export type CommandGateway = {
   readonly restriction?: Restriction
 }
 
-/** Gives the body of a 200; throws ChaperoneError for a refusal. `input` is not parsed yet. */
+/** Returns the body of a 200; throws ChaperoneError for a refusal. `input` is unparsed. */
 export type CommandHandler = (
   gateway: CommandGateway,
   input: unknown,
@@ -37,9 +37,9 @@ export type CommandHandler = (
 export type RequireSession = (what: string) => void
 
 /**
- * Returns what refuses a change that loosens rules while approvals require a session: every program of the user account
- * can read the tokens of the gateway, and would approve its own requests by changing the rules. Call it before a
- * transaction, because it reads the database.
+ * Returns a check that rejects changes that loosen rules while approvals require a session: every process of the user
+ * account can read the tokens of the gateway, and could approve its own requests by changing the rules. Call it before
+ * a transaction, because it reads the database.
  */
 export async function sessionRequirement({
   isTokenRestricted,
@@ -54,7 +54,7 @@ export async function sessionRequirement({
   }
 }
 
-/** Throws `validation` with the paths of what is wrong. */
+/** Throws `validation` with the paths of the invalid fields. */
 export function parsed<S extends z.ZodType>(schema: S, input: unknown): z.infer<S> {
   return parseInput(schema, input) as z.infer<S>
 }

@@ -20,7 +20,7 @@ export function createGatewayCommands(
   return {
     'kill-switch': async ({ gatewayId, name, restriction }, input, stop) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
-      // A stop waits for nothing that reads the database.
+      // Activation of a kill switch does not wait for the database.
       if (!active) (await sessionRequirement(deps))('Lifting a stop requires')
       const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
       return deps.killSwitch.set({

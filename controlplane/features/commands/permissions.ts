@@ -94,7 +94,7 @@ async function warningsOf(
   return warnings.length === 0 ? {} : { warnings }
 }
 
-/** Any other permission may take the place of a stricter one, because the narrower pattern decides. */
+/** Any other permission may replace a stricter one, because the narrower pattern decides. */
 function isStricter(decision: PermissionSet['decision'], replaced: string | undefined): boolean {
   return decision === 'deny' || (decision === 'require_approval' && replaced === 'allow')
 }

@@ -7,7 +7,7 @@ import type { CommandDeps, CommandGateway, CommandHandler } from './context.ts'
 import { createGatewayCommands } from './gateway.ts'
 import { createPermissionCommands } from './permissions.ts'
 
-/** What a gateway's internal API asks for; the reply is what its caller gets, status and body. */
+/** Runs a command of a gateway's internal API. The reply has the status and body for the caller. */
 export type Commands = (gateway: CommandGateway, command: CommandBody) => Promise<CommandReply>
 
 export function createCommands(deps: CommandDeps): Commands {
@@ -24,7 +24,7 @@ export function createCommands(deps: CommandDeps): Commands {
       const body = await handlers[command.command](gateway, 'input' in command ? command.input : {}, stop)
       return { status: 200, body }
     } catch (error) {
-      // A failure of ours is the control plane's 500, logged there; a refusal is an answer.
+      // A refusal is a reply; an internal error is logged and returned as 500 by the control plane.
       if (!(error instanceof ChaperoneError) || error.status >= 500) throw error
       return { status: error.status, body: errorBody(error) }
     }

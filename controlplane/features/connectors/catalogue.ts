@@ -7,7 +7,7 @@ import type { ActionsReply, ConnectorKindsReply } from '../../../core/wire/conne
 
 export type CatalogueReading = {
   kinds(): ConnectorKindsReply['connectors']
-  /** Each name once, with the worst that may hide behind it, in the order of the alphabet. */
+  /** Returns each action name once, with the strictest effect and risk of its rows, in alphabetical order. */
   actions(type: z.infer<typeof ConnectorType>): ActionsReply['actions']
 }
 

@@ -5,7 +5,10 @@ import type { ConnectorRow } from './store.ts'
 
 type Owner = Pick<ConnectorRow, 'name' | 'spec'>
 
-/** The hosts whose requests this connector governs: configured, of its own base URL, or its provider's. Lower case. */
+/**
+ * Returns the governed hosts of the connector, in lower case: configured domains, its base URL, or hosts of its
+ * provider.
+ */
 export function ownedDomains({ name, spec }: Owner): readonly string[] {
   const config = {
     name,
@@ -18,14 +21,14 @@ export function ownedDomains({ name, spec }: Owner): readonly string[] {
   return [...new Set([...domains, ...base].map((domain) => domain.toLowerCase()))]
 }
 
-/** How this type sends its credential when the connector does not say. */
+/** Returns how the connector sends its credential; the default of its type when it does not say. */
 export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> {
   return spec.auth ?? { ...connectorOfType(spec.type).defaultAuth }
 }
 
 /**
- * The hosts that it claims against other connectors. The base host behind configured domains is none of them: several
- * connectors may stand for one instance under different names.
+ * Returns the hosts that a connector claims exclusively. Excludes the base host behind configured domains, because
+ * several connectors may represent one instance under different names.
  */
 function claimedDomains({ name, spec }: Owner): readonly string[] {
   const isBehindDomains = (spec.domains?.length ?? 0) > 0
@@ -35,7 +38,7 @@ function claimedDomains({ name, spec }: Owner): readonly string[] {
 
 export type Overlap = { readonly connector: ConnectorRow; readonly domain: string }
 
-/** Other connectors of the same gateways that own a domain of this one: a request would belong to two. */
+/** Returns other connectors of the same gateways that own a domain of the candidate: a request would match both. */
 export function findOverlaps(
   candidate: Owner & Pick<ConnectorRow, 'id' | 'gatewayIds'>,
   others: readonly ConnectorRow[],
@@ -50,32 +53,32 @@ export function findOverlaps(
   })
 }
 
-/** A connector without gateways serves all of them. */
+/** A connector without gateways serves all gateways. */
 function shareGateway(a: readonly string[], b: readonly string[]): boolean {
   return a.length === 0 || b.length === 0 || a.some((id) => b.includes(id))
 }
 
-/** Ports at which both own their hosts. */
+/** Returns the ports at which both connectors own their hosts. */
 export function sharedPorts(a: ConnectorSpec, b: ConnectorSpec): readonly number[] {
   const ports = new Set(portsOf(a))
   return portsOf(b).filter((port) => ports.has(port))
 }
 
-/** A request to port 80 belongs to the owner of 443. */
+/** Returns the governed ports. Requests to port 80 match the owner of 443. */
 export function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
   const base = baseUrl === undefined ? null : new URL(baseUrl)
   const own = base === null ? [] : [Number(base.port) || (base.protocol === 'http:' ? 80 : 443)]
   return [...ports, ...own].map((port) => (port === 80 ? 443 : port))
 }
 
-/** What is missing in a connector of a type that has no domains of its own; null when nothing is. */
+/** Returns the error of a connector that lacks domains while its type has none; null otherwise. */
 export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'baseUrl'>): string | null {
   const needed = TYPES_WITHOUT_HOSTS.includes(spec.type)
   if (!needed || (spec.domains?.length ?? 0) > 0 || spec.baseUrl !== undefined) return null
   return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
 }
 
-/** What a connector that is in force leaves open, as sentences for its status. */
+/** Returns the gaps of an active connector, as sentences for its status. */
 export function connectorWarnings({
   type,
   endpoint,
@@ -91,7 +94,7 @@ export function connectorWarnings({
   ]
 }
 
-/** What is wrong with the way the credential is to be sent; null when nothing is. */
+/** Returns the error in the configured authentication; null when it is valid. */
 export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
   if (auth?.type === 'header' && auth.header === undefined) {
     return 'auth type header needs the name of the header, such as X-API-Key'

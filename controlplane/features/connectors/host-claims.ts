@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 import { type DesiredRow, type HostClaims, nextSecond, type Since } from '../manifests/store.ts'
 import { ownedDomains, portsOf } from './domains.ts'
 
-/** Later than every time: what is not claimed. */
+/** Sorts after every time: the time of an absent claim. */
 const NEVER = '~'
 
 type Claiming = {
@@ -13,11 +13,11 @@ type Claiming = {
 }
 
 /**
- * Since when an object claims its hosts, ports and Gateways. What it claimed when it was made is as old as the object; what
- * an edit adds begins with the edit, so that no edit takes a host from an object that was there before. A spec that cannot
- * be read changes nothing.
+ * Returns since when an object claims its hosts, ports and Gateways. Claims of the first version date from the creation
+ * of the object. Claims added by an edit date from the edit, so that no edit takes a host from an older object. An
+ * invalid spec changes no claims.
  *
- * @param before Of the same object (uid); undefined: it is new.
+ * @param before Claims of the same object (uid); undefined for a new object.
  */
 function claimsOf(
   claiming: Claiming,
@@ -47,7 +47,7 @@ function earliest(known: Since, isMeant: (key: string) => boolean): string | und
   return times.sort()[0]
 }
 
-/** Of a stored object; one that an older version stored counts as claimed since it was made. */
+/** Returns the claims of a stored object. An object stored by an older version claims its spec since its creation. */
 export function storedClaims(
   row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'>,
 ): HostClaims | undefined {
@@ -57,7 +57,7 @@ export function storedClaims(
   return stored.claims ?? claimsOf(claiming, { before: undefined, since: stored.createdAt ?? '' })
 }
 
-/** With its claims; `known` is what was stored under its name before. */
+/** Returns the row with its claims. `known`: the stored row of the same name. */
 export async function withClaims(
   q: Query,
   row: DesiredRow,
@@ -72,7 +72,10 @@ export async function withClaims(
   return claims === undefined ? row : { ...row, stored: { ...stored, claims } }
 }
 
-/** Since when a host is claimed at a Gateway at one of these ports. A connector that no object describes claims nothing. */
+/**
+ * Returns since when a host is claimed at a Gateway at one of these ports. A connector without an object claims
+ * nothing.
+ */
 export function claimedSince(
   claims: HostClaims | undefined,
   {
@@ -87,7 +90,7 @@ export function claimedSince(
   return times.sort().at(-1) ?? NEVER
 }
 
-/** Whether a host, or every host of a wildcard, is one of those that a domain stands for. */
+/** Returns whether the domain `wide` covers a host, or all hosts of a wildcard. */
 export function covers(wide: string, narrow: string): boolean {
   return wide === narrow || (wide.startsWith('*.') && narrow.endsWith(wide.slice(1)))
 }

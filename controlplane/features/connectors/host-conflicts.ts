@@ -7,22 +7,22 @@ import type { ConnectorRow } from './store.ts'
 
 export type Claimant = Pick<ConnectorRow, 'id' | 'name' | 'spec' | 'gatewayIds' | 'source'>
 
-/** Of the object that a connector comes from; without claims where there is none. */
+/** The claim of the object that declares a connector; without claims when there is no object. */
 export type Claim = { readonly uid: string; readonly claims: HostClaims | undefined }
 export type ClaimOf = (name: string) => Claim
 
-/** Domains that a connector does not have, by the id of the Gateway. */
+/** Domains that a connector lost, by the id of the Gateway. */
 export type LostDomains = Readonly<Record<string, readonly string[]>>
 
-/** Which of the hosts that a connector claims it has, and where. */
+/** The result of a host conflict: the hosts of a connector per Gateway. */
 export type Contest = {
-  /** Gateways at which it has a host. */
+  /** Gateways at which the connector owns a host. */
   readonly won: readonly GatewayRow[]
-  /** What of its domains it has not at these Gateways. */
+  /** Lost domains at these Gateways. */
   readonly lostDomains: LostDomains
-  /** About the hosts that others have, as full sentences. */
+  /** Reasons of the lost hosts, as full sentences. */
   readonly reasons: readonly string[]
-  /** Those that give way, and where. */
+  /** Connectors that lose hosts to this one, and where. */
   readonly displaced: readonly Displaced[]
 }
 
@@ -45,9 +45,9 @@ type Dispute = {
 }
 
 /**
- * Whose hosts they are where connectors of several namespaces claim them, wildcards included. The namespace of the Gateway
- * has them, whenever its connector comes; among others the older claim, then the smaller uid. Each domain is decided by
- * itself, but for connectors whose domains stand and fall together.
+ * Resolves host conflicts between connectors of several namespaces, including wildcards. A connector of the Gateway's
+ * namespace wins, whatever its age; otherwise the older claim wins, then the smaller uid. Each domain is resolved on
+ * its own, except for connectors that need all their domains.
  */
 export function contestHosts(
   candidate: Claimant,
@@ -79,12 +79,12 @@ export function contestHosts(
   }
 }
 
-/** Whether a connector of the same owner exists at one of these Gateways: those settle equal hosts among themselves. */
+/** Returns whether both connectors have the same owner at one of these Gateways; `contestHosts` skips such pairs. */
 export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly GatewayRow[]): boolean {
   return gateways.some((gateway) => ownerOf(a, gateway) === ownerOf(b, gateway))
 }
 
-/** Without these domains nothing of the connector makes sense: its base URL, or what its type stands for. */
+/** Returns whether the connector needs all its domains: they are its base URL, or the hosts of its type. */
 export function standTogether({ domains = [], baseUrl }: ConnectorRow['spec']): boolean {
   return domains.length === 0 || baseUrl !== undefined
 }
@@ -138,7 +138,7 @@ function displacedBy({ id }: GatewayRow, disputes: readonly Dispute[]): Displace
   }))
 }
 
-/** A namespace. What the API or a manifests folder has made belongs to the Gateway's own. */
+/** Returns the owning namespace. Connectors of the API or a manifest folder belong to the namespace of the Gateway. */
 function ownerOf({ name, source }: Claimant, gateway: GatewayRow): string {
   return namespaceOf(source === 'kubernetes' ? { name } : gateway)
 }

@@ -16,16 +16,16 @@ import { authOf, findOverlaps, missingDomains, ownedDomains, sharedPorts, wrongA
 import { covers } from './host-claims.ts'
 import { type ConnectorRow, listConnectors, upsertConnector } from './store.ts'
 
-/** A connector as people enter it; `token` in clear. */
+/** A connector as users enter it; `token` in plain text. */
 export type NewConnector = {
   readonly type: ConnectorSpec['type']
   readonly token: string
   readonly domains?: readonly string[] | undefined
   readonly auth_type?: 'bearer' | 'token' | 'basic' | 'header' | 'none' | undefined
   readonly header?: string | undefined
-  /** Of a self-hosted instance. Together with `domains` it is where requests to all of them go. */
+  /** Base URL of a self-hosted instance. With `domains`, requests to all of them go to this URL. */
   readonly base_url?: string | undefined
-  /** Left out for a connector that exists: as it was. */
+  /** Default: the stored value for an existing connector. */
   readonly allow_private_addresses?: boolean | undefined
   readonly allow_plaintext_credential?: boolean | undefined
   readonly endpoint?: readonly string[] | undefined
@@ -38,9 +38,9 @@ export type Placement = {
   readonly gatewayId: string
   readonly input: NewConnector
   readonly origin: RowOrigin
-  /** Where the input stands in the request's body, for error messages; empty = it is the body. */
+  /** Path of the input in the request body, for error messages; empty when the input is the body. */
   readonly path?: string | undefined
-  /** A new connector refuses in the format of its provider, where SDKs need it. */
+  /** A new connector reports refusals in the format of its provider, where SDKs need it. */
   readonly prefersProviderShape?: boolean | undefined
   readonly identifyBot?: IdentifyBot | undefined
 }
@@ -52,8 +52,8 @@ export type Placed = {
 }
 
 /**
- * Gives a gateway a connector. The same type for the same hosts again stores the new token in the same connector.
- * Throws `validation`, or `conflict` when another connector of the gateway owns one of the hosts.
+ * Adds a connector to a gateway. The same type with the same hosts replaces the token of the existing connector. Throws
+ * `validation`, or `conflict` when another connector of the gateway owns one of the hosts.
  */
 export async function placeConnector(q: Query, placement: Placement): Promise<Placed> {
   const { gatewayId, input, keyring, orgId } = placement
@@ -92,7 +92,7 @@ function newShape({ prefersProviderShape, input }: Placement): ConnectorSpec['er
   return prefersProviderShape === true && isNeeded ? 'provider' : 'service'
 }
 
-/** What the upstream may be; what is left out is as it was. */
+/** Returns the permissions of the upstream; absent input keeps the stored values. */
 function permissionsOf(
   input: NewConnector,
   stored: ConnectorSpec['upstream'] | undefined,
@@ -136,7 +136,7 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   return result.data
 }
 
-/** Domains beside a base URL are other names of the same instance. */
+/** Domains in addition to a base URL are other names of the same instance. */
 function upstreamOf({ domains = [], base_url }: NewConnector): { url?: string } {
   const base = base_url === undefined ? null : URL.parse(base_url)
   const hasOthers = domains.some((domain) => domain.toLowerCase() !== base?.hostname)
@@ -147,7 +147,7 @@ function fieldAt(path: string, field: string): string {
   return path === '' ? field : `${path}.${field}`
 }
 
-/** The field as it is called in the request. */
+/** Returns the field by its name in the request. */
 function fieldOf(path: readonly PropertyKey[]): string {
   if (path[0] === 'baseUrl' || path[0] === 'upstream') return 'base_url'
   if (path[0] === 'auth') return path[1] === 'header' ? 'header' : 'auth_type'
@@ -174,7 +174,7 @@ function refuseOverlaps(
   throw hostTaken(q, overlap.domain, `the connector ${overlap.connector.name}`)
 }
 
-/** Where objects are edited in YAML neither connector is changed here. */
+/** Where objects are edited in YAML, the error refers to the manifest. */
 function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
   const taken = `${host} belongs to ${owner} already`
   if (q.refusesEdits)
@@ -184,7 +184,9 @@ function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
   })
 }
 
-/** A guest would keep its host, which the wildcard of the Gateway's owner covers. */
+/**
+ * Throws when a wildcard of the candidate covers a host of a guest connector, because the guest would keep that host.
+ */
 function refuseGuestsWithin(
   q: Query,
   candidate: Pick<ConnectorRow, 'name' | 'spec'>,
@@ -212,7 +214,7 @@ function isGuest(row: Pick<ConnectorRow, 'name' | 'source'>, gateway: Pick<Gatew
   return row.source === 'kubernetes' && namespaceOf(row) !== namespaceOf(gateway)
 }
 
-/** A manifest that declares a connector but brings no credential leaves room for one that does. */
+/** A manifest connector without its credential does not block another connector with one. */
 function waitsForCredential(row: ConnectorRow): boolean {
   return row.source !== 'api' && row.credential === null && authOf(row.spec).type !== 'none'
 }

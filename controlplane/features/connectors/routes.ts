@@ -33,7 +33,7 @@ export type ConnectorRoutesDeps = {
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
 
-/** Extensions: rows can be listed and removed one by one; those of manifests answer 409. */
+/** Extends v1: lists rows and removes single rows. Removal of a manifest row returns 409. */
 export function createConnectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
   return [...connectors(deps), ...permissions(deps)]
 }

@@ -13,7 +13,7 @@ export type ConnectorRow = {
   readonly type: string
   /** Ids of the gateways it serves; empty = every gateway of the installation. */
   readonly gatewayIds: readonly string[]
-  /** By the id of a Gateway, lower case: domains of the spec that another connector has there. */
+  /** Domains of the spec that another connector owns, by the id of the Gateway; lower case. */
   readonly lostDomains: Readonly<Record<string, readonly string[]>>
   readonly spec: ConnectorSpec
   /** Sealed to the row's id; null = none stored. */
@@ -26,13 +26,13 @@ export type ConnectorRow = {
   readonly updatedAt: Date
 }
 
-/** What `upsertConnector` writes. `credential: undefined` keeps the stored one, `null` removes it. */
+/** Input of `upsertConnector`. `credential`: undefined keeps the stored one, null removes it. */
 export type ConnectorInput = Omit<
   ConnectorRow,
   'credential' | 'lostDomains' | 'origin' | 'createdAt' | 'updatedAt'
 > & {
   readonly origin?: RowOrigin | null
-  /** Left out: none. */
+  /** Default: none. */
   readonly lostDomains?: ConnectorRow['lostDomains']
   readonly credential: Sealed | null | undefined
 }
@@ -42,12 +42,12 @@ const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds",
   managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
 /**
- * Where two claim a host, the first listed has it: one with a credential before one without (a manifest whose Secret
- * is still missing), then the manifest's before the API's.
+ * Precedence for a host with two claims: a connector with a credential before one without (a manifest whose Secret is
+ * still missing), then manifests before the API.
  */
 const ORDER = "(credential is null), (source = 'api'), name"
 
-/** All, or those that serve this gateway (its own and the installation-wide ones). */
+/** Returns all connectors, or those that serve this gateway (its own and the installation-wide ones). */
 export async function listConnectors(q: Query, gatewayId?: string): Promise<readonly ConnectorRow[]> {
   const { rows } =
     gatewayId === undefined
@@ -73,7 +73,7 @@ export async function getConnector(q: Query, id: string): Promise<ConnectorRow |
   return rows.map(withDefaults)[0]
 }
 
-/** Inserts, or replaces the row with this id: choose the id first, a credential is sealed to it. */
+/** Inserts the row, or replaces the row with this id. Choose the id first, because the credential is sealed to it. */
 export async function upsertConnector(q: Query, row: ConnectorInput): Promise<ConnectorRow> {
   const { rows } = await q.query<ConnectorRow>(
     `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by, origin,
@@ -111,7 +111,7 @@ function withDefaults(row: ConnectorRow): ConnectorRow {
   return { ...row, spec: ConnectorSpec.parse(row.spec) }
 }
 
-/** The names of all connectors by their type. */
+/** Returns the names of all connectors by type. */
 export async function listConnectorNames(q: Query): Promise<ReadonlyMap<string, string[]>> {
   const { rows } = await q.query<{ type: string; names: string[] }>(
     'select type, array_agg(name order by name) as names from connectors group by type',

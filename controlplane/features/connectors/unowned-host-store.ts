@@ -2,23 +2,23 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 /** Refusals of one host at one gateway. */
 export type UnownedHostRow = {
-  /** With a port where the connection was refused before a request could be read. */
+  /** Includes the port when the connection was refused before a request was read. */
   readonly host: string
   readonly gateway: string
-  /** Null without an agent in any record. */
+  /** Null when no record has an agent. */
   readonly agents: readonly string[] | null
   readonly requests: number
   readonly first: Date
   readonly last: Date
-  /** Of the newest record; null where nothing was decided. */
+  /** Of the newest record; null without a decision. */
   readonly why: string | null
   readonly note: string | null
 }
 
-/** Records that are read for one list: agents choose the hosts, and each host leaves records. */
+/** Limit of records per list. Agents choose the hosts, and each host leaves records. */
 const MAX_RECORDS = 10_000
 
-/** Refused hosts that no connector owned, the newest first, from at most 10,000 records. */
+/** Returns refused hosts without a connector, newest first, from at most 10,000 records. */
 export async function listUnownedHosts(q: ScopedQuery, orgId: string): Promise<readonly UnownedHostRow[]> {
   return q.rows<UnownedHostRow>(
     [orgId, MAX_RECORDS],

@@ -11,10 +11,7 @@ import { type ConnectorRow, listConnectorsIn } from './store.ts'
 import { listUnownedHosts, type UnownedHostRow } from './unowned-host-store.ts'
 
 export type UnownedHosts = {
-  /**
-   * Hosts that agents asked for and that no connector owns now, the newest first; from the records of refusals that
-   * retention has left.
-   */
+  /** Returns refused hosts that no connector owns now, newest first, from the refusals that retention has kept. */
   list(namespaces: Namespaces, limit: number): Promise<UnownedHost[]>
 }
 
@@ -58,7 +55,7 @@ function hostOf({ host, why, agents, first, last, ...row }: UnownedHostRow): Fou
   }
 }
 
-/** A host has rows with and without a port. */
+/** Merges the rows of a host with and without a port. */
 function merged(rows: readonly Found[]): readonly Found[] {
   const found = new Map<string, Found>()
   for (const row of rows) {
@@ -76,7 +73,7 @@ function merged(rows: readonly Found[]): readonly Found[] {
   return [...found.values()]
 }
 
-/** A connector or the egress list may have been added since the refusal. */
+/** A connector or an egress entry may have been added since the refusal. */
 function isOwnedNow(
   { host, port, gateway: name }: Found,
   gateways: readonly GatewayRow[],
