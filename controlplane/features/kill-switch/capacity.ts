@@ -4,12 +4,16 @@ import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import type { Hub } from '../../sync/hub.ts'
 import { keptOf } from '../../sync/kill-switch/views.ts'
 
-/** Of one caller and source, while the database does not answer. The scope `all` has a place of its own. */
+/**
+ * Limit of the pending kill switches of one caller and source while the database does not answer. The scope `all` is
+ * admitted beyond the limit.
+ */
 const MAX_PENDING = 100
 
 /**
- * Keeps the kill switches of one caller that wait for the database within a bound. Beyond it a new one takes the place of
- * the one of the same scope; without such a one it throws `not_ready`. Other callers, and the scope `all`, are not affected.
+ * Bounds the kill switches of one caller that the database has not stored yet. At the limit, a new kill switch
+ * replaces the one of the same scope; without such a one, throws `not_ready`. Other callers and the scope `all` are
+ * not affected.
  */
 export function makeRoom(
   kill: Pick<Hub['kill'], 'retract'>,
@@ -26,7 +30,10 @@ export function makeRoom(
   })
 }
 
-/** Why the kill switch `id`, which gateways obey, is not stored, how many are waiting, and what may become of it. */
+/**
+ * Returns the warning for the kill switch `id` that is in force but not stored: how many are pending, and how it could
+ * be lost.
+ */
 export function notStored(pending: readonly KillAnnouncement[], id: string): string {
   const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)
   return [

@@ -1,7 +1,7 @@
-/** A moment by which an answer has to be given, for all parts of the work together. */
+/** The time limit of one answer, shared by all steps of the work. */
 export type Deadline = {
   remainingMs(): number
-  /** What `work` resolves to, or `otherwise` when that takes too long. The work itself goes on. */
+  /** Resolves to the result of `work`, or to `otherwise` at the limit. The work itself continues. */
   limit<T>(work: Promise<T>, otherwise: T): Promise<T>
 }
 

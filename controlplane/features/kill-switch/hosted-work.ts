@@ -6,16 +6,16 @@ import {
   MAX_WORK_RESULTS,
 } from '../../../core/wire/hosted-work.ts'
 
-/** What one connected gateway process reports. */
+/** Hosted work that one connected gateway process reports. */
 export type ProcessWork = {
-  /** `namespace/name` of its gateway. */
+  /** `namespace/name` of the gateway. */
   readonly gateway: string
   readonly report: HostedWorkReport
 }
 
 /**
- * What a kill switch has cancelled at providers so far, of all connected processes: results of agents in the namespaces,
- * counts of gateways in them. Undefined where no process reports.
+ * Returns the cancelled hosted work of all connected processes: results of agents in the namespaces, and counts of
+ * gateways in them. Undefined when no process reports.
  */
 export function hostedWorkState(
   processes: readonly ProcessWork[],
@@ -38,7 +38,7 @@ export function hostedWorkState(
   }
 }
 
-/** What no list can have. */
+/** Returns the limits of the lists: work before the gateways' start, discarded entries, work without an id. */
 function noteOf(reports: readonly HostedWorkReport[]): string {
   const since = reports
     .map((report) => report.since)

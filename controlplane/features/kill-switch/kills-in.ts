@@ -2,7 +2,7 @@ import { namespaceOfScope, normaliseScope } from '../../../core/decision/kill-sw
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 
-/** The kill switches within the namespaces, and those of everything, which concern these namespaces, too. */
+/** Returns the kill switches within the namespaces, and those with the scope `all`, which cover the namespaces too. */
 export function killsIn(namespaces: Namespaces, entries: readonly KillEntry[]): KillEntry[] {
   if (namespaces === 'all') return [...entries]
   return entries.filter(

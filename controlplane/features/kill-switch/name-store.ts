@@ -1,7 +1,9 @@
 import type { KillNames } from '../../../core/decision/kill-switch/kill-scope-names.ts'
 import type { Query } from '../../db/query.ts'
 
-/** Everything that a kill switch scope can name, at most 10,000 agents. Revoked agents cannot be stopped any more. */
+/**
+ * Lists the names that a scope can have, at most 10,000 agents. Revoked agents are left out.
+ */
 export async function listKillNames(q: Query, orgId: string): Promise<KillNames> {
   const { rows } = await q.query<KillNames>(
     `select

@@ -3,26 +3,32 @@ import type { KillRelayBody, KillRelayReply } from '../../../core/wire/operator/
 import { systemActor } from '../audit/store.ts'
 import { checkedScope, type KillReply, type KillSwitch } from './service.ts'
 
-/** Stops that the operator saw in the cluster, told to this replica: in force here before anything is stored. */
+/**
+ * Applies the kill switches that the operator reads in the cluster. They are in force on this replica before they are
+ * stored.
+ */
 export type KillRelay = {
-  /** Safe to repeat. Throws `validation` for a scope that is none. */
+  /** Sets the kill switches of one source; idempotent. Throws `validation` for an invalid scope. */
   apply(body: KillRelayBody): Promise<KillRelayReply>
-  /** Sources whose newest revision is remembered. */
+  /** Number of sources whose newest revision is kept. */
   remembered(): number
 }
 
 export type KillRelayDeps = {
   readonly killSwitch: Pick<KillSwitch, 'effective' | 'set'>
-  /** Monotonic. */
+  /** Monotonic clock. */
   readonly nowMs?: () => number
 }
 
-/** What overtook it on the way is not older than this; a cluster restored from a backup counts from lower on. */
+/**
+ * Milliseconds within which a lower revision counts as overtaken in transit. Later, a lower revision counts as newer:
+ * a cluster that was restored from a backup counts from a lower revision.
+ */
 const BELIEVED_MS = 30_000
 const NOTHING = { acked: 0, total: 0, ms: 0 }
 
 export function createKillRelay({ killSwitch, nowMs = () => performance.now() }: KillRelayDeps): KillRelay {
-  /** Source -> the newest revision of its object that was heard here, and when. */
+  /** Source -> the newest revision of its object that this replica received, and when. */
   const newest = new Map<string, { readonly revision: number; readonly at: number }>()
   const isOlder = (source: string, revision: number) => {
     const known = newest.get(source)
@@ -30,7 +36,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
   function remember(source: string, revision: number): void {
     const now = nowMs()
-    // In the order of their times. Older ones count no more, and the sources of deleted objects come no more.
+    // Entries are in the order of their times. An expired entry has no effect, and the source of a deleted object
+    // never reports again.
     for (const [known, { at }] of newest) {
       if (now - at < BELIEVED_MS) break
       newest.delete(known)
@@ -65,13 +72,15 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
 }
 
-/** The object of one tenant must not stop another's: `all` means all that its source may stop. */
+/** Limits `all` to the reach of the source: the object of one tenant must not affect the agents of another. */
 function scopeOf(source: string, scope: string): string {
   const checked = checkedScope(scope)
   return checked === 'all' ? widestScope(source) : checked
 }
 
-/** A scope that nothing bears has nobody to acknowledge it: its `0 of 0` says nothing of the other scopes. */
+/**
+ * Leaves out scopes that match nothing: no process acknowledges them, and their `0 of 0` would hide the other scopes.
+ */
 function slowest(replies: readonly KillReply[]): KillRelayReply['acknowledged'] {
   const known = replies.filter((reply) => reply.nearest === undefined)
   const sorted = known.map((reply) => reply.acknowledged).sort((a, b) => a.acked - b.acked || b.ms - a.ms)

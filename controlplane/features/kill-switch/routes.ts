@@ -48,7 +48,8 @@ export function createKillSwitchRoutes({
           by: actorOf(user),
           isChecked: restrictionOf(user) !== 'unchecked',
           namespaces: user.namespaces,
-          // A person with this right everywhere answers for lifting what another source has latched; the audit names them all.
+          // A user with this right in all namespaces lifts the kill switches of every source; the audit event names
+          // the sources.
           override: !body.active && user.namespaces === 'all',
         })
         return { ...reply, effective: killsIn(user.namespaces, reply.effective) }
@@ -59,7 +60,10 @@ export function createKillSwitchRoutes({
 
 type User = Extract<Principal, { kind: 'user' }>
 
-/** Whoever has the right in some namespaces only stops and lifts these; a stop that somebody else set there stays. */
+/**
+ * Limits a user with the right in some namespaces to the scopes within them. Their lift does not affect kill switches
+ * of other sources.
+ */
 function refuseBeyond({ namespaces }: User, right: Right, scope: string | undefined): void {
   if (namespaces === 'all' || covers(namespaces, namespaceOfScope(normaliseScope(scope)))) return
   const own = [...namespaces].map((name) => `namespace:${name}`).join(', ')

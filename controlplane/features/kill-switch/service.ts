@@ -33,9 +33,12 @@ export type KillSwitchDeps = KillStoringDeps & {
 }
 
 export type KillWaits = {
-  /** For the whole answer. */
+  /** Limit of the whole answer, in ms. */
   readonly answerMs: number
-  /** Of a repeated stop, for the database; then it is sent on without, while it is young. */
+  /**
+   * Limit of the database look-up for a repeated kill switch, in ms. Beyond it, a young one is broadcast without the
+   * answer.
+   */
   readonly settledMs: number
 }
 
@@ -44,23 +47,26 @@ export type KillChange = {
   /** Absent means `all`. */
   readonly scope?: string | undefined
   readonly reason?: string | undefined
-  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`: each latches for itself. */
+  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`. Each source latches a scope independently. */
   readonly source: string
   readonly by: Actor
-  /** False where the caller could not be checked. Default true. */
+  /** False when the caller could not be checked. Default true. */
   readonly isChecked?: boolean
-  /** Lifts the scope whatever source latched it; the audit row names them. */
+  /** Lifts the scope for every source; the audit event names the sources. */
   readonly override?: boolean
-  /** Where the caller has the right: the answer names nothing else. Default `all`. */
+  /** Namespaces in which the caller has the right; the answer names nothing outside of them. Default `all`. */
   readonly namespaces?: Namespaces
-  /** The number that a gateway gave to a stop of its own. Set twice it is one stop; lifted it is not set again. */
+  /**
+   * Id that a gateway gave to its own kill switch. Repeats are the same kill switch, and do not activate it again
+   * after its lift.
+   */
   readonly own?: OwnStop | undefined
 }
 
 export type OwnStop = {
-  /** Of its announcement: no other gateway can choose it. */
+  /** Id of the announcement. It is bound to the gateway: no other gateway can choose it. */
   readonly id: string
-  /** Of a repeated attempt: the age of the stop. */
+  /** Age of the kill switch at a repeated attempt, in ms. */
   readonly retriedAfterMs?: number | undefined
 }
 
@@ -70,41 +76,49 @@ export type KillReply = {
   readonly scope: string
   readonly effective: readonly KillEntry[]
   readonly acknowledged: KillAcks
-  /** Of a stop that is stored: a kill state that has the stop or its lift, as all later ones. */
+  /** Present for a stored kill switch: the order of a kill state from which on every state contains it or its lift. */
   readonly order?: StateOrder
-  /** Present when the stop is in force on connected gateways and not stored yet. */
+  /** Present when the kill switch is in force on connected gateways and not stored yet. */
   readonly stored?: false
-  /** Present when the stop is in force on connected gateways but could not be stored, or when nothing bears the scope. */
+  /**
+   * Present when the kill switch is in force on connected gateways but not stored yet, or when nothing matches the
+   * scope.
+   */
   readonly warning?: string
-  /** Of a lift: the sources that had latched the scope; empty where none had. */
+  /** Present for a lift: the sources that had latched the scope; empty when none had. */
   readonly released?: readonly string[]
-  /** Present when nothing bears the scope: the scopes that were perhaps meant. */
+  /** Present when nothing matches the scope: similar scopes. */
   readonly nearest?: readonly string[]
-  /** Of a kill switch that is set: what is cancelled at providers so far. The answer does not wait for it. */
+  /** Present for an activated kill switch: the work cancelled at providers so far. The answer does not wait for it. */
   readonly hosted_work?: HostedWorkState
 }
 
 export type KillSwitch = {
   effective(): readonly KillEntry[]
-  /** What is cancelled at providers so far, as far as the namespaces go. Undefined where no gateway reports. */
+  /** Returns the work cancelled at providers so far within the namespaces. Undefined when no gateway reports. */
   hostedWork(namespaces: Namespaces): HostedWorkState | undefined
-  /** Those that are in force and not stored yet. */
+  /** Returns the kill switches that are in force and not stored yet. */
   announced(): readonly KillEntry[]
   /**
-   * Answers a stop within 2 s: by then what gateways acknowledged and whether it is stored. A lift waits for the
-   * database. Throws `validation` for a scope that is none.
+   * Activates or lifts a kill switch. An activation answers within 2 s with the acknowledgements so far and whether it
+   * is stored; a lift waits for the database. Throws `validation` for an invalid scope.
    */
   set(change: KillChange): Promise<KillReply>
-  /** Makes these scopes the whole of what one source latches, in the caller's transaction. True when that changed anything. */
+  /** Replaces the scopes that one source latches, in the caller's transaction. Returns true when anything changed. */
   replaceSource(q: Query, source: KillSource): Promise<boolean>
 }
 
-/** The answer comes within 2 s with the check of the caller (`URGENT_MS`), whatever gateways and database do. */
+/**
+ * With the check of the caller (`URGENT_MS`), the answer takes at most 2 s, even if gateways or the database do not
+ * answer.
+ */
 const WAITS: KillWaits = { answerMs: 1_300, settledMs: 500 }
-/** For how long a repeated stop is sent on without an answer of the database. */
+/** Age up to which a repeated kill switch is broadcast without an answer of the database. */
 const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
-/** The person who set it is known to the replica that announced it, or to the audit event that was lost. */
+/**
+ * Actor of an adopted kill switch: the user is recorded only at the announcing replica, or in the lost audit event.
+ */
 const ADOPTED_FROM = {
   gateway: 'another replica',
   lifted: 'another replica',
@@ -141,7 +155,7 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
   }
 }
 
-/** A database that does not answer says nothing about the scope. */
+/** Returns null, without a warning, when the database does not answer. */
 async function unknownScopeOf(
   { db, orgId }: KillSwitchDeps,
   { scope, namespaces = 'all' }: Pick<Scoped, 'scope' | 'namespaces'>,
@@ -151,7 +165,7 @@ async function unknownScopeOf(
   return known === null ? null : unknownScope(scope, namesIn(known, namespaces))
 }
 
-/** Nobody learns the names of other namespaces from a warning. */
+/** Removes the names of other namespaces, so that a warning does not disclose them. */
 function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   if (namespaces === 'all') return names
   const isIn = (name: string) => covers(namespaces, namespaceOf(name) || null)
@@ -162,7 +176,7 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   }
 }
 
-/** What the answer says besides. */
+/** Returns the optional members of the answer. */
 function notes({ warning, order, released }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {
@@ -170,7 +184,7 @@ function notes({ warning, order, released }: Done, acknowledged: KillAcks, unkno
     ...(warning === undefined ? {} : { stored: false as const }),
     ...(order == null ? {} : { order }),
     ...(released === undefined ? {} : { released }),
-    // Gateways have it, and it stops nothing in any of them.
+    // The gateways acknowledged the kill switch, but the scope matches nothing at any of them.
     ...(unknown && { acknowledged: { acked: 0, total: 0, ms: acknowledged.ms }, nearest: unknown.nearest }),
   }
 }
@@ -184,7 +198,7 @@ type Done = {
   readonly released?: readonly string[]
 }
 
-/** First to the gateways, then to the database: a database that fails or hangs must not delay a stop. */
+/** Broadcasts first and stores afterwards: a database that fails or hangs must not delay a kill switch. */
 async function activate(context: Context, change: Scoped, deadline: Deadline): Promise<Done> {
   const { hub, clock, storing } = context
   if (change.own !== undefined && (await isSettled(context, change.own, deadline)))
@@ -203,8 +217,8 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
 }
 
 /**
- * Whether a gateway repeats a stop that was stored, and perhaps lifted, before. Throws `not_ready` when the database does
- * not say so of one that is not young: everybody may rely on its lift.
+ * Tells whether a gateway repeats a kill switch that was stored, and perhaps lifted, before. Throws `not_ready` when
+ * the database does not answer and the kill switch is not young: activating it again could undo a lift.
  */
 async function isSettled(
   { db, hub, waits = WAITS }: Context,
@@ -223,7 +237,7 @@ async function isSettled(
   })
 }
 
-/** The stored state decides. */
+/** Broadcasts the stored state, which decides whether the kill switch is still in force. */
 async function settled({ kill }: Context['hub'], { id }: OwnStop, deadline: Deadline): Promise<Done> {
   const isRead = await deadline.limit(
     kill.refresh().then(
@@ -242,8 +256,9 @@ function after(ms: number): Promise<null> {
 }
 
 /**
- * First the database, then the gateways: nobody is let go while the record still says stopped. It waits for the
- * database, because a lift that one replica alone knows would be undone by every other.
+ * Stores the lift first and broadcasts afterwards: no agent is released while the database still holds the kill
+ * switch. The lift waits for the database, because every other replica would undo a lift that only one replica
+ * applied.
  */
 async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
   const released = await storing.lift({ ...change, id: change.own?.id })
@@ -251,7 +266,7 @@ async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
   return { barrier: hub.kill.broadcast(), released }
 }
 
-/** The scope as stored; absent means `all`. Throws `validation` for what is none. */
+/** Returns the scope as stored; absent means `all`. Throws `validation` for an invalid scope. */
 export function checkedScope(scope: string | undefined): string {
   if (scope === undefined || isKillScope(scope)) return normaliseScope(scope)
   const detail = `scope: ${KILL_SCOPE_FORMS}`

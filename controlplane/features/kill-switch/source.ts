@@ -12,7 +12,7 @@ export type KillSource = {
   readonly by: string
 }
 
-/** Makes these scopes the whole of what one source latches, in the caller's transaction. True when that changed anything. */
+/** Replaces the scopes that one source latches, in the caller's transaction. Returns true when anything changed. */
 export async function replaceSource(
   { orgId, cancelStopped }: { readonly orgId: string; readonly cancelStopped: CancelStopped },
   q: Query,

@@ -2,7 +2,7 @@ import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.t
 import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { Query } from '../../db/query.ts'
 
-/** Tells every replica at commit that stops (`kill`) or one approval (its id) changed. */
+/** Notifies every replica at commit that kill switches (`kill`) or one approval (its id) changed. */
 export const SYNC_CHANNEL = 'chaperone_sync'
 export const KILL_PAYLOAD = 'kill'
 
@@ -14,10 +14,10 @@ export type KillInput = {
   readonly activatedBy: string
 }
 
-/** The latched stops, and where this state stands among all of them. */
+/** The latched kill switches, and the position of this state in the total order of all states. */
 export type StoredKills = { readonly order: StateOrder; readonly entries: readonly KillEntry[] }
 
-/** Every latched stop, oldest first. */
+/** Lists the latched kill switches, oldest first. */
 export async function listKillSwitches(q: Query): Promise<readonly KillEntry[]> {
   return (await readKillSwitches(q)).entries
 }
@@ -44,8 +44,8 @@ function firstRow(rows: readonly Joined[]): Joined {
 }
 
 /**
- * Notes that an announced stop is stored or lifted. False when it was before: then it must not be stored again.
- * Notes older than any announcement that is taken back are removed.
+ * Marks an announcement as stored or lifted. Returns false when it already was: it must not be stored again. Deletes
+ * marks after 90 days; no replica adopts an announcement of that age.
  */
 export async function settleAnnouncement(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -58,7 +58,7 @@ export async function settleAnnouncement(q: Query, id: string): Promise<boolean>
   return rowCount > 0
 }
 
-/** Those of these announcements that are stored or lifted. */
+/** Returns those of these announcements that are stored or lifted. */
 export async function listSettled(q: Query, ids: readonly string[]): Promise<readonly string[]> {
   const { rows } = await q.query<{ id: string }>(
     'select id from kill_announcements where id = any($1::text[])',
@@ -68,8 +68,8 @@ export async function listSettled(q: Query, ids: readonly string[]): Promise<rea
 }
 
 /**
- * Those of these kill switches that were lifted after they were set, as the audit log has it. `marginS`: and not within so
- * many seconds, because `since` is of another clock than that of the database.
+ * Returns those of these kill switches that the audit log shows as lifted after their activation. `marginS`: lifts
+ * within so many seconds of `since` do not count, because `since` is not of the database's clock.
  */
 export async function listLifted(
   q: Query,
@@ -88,10 +88,13 @@ export async function listLifted(
   return rows
 }
 
-/** By how much the clocks of a replica and of the database may differ. */
+/** Largest difference between the clocks of a replica and of the database, in seconds. */
 const CLOCK_MARGIN_S = 10
 
-/** Those of these announcements whose scope was lifted for their source after they were announced: they must not be stored. */
+/**
+ * Returns those of these announcements whose scope was lifted for their source after the announcement: they must not
+ * be stored.
+ */
 export async function listLiftedSince(
   q: Query,
   announcements: readonly KillAnnouncement[],
@@ -103,7 +106,7 @@ export async function listLiftedSince(
   return announcements.filter(({ entry }) => lifted.has(keyOf(entry)))
 }
 
-/** True when this source had not latched this scope with this reason before. */
+/** Latches a scope for a source. Returns true when the source had not latched it with this reason before. */
 export async function latchKillSwitch(q: Query, row: KillInput): Promise<boolean> {
   const { rowCount } = await q.query(
     `insert into kill_switches (org_id, scope, source, reason, activated_by) values ($1, $2, $3, $4, $5)
@@ -115,7 +118,7 @@ export async function latchKillSwitch(q: Query, row: KillInput): Promise<boolean
   return rowCount > 0
 }
 
-/** Lifts what this source latched under this scope; true when there was something. */
+/** Lifts the scope that this source latched. Returns true when it had. */
 export async function releaseKillSwitch(
   q: Query,
   row: Pick<KillInput, 'orgId' | 'scope' | 'source'>,
@@ -128,7 +131,7 @@ export async function releaseKillSwitch(
   return rowCount > 0
 }
 
-/** Lifts a scope in any spelling, whatever source latched it; answers the sources. */
+/** Lifts the scope in any spelling for every source. Returns the sources. */
 export async function releaseKillScope(q: Query, orgId: string, scope: string): Promise<string[]> {
   const { rows } = await q.query<{ source: string }>(
     'delete from kill_switches where org_id = $1 and scope = any($2::text[]) returning source',
@@ -138,7 +141,7 @@ export async function releaseKillScope(q: Query, orgId: string, scope: string): 
   return rows.map((row) => row.source)
 }
 
-/** A row of an earlier version, or of a restored backup, may have the scope in another spelling. */
+/** A row of an earlier version, or of a restored backup, may hold the scope in another spelling. */
 async function spellingsOf(q: Query, orgId: string, scope: string): Promise<string[]> {
   const { rows } = await q.query<{ scope: string }>(
     'select distinct scope from kill_switches where org_id = $1',
@@ -148,7 +151,7 @@ async function spellingsOf(q: Query, orgId: string, scope: string): Promise<stri
   return rows.map((row) => row.scope).filter((stored) => normaliseScope(stored) === wanted)
 }
 
-/** The scopes that one source has latched. */
+/** Lists the scopes that one source has latched. */
 export async function scopesOfSource(q: Query, orgId: string, source: string): Promise<string[]> {
   const { rows } = await q.query<{ scope: string }>(
     'select scope from kill_switches where org_id = $1 and source = $2 order by scope',

@@ -14,18 +14,20 @@ import {
   settleAnnouncement,
 } from './store.ts'
 
-/** Announced stops on their way into the database, and out of it. */
+/** Stores announced kill switches, and lifts them. */
 export type KillStoring = {
-  /** False when it could not be stored yet; it is then tried again until it is stored or lifted. Never rejects. */
+  /** Stores a kill switch. Resolves to false when that failed; retries until it is stored or lifted. Never rejects. */
   store(stop: AnnouncedStop): Promise<boolean>
-  /** Announcements of one setter and source that are not stored yet, the oldest first. */
+  /** Returns the announcements of one setter and source that are not stored yet, oldest first. */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
-  /** Notes and audits a stop that was lifted before it was stored, so that no replica stores it. Never rejects. */
+  /**
+   * Marks and audits a kill switch that was lifted before it was stored, so that no replica stores it. Never rejects.
+   */
   settleLifted(stop: AnnouncedStop): Promise<void>
   /**
-   * Lifts what is latched or announced at the moment of the call; a stop that is announced later stays, unless it has
-   * `id`. One transaction: it is done or not, and when the answer of the commit is lost, the next read shows which.
-   * Answers the sources that had latched the scope.
+   * Lifts what is latched or announced at the moment of the call. A kill switch that is announced later stays, unless
+   * it has `id`. The lift is one transaction: when the answer of the commit is lost, the next read shows whether it
+   * took effect. Returns the sources that had latched the scope.
    */
   lift(change: KillLift): Promise<readonly string[]>
 }
@@ -33,7 +35,7 @@ export type KillStoring = {
 export type AnnouncedStop = {
   readonly announcement: KillAnnouncement
   readonly by: Actor
-  /** False where the caller could not be checked, because the database or the cluster did not answer. Default true. */
+  /** False when the caller could not be checked, because the database or the cluster did not answer. Default true. */
   readonly isChecked?: boolean
 }
 type Setter = Omit<AnnouncedStop, 'announcement'>
@@ -43,9 +45,9 @@ export type KillLift = {
   readonly source: string
   readonly reason?: string | undefined
   readonly by: Actor
-  /** Whatever source latched the scope. */
+  /** Lifts the scope for every source. */
   readonly override?: boolean
-  /** Of an announcement that may still be on its way here. */
+  /** Id of an announcement that may still be in flight to this replica. */
   readonly id?: string | undefined
 }
 
@@ -61,19 +63,19 @@ const RETRY_MS = 1_000
 
 export function createKillStoring(deps: KillStoringDeps): KillStoring {
   const { db, orgId, hub, cancelStopped, log } = deps
-  /** Lifts without an answer of the database yet. A stop that is asked for after them is stored after them. */
+  /** Lifts that the database has not answered yet. A kill switch that is activated after them is stored after them. */
   const lifts = new Set<Promise<unknown>>()
-  /** Announcement -> who set it, until it is stored or lifted. */
+  /** Announcement -> its setter, until it is stored or lifted. */
   const actors = new Map<string, Setter>()
 
-  /** `isLate`: after an attempt that failed, during which another replica may have lifted it. */
+  /** `isLate`: an earlier attempt failed, and another replica may have lifted the kill switch since. */
   async function storeNow({ announcement, ...setter }: AnnouncedStop, isLate: boolean): Promise<void> {
     const { id, entry } = announcement
     const { scope, source, reason } = entry
     const { by } = setter
     const row = { orgId, scope, source, reason, activatedBy: by.label }
     await db.tx(async (q) => {
-      // Another replica may have stored it, after which it may have been lifted.
+      // Another replica may have stored it, and it may have been lifted since.
       if (!(await settleAnnouncement(q, id))) return
       if (isLate && (await listLiftedSince(q, [announcement])).length > 0)
         return auditActivated(q, row, { ...setter, isLifted: true })
@@ -126,7 +128,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       const isRetried = actors.has(id)
       if (!isRetried) actors.set(id, setterOf(stop))
       await Promise.allSettled(earlier)
-      // One of them may have been asked for after the stop was announced elsewhere.
+      // A lift may be later than the announcement on another replica, and may have retracted it.
       if (!hub.kill.isAnnounced(id)) return true
       const isStored = await tryToStore(stop, isRetried)
       if (!isStored && !isRetried) retryLater(stop)
@@ -168,7 +170,10 @@ async function settleLifted(
   })
 }
 
-/** Settles announcements, so that no replica stores them later. Answers the sources of those that nobody has stored. */
+/**
+ * Settles announcements, so that no replica stores them later. Returns the sources of those that no replica had
+ * stored.
+ */
 async function liftUnstored(
   q: Query,
   { orgId, cancelStopped, actors }: KillStoringDeps & { readonly actors: ReadonlyMap<string, Setter> },
@@ -180,7 +185,7 @@ async function liftUnstored(
     const { scope, source, reason } = entry
     const setter = actors.get(id) ?? { by: systemActor(`another replica (${source})`) }
     await auditActivated(q, { orgId, scope, source, reason, activatedBy: setter.by.label }, setter)
-    // It was in force: it cancels what it covered.
+    // The kill switch was in force, so it cancels what it covered.
     await cancelStopped(q, { ...entry, by })
     sources.push(source)
   }
@@ -206,7 +211,7 @@ export async function auditActivated(
     details: {
       ...{ scope, activated_by: by.label, reason, source },
       ...(isChecked ? {} : { checked: false }),
-      // In force on the gateways of one replica, until it was lifted before it was stored.
+      // It was in force on the gateways of one replica and was lifted before it was stored.
       ...(isLifted ? { lifted: true } : {}),
     },
   })

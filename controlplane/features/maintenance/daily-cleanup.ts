@@ -4,7 +4,9 @@ import type { Retention } from './retention.ts'
 const FIRST_LOOK_MS = 60_000
 const LOOK_MS = 600_000
 
-/** Looks now and then whether the last cleanup, by whomever, was a day ago: nobody needs to set up a job for it. */
+/**
+ * Runs the cleanup when the last one, on any replica and by any caller, was a day ago. No external job is necessary.
+ */
 export function createDailyCleanup(deps: {
   readonly retention: Retention
   readonly log: Logger

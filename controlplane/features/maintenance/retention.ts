@@ -29,11 +29,11 @@ export type RetentionDeps = {
   readonly db: Db
   readonly orgId: string
   readonly log: Logger
-  /** AUDIT_RETENTION_DAYS; null = the organisation's plan decides. */
+  /** AUDIT_RETENTION_DAYS; null when the plan of the organisation decides. */
   readonly auditRetentionDays: number | null
 }
 
-/** Numbers of rows removed; -1 = that part failed and the others did not. */
+/** Numbers of deleted rows; -1 when that part failed. The other parts run regardless. */
 export type CleanupReport = {
   readonly status: 'ok' | 'partial'
   readonly timestamp: string
@@ -57,9 +57,12 @@ export type CleanupReport = {
 }
 
 export type Retention = {
-  /** Everything that is too old goes; one run at a time over all replicas. Throws `conflict` when another one takes long. */
+  /**
+   * Deletes all rows beyond their retention, one run at a time over all replicas. Throws `conflict` when another run
+   * takes more than 30 s.
+   */
   run(by: Actor): Promise<CleanupReport>
-  /** The same when the last run was more than a day ago. */
+  /** Runs when the last run was more than a day ago. */
   runWhenDue(): Promise<CleanupReport | null>
 }
 
@@ -71,7 +74,7 @@ const BATCH = 5_000
 
 export function createRetention(deps: RetentionDeps): Retention {
   let last: Promise<unknown> = Promise.resolve()
-  // Within this process in turn: waiting for the lock would hold a connection each.
+  // Serialised within the process, because waiting for the lock would hold a connection for each caller.
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work, work)
     last = next.catch(() => undefined)
@@ -84,7 +87,10 @@ export function createRetention(deps: RetentionDeps): Retention {
   }
 }
 
-/** Null = for ever. AUDIT_RETENTION_DAYS wins, then the plan; the plan Enterprise has what the organisation agreed on. */
+/**
+ * Returns the retention in days; null keeps rows for ever. AUDIT_RETENTION_DAYS overrides the plan. The plan
+ * Enterprise has the number of days that the organisation agreed on.
+ */
 function retentionDays(
   configured: number | null,
   org: Pick<OrgRow, 'plan' | 'auditRetentionDays'>,
@@ -116,7 +122,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
     old_traffic: await part('old_traffic', (q) => dropOldTraffic(q, TRAFFIC_DAYS)),
     idempotency_keys: await batches('idempotency_keys', deleteOldIdempotencyKeys),
     invitations: await batches('invitations', deleteSpentInvitations),
-    // In this order: an approval goes after its action.
+    // In this order: an approval is deletable only after its action.
     old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
     old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
     stale_orders: await batches('stale_orders', deleteStaleOrders),
@@ -130,7 +136,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
   return { status, timestamp, cleaned, also_cleaned: also }
 }
 
-/** What the audit log tells of an action and what is stored of it are kept for the same time. */
+/** Deletes by the retention of the audit log: an action is kept as long as its audit events. */
 function whenOld(
   { orgId, auditRetentionDays }: RetentionDeps,
   work: (q: Query, old: { orgId: string; days: number; limit: number }) => Promise<number>,
@@ -141,7 +147,7 @@ function whenOld(
   }
 }
 
-/** A transaction each, so that nothing is locked for long and what was removed stays removed. */
+/** Runs one transaction per batch, so that locks are short and completed batches stay deleted. */
 async function inBatches(db: Db, work: DeleteBatch): Promise<number> {
   for (let total = 0; ; ) {
     const removed = await db.tx((q) => work(q, BATCH))

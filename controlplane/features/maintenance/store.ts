@@ -2,13 +2,13 @@ import type { Db, Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { SESSION_LIFE } from '../sessions/store.ts'
 
-/** Any fixed number: all replicas of this program use the same. */
+/** Advisory lock key: an arbitrary number, the same in all replicas. */
 const LOCK = 7_245_118_020
 
-/** A large part may take its time; the pool's own limit is made for requests. */
+/** A large deletion may exceed the statement timeout of the pool, which is set for requests. */
 const PART_LIMIT = "set local statement_timeout = '10min'"
 
-/** Runs `work` while no other process runs its; undefined when another one does. */
+/** Runs `work` under the maintenance lock. Returns undefined when another process holds the lock. */
 export async function withMaintenanceLock<T>(
   db: Db,
   work: () => Promise<T>,
@@ -22,14 +22,16 @@ export async function withMaintenanceLock<T>(
   })
 }
 
-/** Removes at most so many rows and gives their number: as many as that means that there may be more. */
+/** Deletes at most `limit` rows and returns their number; a result equal to `limit` means that there may be more. */
 export type DeleteBatch = (q: Query, limit: number) => Promise<number>
 
-/** Nonces of tokens that nobody used in time. */
+/** Deletes nonces of tokens that expired unused. */
 export const deleteExpiredNonces: DeleteBatch = (q, limit) =>
   deleteSome(q, { from: 'nonces', where: 'used_at is null and expires_at < now()', limit })
 
-/** Used nonces after 24 hours: no token lives as long, so none can come back. Those of open executions stay. */
+/**
+ * Deletes used nonces after 24 hours: no token is valid that long, so none can return. Nonces of open executions stay.
+ */
 export const deleteUsedNonces: DeleteBatch = (q, limit) => {
   const isOpen = 'exists (select from executions e where e.act_id = old.act_id)'
   const where = `used_at < now() - interval '24 hours' and not ${isOpen}`
@@ -47,22 +49,22 @@ export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
   return deleteSome(q, { from: 'idempotency_keys', where, limit })
 }
 
-/** Orders and results that nobody came for; results carry what an upstream answered. */
+/** Deletes orders and results that no replica took; results contain responses of upstreams. */
 export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   const where = "created_at < now() - interval '5 minutes'"
   const orders = await deleteSome(q, { from: 'execution_orders', where, limit })
   return orders + (await deleteSome(q, { from: 'execution_results', where, limit: limit - orders }))
 }
 
-/** Ranges of lost records, as long after their report as the traffic log keeps records. */
+/** Deletes ranges of lost records, as many days after their report as the traffic log keeps records. */
 export function deleteOldLostRecords(days: number): DeleteBatch {
   const where = `at < now() - make_interval(days => ${Math.trunc(days)})`
   return (q, limit) => deleteSome(q, { from: 'records_lost', where, limit })
 }
 
 /**
- * Actions older than so many days that came to an end: nobody is asked about them, no token of theirs can still be
- * used, no execution of theirs is under way.
+ * Deletes ended actions that are older than so many days: no approval is pending, no token is still usable, no
+ * execution is in flight.
  */
 export async function deleteOldActions(
   q: Query,
@@ -84,7 +86,7 @@ export async function deleteOldActions(
   return onlyRow(rows).purged
 }
 
-/** Approvals that ended so many days ago, when the action that they were for is gone, too. */
+/** Deletes approvals that ended so many days ago and whose action is deleted. */
 export async function deleteOldApprovals(
   q: Query,
   { orgId, days, limit }: { readonly orgId: string; readonly days: number; readonly limit: number },
@@ -100,7 +102,7 @@ export async function deleteOldApprovals(
   return rowCount
 }
 
-/** Invitations a month after their end, failed sign-ins after a day, and addresses of sign-ins after 180 days. */
+/** Deletes invitations after 30 days, failed sign-ins after a day, and addresses of sign-ins after 180 days. */
 export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
   await deleteSome(q, { from: 'login_failures', where: "last_at < now() - interval '1 day'", limit })
   await deleteSome(q, { from: 'sign_in_addresses', where: "last_at < now() - interval '180 days'", limit })
@@ -108,7 +110,7 @@ export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
   return deleteSome(q, { from: 'invitations', where, limit })
 }
 
-/** Removes audit events older than so many days; gives their number and the moment before which they were. */
+/** Deletes audit events older than so many days. Returns their number and the time limit of their creation. */
 export async function purgeAudit(
   q: Query,
   orgId: string,
@@ -121,7 +123,7 @@ export async function purgeAudit(
     [orgId, days],
   )
   const { before, any } = onlyRow(limits)
-  // The purge takes rights on the table for a moment: not when there is nothing to do.
+  // The purge grants DELETE on the table for a moment, so it is skipped when there is nothing to delete.
   if (!any) return { purged: 0, before }
   const { rows } = await q.query<{ purged: number }>(
     'select purge_audit_events($1, now() - make_interval(days => $2)) as purged',
@@ -130,10 +132,11 @@ export async function purgeAudit(
   return { purged: onlyRow(rows).purged, before }
 }
 
-/** Drops the traffic of days that are more than `days` ago (UTC); gives the number of records. */
+/** Drops the traffic of days that are more than `days` ago (UTC). Returns the number of records. */
 export async function dropOldTraffic(q: Query, days: number): Promise<number> {
   await q.query(PART_LIMIT)
-  // Dropping waits for who reads the table, and everybody else for us: rather try again tomorrow.
+  // DROP waits for readers of the table, and all later readers wait for DROP. It gives up after 10 s; the next cleanup
+  // retries.
   await q.query("set local lock_timeout = '10s'")
   const firstKept = "((now() at time zone 'utc')::date - $1::integer)"
   const { rows } = await q.query<{ purged: number }>(
@@ -151,7 +154,7 @@ export async function noteCleanup(q: Query): Promise<void> {
   await q.query('update maintenance set last_cleanup_at = now()')
 }
 
-/** Whether the last cleanup began more than a day ago, by the database's clock. */
+/** Tells whether the last cleanup began more than a day ago, by the database's clock. */
 export async function isCleanupDue(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ due: boolean }>(
     "select coalesce(last_cleanup_at < now() - interval '24 hours', true) as due from maintenance",
@@ -160,7 +163,10 @@ export async function isCleanupDue(q: Query): Promise<boolean> {
   return onlyRow(rows).due
 }
 
-/** Rows that somebody else holds are left for the next time. `from` and `where` are this file's own texts. */
+/**
+ * Rows that another transaction has locked are left for the next run. `from` and `where` are constants of this file:
+ * SQL text.
+ */
 async function deleteSome(
   q: Query,
   { from, where, limit }: { readonly from: string; readonly where: string; readonly limit: number },
