@@ -37,14 +37,14 @@ export type ActionServicesDeps = {
   readonly knownAction: (type: string) => KnownAction | null
   readonly settings: Pick<Settings, 'read'>
   readonly enqueue: Notifications['enqueue']
-  /** After a commit that left an approval open. */
+  /** Called after a commit that opened an approval. */
   readonly onOpened: () => void
 }
 
-/** Tokens that did not verify, per address; what succeeds is never limited. */
+/** Per address and minute; verifications that succeed do not count. */
 const FAILURES_PER_MINUTE = 12_000
 
-/** Everything behind the v1 API. */
+/** Composes the services behind the v1 API. */
 export async function createActionServices(deps: ActionServicesDeps) {
   const { log, hub } = deps
   const notify: Notify = async (q, { orgId, id, status, decision, spec, webhook }, event) => {
@@ -70,7 +70,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
     orgId: deps.orgId,
     relay: {
       ...relay,
-      /** Ends everything that runs behind the v1 API. */
+      /** Ends the background work of the v1 API. */
       async [Symbol.asyncDispose]() {
         await upkeep[Symbol.asyncDispose]()
         await relay[Symbol.asyncDispose]()
@@ -79,9 +79,9 @@ export async function createActionServices(deps: ActionServicesDeps) {
     tokenKeys,
     actionRules: rules,
     actions: createActions({ ...base, rules, onFailed }),
-    /** What a stop means for approvals and their actions. */
+    /** Cancels approvals and actions that a kill switch covers. */
     cancelStopped: createCancelStopped({ ...base, stops }),
-    /** What the end of an approval means for its action. */
+    /** Applies the end of an approval to its action. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({
       ...base,

@@ -30,21 +30,23 @@ import type { BreakGlass } from './http/auth/owner-token.ts'
 export type CallerServices = AsyncDisposable & {
   readonly identify: Identify
   readonly authority: GatewayCa
-  /** Null where there is no cluster to ask. */
+  /** Null outside of a cluster. */
   readonly pods: PodIdentities | null
-  /** Approver groups of the cluster; undefined where there is no cluster to ask. */
+  /** Approver groups of the cluster; undefined outside of a cluster. */
   readonly clusterGroups: ClusterGroups | undefined
-  /** Of approver groups without accounts. */
+  /** Members of approver groups without accounts. */
   readonly members: GroupMembers
-  /** Of earlier answers of an approval. */
+  /** Confirms the earlier answers of an approval. */
   readonly confirmAnswer: ConfirmAnswer
-  /** The authorities of client certificates; null where there is no cluster to ask. */
+  /** Certificate authorities of client certificates; null outside of a cluster. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
   /** Null where no Secret of a cluster holds the owner's token. */
   readonly breakGlass: BreakGlass | null
 }
 
-/** Who may call, sidecars of a cluster among them, and the authority that signs their keys. */
+/**
+ * Composes the authentication of callers, sidecars of a cluster included, and the CA that signs gateway certificates.
+ */
 export async function createCallerServices(given: {
   readonly db: Db
   readonly orgId: string

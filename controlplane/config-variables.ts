@@ -1,7 +1,7 @@
-/** One setting of the process: what the README's table and the reader of the environment know of it. */
+/** One variable of the environment, for the README's table and for `readConfig`. */
 type Variable = { readonly fallback: string; readonly meaning: string }
 
-/** Everything that the control plane reads from its environment. What is not here cannot be read (`readConfig`). */
+/** Environment variables of the control plane. `readConfig` accepts no other names. */
 export const CONFIG_VARIABLES = {
   HOST: { fallback: '`127.0.0.1`', meaning: 'Address to listen on' },
   LISTEN_LOOPBACK: {
@@ -171,7 +171,7 @@ export const CONFIG_VARIABLES = {
 
 export type ConfigVariable = keyof typeof CONFIG_VARIABLES
 
-/** The table as Markdown. */
+/** Returns the variables as a Markdown table. */
 export function configTable(): string {
   const rows = Object.entries(CONFIG_VARIABLES).map(
     ([name, { fallback, meaning }]) => `| \`${name}\` | ${fallback || '-'} | ${meaning} |`,

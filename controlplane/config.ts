@@ -11,40 +11,40 @@ export type ControlPlaneConfig = {
   readonly host: string
   /** 0 = any free port. */
   readonly port: number
-  /** Also on 127.0.0.1, at the same port. */
+  /** Whether the server also listens on 127.0.0.1, at the same port. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
-  /** No other process uses the database. */
+  /** Whether no other process uses the database. */
   readonly isOnlyReplica: boolean
-  /** Connections in the pool; three more listen. */
+  /** Connections in the pool; three more are used for LISTEN. */
   readonly databasePoolSize: number
   readonly masterKey: { readonly file: string } | { readonly value: string }
   readonly adminTokenFile: string | null
   readonly installationKeyFile: string | null
   readonly localGatewayTokenFile: string | null
   readonly operatorTokenFile: string | null
-  /** Without a slash at the end; null = made from host and port. */
+  /** Without a slash at the end; null = derived from host and port. */
   readonly publicUrl: string | null
   readonly registration: RegistrationMode
-  /** `session`: once there is an owner, the token of ADMIN_TOKEN_FILE answers no approvals and changes no rules. */
+  /** `session`: once there is an owner, the token of ADMIN_TOKEN_FILE cannot answer approvals or change rules. */
   readonly approvals: ApprovalsMode
-  /** Null = the organisation's plan decides. */
+  /** Null = the plan of the organisation decides. */
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
-  /** Addresses and ranges of proxies before this server. */
+  /** Addresses and ranges of reverse proxies in front of this server. */
   readonly trustedProxies: readonly string[]
   /** Null = plain HTTP. */
   readonly tls: TlsConfig | null
-  /** The cluster's API; null outside of one. */
+  /** The API server of the cluster; null outside of a cluster. */
   readonly kubeApi: PodApi | null
-  /** The ServiceAccount that the operator runs as; null = it has a token of its own. */
+  /** ServiceAccount of the operator; null = the operator has a token of its own. */
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   /** In a cluster: the namespaces whose gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
-  /** `PLATFORM_NAMESPACES`: whose Policies are for all Gateways. */
+  /** `PLATFORM_NAMESPACES`: namespaces whose Policies apply to all Gateways. */
   readonly platformNamespaces: readonly string[]
-  /** `DASHBOARD_EDITING`: what becomes of Gateways, Connectors, Permissions and Policies that people edit. */
+  /** `DASHBOARD_EDITING`: the effect of edits of Gateways, Connectors, Permissions and Policies by users. */
   readonly editing: EditingMode
   /** `GATEWAY_FLOORS`: the minimum strictness of Gateways outside of the platform namespaces. */
   readonly gatewayFloors: Floors
@@ -58,18 +58,21 @@ export type ControlPlaneConfig = {
   readonly logLevel: string
 }
 
-/** HTTPS with certificates of our own authority for these names, or with one that somebody gave. */
+/**
+ * HTTPS with certificates of the installation's own certificate authority for these host names, or with a given
+ * certificate.
+ */
 export type TlsConfig =
   | { readonly hosts: readonly [string, ...string[]] }
   | { readonly certFile: string; readonly keyFile: string }
 
-/** `local`: open for requests of this machine, by invitation for those that a proxy has forwarded. */
+/** `local`: open for requests of this machine, by invitation for requests that a proxy forwarded. */
 export type RegistrationMode = 'open' | 'local' | 'invite'
 
 type Env = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Reads the environment. Each error names the variable, what is wrong with it and what to set. */
+/** Reads the environment. Each error names the variable, the problem and the value to set. */
 export function readConfig(env: Env): ControlPlaneConfig {
   const host = text(env, 'HOST') ?? '127.0.0.1'
   const oidc = readOidcSettings((name) => text(env, name))
@@ -126,7 +129,7 @@ function port(env: Env): number {
 function databaseUrl(env: Env): string {
   const value = text(env, 'DATABASE_URL')
   if (value !== null && /^postgres(ql)?:\/\//.test(value)) return value
-  // The value itself may hold a password: it is not repeated.
+  // The value may hold a password, so the error does not contain it.
   throw new Error(
     `DATABASE_URL is ${value === null ? 'not set' : 'no PostgreSQL address'}: set it to postgres://user:password@host:5432/database`,
   )
@@ -185,7 +188,7 @@ function listOf(value: string | null): readonly string[] {
     .filter((part) => part !== '')
 }
 
-/** Where the cluster's API is for this pod, or where the variables say; null outside of a cluster. */
+/** Returns the API server of the cluster by the variables, else of the pod's own cluster; null outside of a cluster. */
 export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
   const own = podApiOf(env)
   const url = text(env, 'KUBE_API_URL') ?? own?.url ?? null
@@ -210,7 +213,7 @@ function namespacedName(
   throw new Error(`${variable} is "${value}": set it to <namespace>/${what}`)
 }
 
-/** Open only where nobody but this machine can reach it, unless asked for. */
+/** Returns the chosen mode; by default `local` where only this machine can reach the server, else `invite`. */
 function registration(env: Env, host: string): RegistrationMode {
   const chosen = choice(env, 'REGISTRATION', ['open', 'invite'])
   if (chosen !== null) return chosen as RegistrationMode

@@ -26,21 +26,23 @@ import { VERSION } from './version.ts'
 
 export type ControlPlane = {
   readonly port: number
-  /** Where it listens, without a slash at the end. */
+  /** Address of the listener, without a slash at the end. */
   readonly url: string
-  /** A new link with which the first owner registers, for a terminal; null once there is an owner, and in a cluster. */
+  /**
+   * Creates a link with which the first owner registers, for a terminal. Null once there is an owner, and in a cluster.
+   */
   makeOwnerLink(): Promise<string | null>
   close(): Promise<void>
 }
 
-/** What is only ever changed by whoever embeds it: another address of the chat provider's web API. */
+/** Options for callers that embed the control plane. `chatApiUrl`: another address of the chat provider's web API. */
 export type ControlPlaneOptions = {
   readonly chatApiUrl?: string
-  /** Of new password hashes; the product's by default. */
+  /** Cost of new password hashes; default: the cost of the product. */
   readonly passwordCost?: PasswordCost
 }
 
-/** Secrets of the surroundings, read once at the start. */
+/** Secrets of the environment and its files, read once at the start. */
 type Secrets = {
   readonly keyring: Keyring
   readonly adminTokenHash: Buffer | null
@@ -50,7 +52,7 @@ type Secrets = {
   readonly installationProof: InstallationProof | null
 }
 
-/** Starts the control plane: database brought to its schema, everything wired, listening. All or nothing. */
+/** Migrates the database, composes the services and listens. Releases everything when one step fails. */
 export async function createControlPlane(
   config: ControlPlaneConfig,
   log: Logger,
@@ -114,7 +116,7 @@ async function serve(
 
 const CLOSE_GRACE_MS = 2_000
 
-/** Streams first, so that gateways look for another replica; then requests under way; the database last. */
+/** Closes streams first, so that gateways connect to another replica, then requests in flight, then the database. */
 async function closeAll(
   services: Services,
   closeApp: () => Promise<void>,
@@ -132,7 +134,7 @@ async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
   try {
     return await openDb({ url: config.databaseUrl, log, max: config.databasePoolSize })
   } catch (error) {
-    // The text for callers of the API says nothing about a start.
+    // The error's own text is for API callers and does not describe a start.
     const cause = error instanceof ChaperoneError ? (error.cause ?? error) : error
     const { hostname, port, pathname } = new URL(config.databaseUrl)
     throw new Error(

@@ -4,7 +4,7 @@ import type { Query } from './db/query.ts'
 import { type Actor, appendAudit, systemActor } from './features/audit/store.ts'
 import type { Principal } from './http/route.ts'
 
-/** The id of the person behind a signed-in principal; null for the token of the command line, which is no person's. */
+/** Returns the id of the signed-in user; null for the token of the command line, which belongs to no user. */
 export function personIdOf({ userId, via }: Extract<Principal, { kind: 'user' }>): string | null {
   return via === 'admin_token' ? null : userId
 }
@@ -13,7 +13,7 @@ export type BusinessEvent = {
   readonly orgId: string
   readonly actor: Actor
   readonly type: AuditEventType
-  /** The agent that the event is about, when it is not the actor. */
+  /** The agent that the event concerns, if it is not the actor. */
   readonly agentId?: string | undefined
   readonly details: Readonly<Record<string, unknown>>
 }
@@ -38,17 +38,17 @@ export function actorOf(principal: Principal): Actor {
   }
 }
 
-/** Sessions of a page are the dashboard; other callers use the API, as the command line does. */
+/** Returns the origin of a row: `dashboard` for sessions of a page; callers of the API count as `command_line`. */
 export function originOf({ origin = 'command_line' }: Actor): RowOrigin {
   return origin
 }
 
-/** A call that bears the token of a gateway, or of its internal API. */
+/** Returns the actor of a call with the token of a gateway, or of the gateway's internal API. */
 export function gatewayActor(name: string): Actor {
   return systemActor(`gateway:${name}`)
 }
 
-/** Writes the event's audit row in the transaction that makes it true. */
+/** Writes the audit row of the event in the transaction of the change. */
 export async function recordEvent(q: Query, { type, ...event }: BusinessEvent): Promise<void> {
   await appendAudit(q, { ...event, eventType: type })
 }

@@ -1,15 +1,16 @@
-/** Runs work when it is the turn of its name. Rejects as the work does. */
+/** Runs `work` in the turn of `name`. Rejects as `work` does. */
 export type FairQueue = <T>(name: string, work: () => Promise<T>) => Promise<T>
 
 export type FairQueueOptions = {
   readonly atOnce: number
-  /** How many may wait, and the error of those beyond it. Any number where it is absent. */
+  /** Maximum number of waiting calls, and the error of a call beyond it. Absent: no limit. */
   readonly limit?: { readonly waiting: number; readonly full: () => Error }
 }
 
 /**
- * Runs a few at a time. The others take turns by name, in the order of their arrival within one name, so that a caller with
- * many delays itself. When too many wait, the newest of the name with the most is rejected.
+ * Runs at most `atOnce` calls at a time. Other calls take turns by name, first in first out within one name, so that a
+ * caller with many calls delays only itself. Beyond the limit, the newest call of the name with the most calls is
+ * rejected.
  */
 export function createFairQueue({ atOnce, limit }: FairQueueOptions): FairQueue {
   const turns = createTurns()
@@ -39,7 +40,7 @@ type Waiter = { start(): void; reject(error: Error): void }
 type Turn = { readonly waiting: Waiter[]; first: number }
 
 function createTurns() {
-  /** The name whose turn it is comes first. */
+  /** In the order of turns. */
   const turns = new Map<string, Turn>()
   let size = 0
   const lengthOf = ({ waiting, first }: Turn) => waiting.length - first
@@ -58,14 +59,14 @@ function createTurns() {
       const [entry] = turns
       if (entry === undefined) return undefined
       const [name, turn] = entry
-      // Not `shift`, which copies a long queue each time.
+      // `shift` copies a long queue each time.
       const waiter = turn.waiting[turn.first++]
       turns.delete(name)
       if (lengthOf(turn) > 0) turns.set(name, turn)
       size--
       return waiter
     },
-    /** Of the name with the most. */
+    /** Removes the newest call of the name with the most calls. */
     dropNewest(): Waiter | undefined {
       const [largest] = [...turns].sort(([, a], [, b]) => lengthOf(b) - lengthOf(a))
       if (largest === undefined) return undefined

@@ -4,7 +4,7 @@ import { failureReason } from '../core/failure-reason.ts'
 import { readConfig } from './config.ts'
 import { type ControlPlane, createControlPlane } from './controlplane.ts'
 
-/** Whoever started us with an IPC channel hears when we serve, or why we cannot. */
+/** Reports `ready` or `fatal` over the IPC channel to the parent process, if there is one. */
 async function tell(message: Readonly<Record<string, unknown>>): Promise<void> {
   if (process.send === undefined) return
   await new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()))
@@ -12,7 +12,7 @@ async function tell(message: Readonly<Record<string, unknown>>): Promise<void> {
 
 async function start(): Promise<ControlPlane> {
   const config = readConfig(process.env)
-  // Values that are secret by their name never reach a log line, whoever puts an object there.
+  // Keys with secret values are redacted in every log line.
   const redact = ['*.password', '*.token', '*.api_key', '*.authorization', '*.cookie', 'req.headers']
   const log = pino({ level: config.logLevel, redact })
   const controlPlane = await createControlPlane(config, log)
@@ -24,7 +24,7 @@ let controlPlane: ControlPlane | undefined
 let stopping = false
 let wasTold = false
 
-// Whatever ended it: an exit code alone tells nobody what to change.
+// Reports a failed exit that has no error message yet: the exit code alone does not name the component.
 process.on('exit', (code) => {
   if (code !== 0 && !wasTold) writeSync(2, `The control plane ended with exit code ${code}.\n`)
 })
@@ -51,7 +51,7 @@ async function serve(): Promise<void> {
   controlPlane = await start()
   const { port, url, makeOwnerLink } = controlPlane
   await tell({ type: 'ready', port, url })
-  // To a terminal only: standard output is a log otherwise, which stores keep.
+  // Only to a terminal: other standard outputs are logs, which are stored.
   const ownerLink = process.send === undefined && process.stdout.isTTY ? await makeOwnerLink() : null
   if (ownerLink !== null) console.log(`Become the owner within an hour: ${ownerLink}`)
 }

@@ -40,7 +40,7 @@ export type PageServicesDeps = {
   readonly members: GroupMembers
 }
 
-/** What the dashboard needs beside what the specification names, and the examples that it shows. */
+/** Composes the services that only the dashboard uses, and its examples. */
 export function createPageServices(deps: PageServicesDeps) {
   const { clock, hub } = deps
   const given = { ...deps, nowMs: clock.nowMs, kills: hub.kill.effective, liveOf: hub.liveOf }

@@ -45,7 +45,7 @@ import { createPageRoutes } from './http/page-routes.ts'
 import type { Route } from './http/route.ts'
 import type { Services } from './services.ts'
 
-/** Everything that is served. */
+/** Returns every route of the control plane. */
 export function createRoutes(
   services: Services,
   web: {

@@ -61,14 +61,14 @@ export type ServicesDeps = {
   readonly log: Logger
   readonly keyring: Keyring
   readonly localGatewayToken: string | null
-  /** The chat provider's web API; its public one by default. */
+  /** Web API of the chat provider; default: the public one. */
   readonly chatApiUrl?: string | undefined
   readonly passwordCost?: PasswordCost | undefined
 }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
 
-/** Every service of the control plane, wired and watching the database. Nothing is left running after `stop`. */
+/** Composes every service of the control plane and watches the database. `stop` ends all background work. */
 export async function createServices(deps: ServicesDeps) {
   const { config, log, keyring, db } = { ...deps, db: editableDb(deps) }
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
@@ -137,7 +137,7 @@ export async function createServices(deps: ServicesDeps) {
   }
 }
 
-/** Manifests are applied on the database itself. */
+/** Guards edits by users; manifests are applied on the unguarded database. */
 function editableDb({ config, db }: ServicesDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db
 }
@@ -146,7 +146,7 @@ function answerServices({ kill }: Hub, { clusterGroups, confirmAnswer }: CallerS
   return { announcedStops: kill.announced, clusterGroups, confirmAnswer }
 }
 
-/** What the server needs to identify callers. */
+/** Selects the services with which the server identifies callers. */
 function callerServices({ identify, authority, readClientCa, breakGlass }: CallerServices) {
   return { identify, authority, readClientCa, breakGlass }
 }
@@ -165,7 +165,7 @@ type RecordDeps = Parameters<typeof createRecords>[0] & {
   readonly platformNamespaces: ReadonlySet<string>
 }
 
-/** The records of gateways, their quota, and the metrics of both. */
+/** Composes the records of gateways, their ingest quota, and the metrics of both. */
 function recordServices(given: RecordDeps) {
   const ingestQuota = createIngestQuota({ nowMs: given.clock.monotonicMs })
   return {
@@ -193,7 +193,7 @@ type UserServicesDeps = {
   readonly config: ControlPlaneConfig
 }
 
-/** Accounts, sessions and the keys of users. */
+/** Composes accounts, sessions and approver keys. */
 function userServices({ config, ...base }: UserServicesDeps) {
   const { registration } = config
   const devices = createSignInDevices(base.keyring)
@@ -227,7 +227,7 @@ type OperatorServicesDeps = Omit<DesiredDeps, 'processes' | 'killSwitch'> & {
   readonly pods: PodIdentities | null
 }
 
-/** What the operator talks to. */
+/** Composes the services behind the operator's API. */
 function operatorServices(deps: OperatorServicesDeps) {
   const { db, hub, library, killSwitch, pods } = deps
   return {

@@ -1,14 +1,14 @@
 import { ChaperoneError } from '../core/errors.ts'
 
-/** Of the two seconds within which a kill switch is answered: how long the check of its caller waits for the database or the cluster. */
+/** Limit of the check of a caller of the kill switch, in the database or the cluster: part of the 2 s of the answer. */
 export const URGENT_MS = 600
 
-/** Null when it rejects or takes longer. */
+/** Resolves to null when the promise rejects or takes longer than `ms`. */
 export function unlessLate<T>(promise: Promise<T>, ms: number): Promise<T | null> {
   return withinMs(promise, ms).catch(() => null)
 }
 
-/** What the promise resolves to or rejects with; rejects with `not_ready` when it takes longer. */
+/** Settles as the promise does; rejects with `not_ready` when it takes longer than `ms`. */
 export function withinMs<T>(promise: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), ms)
