@@ -1,4 +1,4 @@
-/** A user as the cluster identified them: the attributes that its RBAC is asked about. */
+/** A user whom the cluster authenticated, with the attributes that its RBAC decides by. */
 export type ClusterUser = {
   readonly username: string
   readonly uid?: string | undefined

@@ -2,12 +2,12 @@ import type { StateOrder } from '../../core/wire/gateway/kill.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
 
-/** The channel on which replicas hear that something changed; its payload is only the version. */
+/** The channel on which replicas receive configuration changes; the payload is the version only. */
 export const CHANGES_CHANNEL = 'chaperone'
 
 /**
- * Raises the configuration's version and tells every replica at commit. Call it in the transaction that changes
- * what a gateway may see: the row lock keeps versions in the order of their commits.
+ * Raises the version of the configuration and notifies every replica at commit. Call it in the transaction that changes
+ * the configuration of a gateway: the row lock keeps versions in the order of their commits.
  */
 export async function bumpVersion(q: Query): Promise<number> {
   const { rows } = await q.query<{ version: number }>(
@@ -23,7 +23,7 @@ export async function currentVersion(q: Query): Promise<number> {
   return onlyVersion(rows)
 }
 
-/** The version with the epoch of the database. */
+/** Returns the version with the epoch of the database. */
 export async function currentOrder(q: Query): Promise<StateOrder> {
   const { rows } = await q.query<StateOrder>(
     'select o.epoch, c.version as revision from state_order o, config_version c',

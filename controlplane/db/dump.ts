@@ -4,17 +4,17 @@ import { onlyRow } from './rows.ts'
 export type DumpedTable = { readonly name: string; readonly columns: readonly string[] }
 export type DumpedSequence = { readonly name: string; readonly value: string }
 
-/** A table, or some of its rows as the text of a JSON array (numbers and JSON columns stay as they are). */
+/** A table, or some of its rows as a JSON array in text form, which keeps numbers and JSON columns exact. */
 export type DumpPart =
   | { readonly kind: 'table'; readonly table: DumpedTable }
   | { readonly kind: 'rows'; readonly text: string; readonly count: number }
   | { readonly kind: 'sequence'; readonly sequence: DumpedSequence }
 
 const ROWS_AT_ONCE = 200
-/** Made by the migrations themselves. */
+/** Filled by the migrations themselves. */
 const NOT_DUMPED = ['schema_migrations']
 
-/** The numbers of the migrations that the database has; empty when it was never used. */
+/** Returns the numbers of the applied migrations; empty for an unused database. */
 export async function schemaOf(q: Query): Promise<readonly number[]> {
   const { rows: found } = await q.query<{ used: boolean }>(
     "select to_regclass('public.schema_migrations') is not null as used",
@@ -24,7 +24,7 @@ export async function schemaOf(q: Query): Promise<readonly number[]> {
   return rows.map((row) => row.number)
 }
 
-/** Every table and sequence as of one moment, in an order in which they can be loaded. */
+/** Writes every table and sequence of one snapshot, in an order that satisfies foreign keys when loaded. */
 export async function dump(db: Db, write: (part: DumpPart) => Promise<void>): Promise<void> {
   await db.tx(async (q) => {
     await q.query('set transaction isolation level repeatable read, read only')
@@ -57,7 +57,7 @@ async function dumpRows(
   await q.query('close dumped')
 }
 
-/** Tables that others refer to come first. Partitions come with the table they are part of. */
+/** Orders referenced tables first. Partitions are part of their parent table. */
 async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
   const { rows } = await q.query<DumpedTable & { needs: readonly string[] }>(
     `select c.relname as name,
@@ -84,10 +84,10 @@ async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
   return [...ordered.values()]
 }
 
-/** What migrations put into a table goes: the dump has it, changed perhaps. */
+/** Deletes the rows that migrations inserted: the dump has them in their latest state. */
 export async function emptyTable(q: Query, name: string): Promise<void> {
   const { rows } = await q.query<{ any: boolean }>(`select exists (select from ${quoted(name)}) as any`)
-  // The audit log is empty here, and nobody may delete from it.
+  // The audit log rejects every delete, and is empty at this point.
   if (onlyRow(rows).any) await q.query(`delete from ${quoted(name)}`)
 }
 

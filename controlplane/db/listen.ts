@@ -8,15 +8,18 @@ export type ListenOptions = {
   readonly channel: string
   readonly onNotify: (payload: string) => void
   readonly log: Logger
-  /** Milliseconds between two checks that the connection still answers. */
+  /** Milliseconds between two health checks of the connection. */
   readonly hangMs: number
-  /** Milliseconds that opening a connection may take; at most half of them here, because nothing else waits for it. */
+  /**
+   * Limit of the time to connect, in milliseconds; this connection uses half of it, because no other work waits for it.
+   */
   readonly connectMs: number
 }
 
 /**
- * One connection of its own that listens until disposed and comes back when lost. Resolves once it listens.
- * After a re-connect `onNotify('')` is called: what was sent in between is gone, the caller has to look.
+ * Listens on a dedicated connection until disposed, and reconnects when the connection is lost. Resolves once it
+ * listens. Calls `onNotify('')` after a reconnect: notifications in between are lost, so the caller has to read the
+ * state again.
  */
 export async function listenOn(options: ListenOptions): Promise<AsyncDisposable> {
   const stop = new AbortController()
@@ -62,7 +65,7 @@ async function connect(options: ListenOptions): Promise<Listening> {
   return { lost, end }
 }
 
-/** Nothing is sent on this connection otherwise, so that it would not notice that its server is gone. */
+/** Queries regularly: the connection sends nothing otherwise and would not detect the loss of its server. */
 async function keepChecked(client: pg.Client, options: ListenOptions, lost: Promise<void>): Promise<void> {
   const over = new AbortController()
   void lost.then(() => over.abort())
@@ -73,7 +76,7 @@ async function keepChecked(client: pg.Client, options: ListenOptions, lost: Prom
       await client.query('select 1')
     }
   } catch {
-    // Over, or lost: then the connection is ended, which `lost` tells.
+    // Disposed, or lost. A lost connection is ended, which resolves `lost`.
     if (!over.signal.aborted) await client.end().catch(() => undefined)
   }
 }

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import type { Db, Query } from './query.ts'
 
 const FOLDER = join(import.meta.dirname, 'migrations')
-/** Any fixed number: all replicas of this program use the same. */
+/** Key of the advisory lock: an arbitrary number that all replicas share. */
 const LOCK = 7_245_118_001
 
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
 
 /**
- * Brings the database to this program's schema: every numbered file once, in order, all in one transaction under an
- * advisory lock. Returns the numbers applied. Throws when the database was already used by a newer program.
- * With `only` no further than these numbers: for a backup that was made with an older schema.
+ * Migrates the database to the schema of this program: runs each numbered file once, in order, all in one transaction
+ * under an advisory lock. Returns the applied numbers. Throws when a newer program has migrated the database. `only`
+ * selects migrations, for a backup of an older schema.
  */
 export async function migrate(
   db: Db,
@@ -38,7 +38,7 @@ export async function migrate(
   })
 }
 
-/** The newest schema that this program knows. */
+/** Returns the numbers of all migrations of this program. */
 export async function knownSchemas(folder = FOLDER): Promise<readonly number[]> {
   return (await readMigrations(folder)).map(({ number }) => number)
 }

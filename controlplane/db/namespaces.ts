@@ -4,12 +4,12 @@ import type { Query } from './query.ts'
 /** A namespace of the cluster, as the operator reports it. */
 export type NamespaceRow = { readonly name: string; readonly labels: Labels }
 
-/** Undefined for a namespace that was not reported, and where there is no cluster. */
+/** Returns the labels; undefined for an unreported namespace and outside of a cluster. */
 export async function namespaceLabels(q: Query, name: string): Promise<Labels | undefined> {
   return (await labelsOf(q, [name])).get(name)
 }
 
-/** Of every namespace that is known. */
+/** Returns the labels of every reported namespace. */
 export async function allLabels(q: Query): Promise<ReadonlyMap<string, Labels>> {
   const { rows } = await q.query<NamespaceRow>('select name, labels from namespaces', [])
   return new Map(rows.map(({ name, labels }) => [name, labels]))
@@ -22,7 +22,7 @@ export async function labelsOf(q: Query, names: readonly string[]): Promise<Read
   return new Map(rows.map(({ name, labels }) => [name, labels]))
 }
 
-/** Namespaces with a gateway, an agent or a manifest. */
+/** Lists namespaces with a gateway, an agent or a manifest. */
 export async function governedNamespaces(q: Query): Promise<readonly string[]> {
   const { rows } = await q.query<{ name: string }>(
     `select split_part(name, '/', 1) as name from (select name from gateways union all select name from agents) as named
@@ -33,7 +33,7 @@ export async function governedNamespaces(q: Query): Promise<readonly string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Makes `namespaces` all that there are. The names of those that came, went or have other labels. */
+/** Replaces all namespaces. Returns the names of those that were added, removed or have changed labels. */
 export async function replaceNamespaces(
   q: Query,
   namespaces: readonly NamespaceRow[],

@@ -11,9 +11,9 @@ export type DbOptions = {
   readonly log: Logger
   /** Connections in the pool. */
   readonly max?: number
-  /** Milliseconds without an answer after which a connection is checked, and closed when it hangs. */
+  /** Milliseconds without an answer after which a connection is checked; a hung connection is closed. */
   readonly hangMs?: number
-  /** Milliseconds that opening a connection may take. */
+  /** Limit of the time to connect, in milliseconds. */
   readonly connectMs?: number
 }
 
@@ -21,7 +21,7 @@ const DEFAULT_POOL_SIZE = 10
 const HANG_MS = 10_000
 const CONNECT_MS = 10_000
 
-/** Connects and asks one question, so that a wrong address or password is an error here and not at the first request. */
+/** Connects and runs one query, so that a wrong address or password fails here and not at the first request. */
 export async function openDb({
   url,
   log,
@@ -58,14 +58,14 @@ function connection(url: string): pg.ClientConfig {
   }
 }
 
-/** Statements with values are prepared once per connection, under a name made from their text. */
+/** Returns the name of a prepared statement by its text. Statements with values are prepared once per connection. */
 function statementNames(): (text: string) => string {
   const names = new Map<string, string>()
   return (text) => {
     const known = names.get(text)
     if (known !== undefined) return known
     const name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
-    // Texts come from the code, but a few are built from optional filters: keep the map bounded.
+    // Texts are constants of the code, a few with optional filters: the limit bounds the map.
     if (names.size < 1_000) names.set(text, name)
     return name
   }

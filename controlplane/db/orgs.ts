@@ -6,12 +6,12 @@ export type OrgRow = {
   readonly id: string
   readonly name: string
   readonly plan: string
-  /** Of the plan Enterprise; null = for ever. */
+  /** For the plan Enterprise; null = unlimited. */
   readonly auditRetentionDays: number | null
   readonly createdAt: Date
 }
 
-/** The installation's one organisation, made by whoever starts first; `created` is true for exactly one caller. */
+/** Returns the installation's only organisation and inserts it if missing. `created` is true for exactly one caller. */
 export async function ensureOrg(
   q: Query,
   name = 'Chaperone',
@@ -23,7 +23,7 @@ export async function ensureOrg(
   return { ...(await getOrg(q)), created: rowCount === 1 }
 }
 
-/** From then on the first owner registers through the owner link only. True for the call that changed it. */
+/** Requires the owner link for the registration of the first owner. Returns true for the call that changed it. */
 export async function requireOwnerLink(q: Query): Promise<boolean> {
   const { rowCount } = await q.query(
     'update orgs set owner_link_required_at = now() where owner_link_required_at is null',
@@ -40,7 +40,7 @@ export async function isOwnerLinkRequired(q: Query): Promise<boolean> {
   return onlyRow(rows).required
 }
 
-/** Since then users administer the installation. True for the call that changed it. */
+/** Marks the installation as administered by users. Returns true for the call that changed it. */
 export async function setAdministered(q: Query): Promise<boolean> {
   const { rowCount } = await q.query(
     'update orgs set administered_at = now() where administered_at is null',

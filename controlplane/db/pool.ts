@@ -2,9 +2,9 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { unlessUnavailable } from './unavailable.ts'
 
-/** Pool of connections in which no hung connection stays. */
+/** Connection pool that closes hung connections. */
 export type ConnectionPool = {
-  /** Runs `work` on one connection. A connection that broke or hung is closed, every other one is used again. */
+  /** Runs `work` on one connection. A broken or hung connection is closed; any other returns to the pool. */
   use<T>(work: (statements: Statements) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -20,16 +20,16 @@ export type ConnectionPoolOptions = {
   readonly max: number
   /** Milliseconds without an answer after which a statement is checked. */
   readonly hangMs: number
-  /** Milliseconds that opening a connection may take. */
+  /** Limit of the time to connect, in milliseconds. */
   readonly connectMs: number
   readonly log: Logger
 }
 
 /**
- * A failover that drops packets leaves connections on which nothing arrives, for as long as the kernel sends again
- * (typically 15 minutes). A time-out alone cannot tell them from a slow statement, so a new connection asks the server
- * whether it works on the statement. If not, the connection is closed and all others are replaced: they lead to the
- * same server.
+ * A failover that drops packets leaves connections without traffic for as long as the kernel retransmits (typically 15
+ * minutes). A timeout alone cannot distinguish them from a slow statement, so a second connection queries whether the
+ * server works on the statement. If it does not, the pool closes the connection and replaces all others, which lead to
+ * the same server.
  */
 export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
   const { log, hangMs } = options
@@ -67,7 +67,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
       const discard = (error: Error) => {
         broken = error
       }
-      // Without a listener a connection that breaks between two statements would end the process.
+      // Without a listener, a connection that breaks between two statements ends the process.
       client.on('error', discard)
       try {
         return await work(statementsOn(client, own, discard))
@@ -80,7 +80,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   }
 }
 
-/** Ends the client when its statement hangs; `onHung` is called before. */
+/** Ends the client when its statement hangs. Calls `onHung` first. */
 export function watchStatement(
   client: pg.ClientBase,
   { config, hangMs }: Pick<ConnectionPoolOptions, 'config' | 'hangMs'>,
@@ -95,7 +95,7 @@ export function watchStatement(
       return
     }
     onHung()
-    // With an active statement this destroys the socket, which rejects the statement.
+    // Ending a client with an active statement destroys the socket, which rejects the statement.
     void (client as pg.Client).end().catch(ignore)
   }
   let timer = setTimeout(check, hangMs)
@@ -122,7 +122,10 @@ function createPool({ config, max, connectMs, log }: ConnectionPoolOptions): pg.
 
 const CHECK_MS = 3_000
 
-/** False also when the server does not answer. One that refuses (too many connections, starting) is there: true. */
+/**
+ * Returns whether the server works on the statement. False when it does not answer, true when it refuses the connection
+ * (too many connections, starting up).
+ */
 async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<boolean> {
   const client = new pg.Client({ ...config, connectionTimeoutMillis: CHECK_MS, query_timeout: CHECK_MS })
   client.on('error', ignore)
@@ -141,7 +144,7 @@ async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<
 }
 
 function processIdOf(client: pg.ClientBase): number {
-  // Set by the server's greeting; missing in the published types.
+  // The server's greeting sets it; the published types lack it.
   return (client as unknown as { readonly processID: number | null }).processID ?? 0
 }
 

@@ -1,6 +1,6 @@
-/** The one seam to PostgreSQL: services and stores know no more of it. */
+/** The interface to PostgreSQL that services and stores use. */
 export type Query = {
-  /** A transaction that is rolled back when it changes what a manifest says; the caller gets the manifest. */
+  /** True for a transaction that is rolled back when it edits an object of a manifest; the caller gets the manifest. */
   readonly refusesEdits?: true
   query<R = Record<string, unknown>>(
     text: string,
@@ -9,9 +9,12 @@ export type Query = {
 }
 
 export type Db = Query & {
-  /** One transaction on one connection: commits when `work` resolves, rolls back when it rejects. */
+  /** Runs one transaction on one connection: commits when `work` resolves, rolls back when it rejects. */
   tx<T>(work: (query: Query) => Promise<T>): Promise<T>
-  /** One dedicated LISTEN connection per process, re-established when lost; `onNotify` is also called after a re-connect with an empty payload. */
+  /**
+   * Listens on a dedicated connection per process and reconnects when it is lost. Calls `onNotify` with an empty
+   * payload after a reconnect.
+   */
   listen(channel: string, onNotify: (payload: string) => void): Promise<AsyncDisposable>
   close(): Promise<void>
 }

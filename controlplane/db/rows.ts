@@ -1,7 +1,7 @@
-/** Where a configuration row came from; rows of `kubernetes` and `file` are edited in their manifest only. */
+/** Origin of a configuration row; rows of `kubernetes` and `file` are edited in their manifest only. */
 export type Source = 'kubernetes' | 'api' | 'file'
 
-/** The row that an `insert ... returning` or an update by id has to give. */
+/** Returns the row of an `insert ... returning` or of an update by id. Throws when there is none. */
 export function onlyRow<R>(rows: readonly R[]): R {
   const [row] = rows
   if (row === undefined) throw new Error('the database returned no row where one was expected')

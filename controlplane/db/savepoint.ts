@@ -1,6 +1,8 @@
 import type { Query } from './query.ts'
 
-/** Runs a part of a transaction that may fail by itself: when it rejects, what it did is undone and the rest stays. */
+/**
+ * Runs `work` in a savepoint: when `work` rejects, its changes are rolled back and the rest of the transaction stays.
+ */
 export async function savepoint<T>(q: Query, work: () => Promise<T>): Promise<T> {
   await q.query('savepoint part')
   try {

@@ -7,7 +7,10 @@ import type { Query } from './query.ts'
  */
 export type ScopedQuery = {
   readonly namespaces: Namespaces
-  /** Runs a statement whose text has a condition of `within` for each table that it reads. Throws when it has none. */
+  /**
+   * Runs a statement whose text has a condition of `within` for each table that it reads. Throws for a text without a
+   * condition.
+   */
   rows<R>(values: readonly unknown[], text: (within: Within) => string): Promise<readonly R[]>
 }
 
@@ -15,22 +18,24 @@ export type ScopedReads = (namespaces: Namespaces) => ScopedQuery
 
 /** SQL conditions; all are `true` for a user with the right in all namespaces. */
 export type Within = {
-  /** The column holds a namespace. */
+  /** For a column of namespaces. */
   namespace(column: string): string
-  /** The column holds names `namespace/name`. */
+  /** For a column of names `namespace/name`. */
   name(column: string): string
-  /** Either column; the second one counts where the first one is null. */
+  /** For two columns of names; the second one decides where the first one is null. */
   nameOr(column: string, other: string): string
   /**
-   * The rows of a `select` for each namespace by itself: an index then has those of a namespace in order, so that each `select`
-   * may sort and limit. Columns as of `nameOr`.
+   * Runs `select` once per namespace, so that an index delivers the rows of a namespace in order and each `select` can
+   * sort and limit. Columns as in `nameOr`.
    */
   each(column: string, other: string, select: (condition: string) => string): string
-  /** The column holds a set of namespaces, null = all of them. */
+  /** For a column of sets of namespaces, null = all of them. */
   overlap(column: string): string
-  /** The namespaces as an array, for conditions that are searched one by one. Null for a user with the right in all of them. */
+  /**
+   * The namespaces as an array, for conditions that look up one namespace each. Null for a user with the right in all.
+   */
   array(): string
-  /** A configuration row: a manifest of a cluster by its own name, any other row by the Gateways that it is bound to. */
+  /** For a configuration row: a manifest of a cluster by its own name, any other row by its bound Gateways. */
   configuration(table: string): string
 }
 
@@ -72,7 +77,7 @@ function limited(uses: Uses, position: number): Within {
   return {
     namespace: (column) => used(`${column} = any(${own})`),
     name: (column) => used(named(column)),
-    // As in the index `traffic_namespace`.
+    // The same expression as in the index `traffic_namespace`.
     nameOr: (column, other) => used(named(`coalesce(${column}, ${other})`)),
     each: (column, other, select) =>
       `select found.* from unnest(${own}) as own_namespace(name)

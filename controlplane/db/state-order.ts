@@ -8,12 +8,12 @@ export async function currentEpoch(q: Query): Promise<number> {
   return onlyRow(rows).epoch
 }
 
-/** States that a gateway or a replica has seen; null = not asked about. */
+/** States that a gateway or a replica has seen; null = not compared. */
 export type SeenOrders = { readonly kill: StateOrder | null; readonly config: StateOrder | null }
 
 /**
- * Begins a new epoch when the database is behind what was seen: it lost commits, and what it holds now is the later
- * state all the same. True when it did. An epoch from the future is no proof of anything.
+ * Begins a new epoch when the database is behind a seen state: it lost commits, and its present state counts as the
+ * later one. Returns whether it began one. An epoch of the future proves nothing and is ignored.
  */
 export async function raiseEpoch(q: Query, { kill, config }: SeenOrders): Promise<boolean> {
   const { rowCount } = await q.query(

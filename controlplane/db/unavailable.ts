@@ -1,16 +1,19 @@
 import { ChaperoneError } from '../../core/errors.ts'
 
-/** Of the network, and of PostgreSQL: shutting down, starting, recovering, out of connections. */
+/** Errors of the network, and of PostgreSQL: shutting down, starting, recovering, out of connections. */
 const CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0[1-3]|53300|08\w{3})$/
-/** The driver has no codes for these. */
+/** Errors of the driver without a code. */
 const MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/
 
-/** Nothing was sent: nobody listened there, or the server took nobody on. */
+/** Errors of a refused or failed connection: no statement was sent. */
 const NOT_SENT = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|57P0[23]|53300|08001|08004)$/
 const NOT_CONNECTED = /^timeout exceeded when trying to connect/
 
-/** A database that is away is no fault of the request: 503, send it again. Everything else stays what it is. */
+/**
+ * Turns an unavailable database into 503 with a retry, because the request is not at fault. Returns any other error
+ * unchanged.
+ */
 export function unlessUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ChaperoneError) return error
   const code = 'code' in error ? String(error.code) : ''
@@ -24,7 +27,7 @@ export function unlessUnavailable(error: unknown): unknown {
   })
 }
 
-/** The database went away after a statement was sent and before its answer came: what it says may be done or not. */
+/** Returns whether the connection was lost between a statement and its answer: the statement may have been executed. */
 export function isAnswerLost(error: unknown): boolean {
   if (!isUnavailable(error) || !(error.cause instanceof Error)) return false
   const { cause } = error
