@@ -1,13 +1,13 @@
 import type { LowerRole } from '../users/store.ts'
 import type { GroupAccess } from './settings.ts'
 
-/** What a user of the provider has here. */
+/** Access of a user of the identity provider. */
 export type Access = {
   readonly role: 'admin' | 'member' | 'viewer'
   readonly approverGroups: readonly string[]
-  /** Where the role counts. Null = every namespace. */
+  /** Namespaces in which the role counts. Null = every namespace. */
   readonly namespaces: readonly string[] | null
-  /** Lower roles that count in other namespaces, too; the higher one first. */
+  /** Lower roles that count in other namespaces; higher roles first. */
   readonly lowerRoles: readonly LowerRole[]
 }
 
@@ -15,8 +15,8 @@ const RANKS = ['viewer', 'member', 'admin'] as const
 const EVERYBODY = '*'
 
 /**
- * The access that these groups of the provider give: each role in the namespaces of the groups that give it, so that a lower
- * role never widens a higher one, and every approver group. Null without a role.
+ * Returns the access that these groups of the provider give: each role in the namespaces of the groups that give it, so
+ * that a lower role never widens a higher one, and all approver groups. Null without a role.
  */
 export function accessOf(groups: readonly string[], table: ReadonlyMap<string, GroupAccess>): Access | null {
   const given = [...new Set([...groups, EVERYBODY])].flatMap((name) => table.get(name) ?? [])
@@ -24,7 +24,7 @@ export function accessOf(groups: readonly string[], table: ReadonlyMap<string, G
   if (first === undefined) return null
   const { role, namespaces } = first
   const approverGroups = sorted(given.flatMap((entry) => entry.approverGroups))
-  // Everywhere is as wide as it gets.
+  // A role in every namespace includes all lower roles.
   return { role, namespaces, approverGroups, lowerRoles: namespaces === null ? [] : lower.filter(isLower) }
 }
 

@@ -10,7 +10,7 @@ import {
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
 
-/** What the client library of the provider passes. */
+/** Options that the client library of the provider passes. */
 export type FetchInit = {
   readonly method?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -24,9 +24,10 @@ const MAX_BYTES = 1024 * 1024
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * A `fetch` for addresses of the identity provider, those of its discovery document included: private networks are
- * allowed, metadata services and link-local addresses never, plain http on loopback only. Dials the checked addresses.
- * Follows no redirect, reads at most 1 MiB. Rejects with a TypeError as `fetch` does; `cause` says why.
+ * Returns a `fetch` for addresses of the identity provider, those of its discovery document included. Allows private
+ * networks, never metadata services or link-local addresses, and plain HTTP on loopback only. Dials the checked
+ * addresses, follows no redirect and reads at most 1 MiB. Rejects with a TypeError as `fetch` does; `cause` has the
+ * reason.
  */
 export function createCheckedFetch(resolve: Resolve): CheckedFetch {
   return async (text, init = {}) => {

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { SignInError } from './sign-in-error.ts'
 
-/** A user as the provider describes them. */
+/** A user as described by the provider. */
 export type ProviderUser = {
   readonly subject: string
   readonly email: string
-  /** False also where the provider does not say. */
+  /** False also where the provider omits the claim. */
   readonly isEmailVerified: boolean
   readonly name: string
   readonly groups: readonly string[]
@@ -17,7 +17,7 @@ const MAX_GROUPS = 1_000
 const Email = z.email().max(320)
 const GroupList = z.array(z.string().min(1).max(512)).max(MAX_GROUPS)
 
-/** Reads the claims of an ID token or of the UserInfo endpoint. Throws a SignInError that names what is missing. */
+/** Reads the claims of an ID token or of the UserInfo endpoint. Throws a SignInError for a missing claim. */
 export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
   const { sub, email, email_verified: verified, name } = claims
   if (typeof sub !== 'string' || sub === '' || sub.length > 255) throw new SignInError('invalid_answer')
@@ -33,22 +33,22 @@ export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
   }
 }
 
-/** The claims of an ID token, and from UserInfo those that it lacks. */
+/** Returns the claims of an ID token, completed from UserInfo. */
 export function mergeClaims(idToken: Claims, userInfo: Claims): Claims {
   const merged = { ...userInfo, ...idToken }
   if (idToken['email'] === userInfo['email']) return merged
-  // `email_verified` is about the address beside it (OpenID Connect Core 5.1).
+  // `email_verified` refers to the address of the same response (OpenID Connect Core 5.1).
   const withAddress = idToken['email'] === undefined ? userInfo : idToken
   return { ...merged, email_verified: withAddress['email_verified'] }
 }
 
-/** Whether the claims say anything of groups: a provider may put them into the ID token, UserInfo or both. */
+/** Returns whether the claims mention groups: a provider may put them into the ID token, UserInfo or both. */
 export function namesGroups(claims: Claims, groupsClaim: string): boolean {
   return Object.hasOwn(claims, groupsClaim) || isOverage(claims, groupsClaim)
 }
 
 function groupsOf(claims: Claims, groupsClaim: string): readonly string[] {
-  // A list that is cut would lose rights, or a narrower entry of the table: nothing is decided by it.
+  // A truncated list would lose rights or a narrower entry of the table, so it decides nothing.
   if (isOverage(claims, groupsClaim)) throw new SignInError('too_many_groups')
   const value = Object.hasOwn(claims, groupsClaim) ? claims[groupsClaim] : []
   const list = GroupList.safeParse(typeof value === 'string' ? [value] : value)
@@ -58,7 +58,10 @@ function groupsOf(claims: Claims, groupsClaim: string): readonly string[] {
   )
 }
 
-/** The provider left the groups out because there are too many (OpenID Connect Core 5.6.2, and Entra ID's `hasgroups`). */
+/**
+ * Returns whether the provider omitted the groups because there are too many (OpenID Connect Core 5.6.2, and Entra ID's
+ * `hasgroups`).
+ */
 function isOverage(claims: Claims, groupsClaim: string): boolean {
   const { _claim_names: distributed, hasgroups } = claims
   const isNamed = typeof distributed === 'object' && distributed !== null && groupsClaim in distributed

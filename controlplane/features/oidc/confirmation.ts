@@ -13,16 +13,18 @@ import type { Provider } from './provider.ts'
 import { SignInError } from './sign-in-error.ts'
 import type { ProviderUsers } from './users.ts'
 
-/** `changed`: the provider confirmed the user just now, and their rights may be others. */
+/** `changed`: the provider confirmed the user in this call, and the user's rights may have changed. */
 export type Vouched = 'unchanged' | 'changed' | 'ended'
 
 /**
- * Whether a user who signed in before may still act, as of at most five minutes ago. Rejects with `not_ready` when the
- * provider does not answer.
+ * Returns whether a user who signed in before may still act, by a confirmation that is at most five minutes old.
+ * Rejects with `not_ready` when the provider does not answer.
  */
 export type VouchFor = (user: { readonly id: string; readonly identity: IdentityState }) => Promise<Vouched>
 
-/** Without a provider its users have no access. `isPasswordOn`: users with a password may sign in. */
+/**
+ * Returns the check. Without a provider its users have no access. `isPasswordOn`: users with a password may sign in.
+ */
 export function createVouchFor(confirmUser: ConfirmUser | null, isPasswordOn: boolean): VouchFor {
   const states: Readonly<Record<IdentityState, Vouched | 'ask'>> = {
     none: isPasswordOn ? 'unchanged' : 'ended',
@@ -37,11 +39,14 @@ export function createVouchFor(confirmUser: ConfirmUser | null, isPasswordOn: bo
   }
 }
 
-/** Asks the provider about a user whose last confirmation is five minutes old. False when it no longer vouches for them. */
+/**
+ * Confirms, at the provider, a user whose last confirmation is five minutes old. False when the provider no longer
+ * confirms the user.
+ */
 export type ConfirmUser = (userId: string) => Promise<boolean>
 
 const POLL_MS = 100
-/** Longer than another replica may hold its claim. */
+/** Longer than the claim of another replica lasts. */
 const PATIENCE_MS = 16_000
 
 export type ConfirmationDeps = {
@@ -51,7 +56,10 @@ export type ConfirmationDeps = {
   readonly users: ProviderUsers
 }
 
-/** Their groups bind, and a user who was removed there loses every session. One request at a time for a user. */
+/**
+ * Applies the user's groups at the provider; a user whom the provider removed loses every session. Sends one request at
+ * a time per user.
+ */
 export function createConfirmation(deps: ConfirmationDeps): ConfirmUser {
   const running = new Map<string, Promise<boolean>>()
   return (userId) => {
@@ -86,7 +94,7 @@ async function confirm(deps: ConfirmationDeps, claimed: UserIdentity): Promise<b
   }
 }
 
-/** False when the provider no longer vouches for the user. Throws when it did not say. */
+/** Ends the user's access and returns false, or throws when the provider did not answer. */
 async function unconfirmed(
   { db, log, users }: ConfirmationDeps,
   claimed: UserIdentity,

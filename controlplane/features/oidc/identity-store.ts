@@ -1,18 +1,18 @@
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 
-/** Seconds that what the provider said counts without being confirmed. */
+/** Seconds that a confirmation by the provider is valid. */
 const CONFIRMED_S = 300
-/** A replica that asks the provider has this long; another one asks then. */
+/** Seconds that one replica has for a request to the provider; after that another replica may send one. */
 const CLAIM_S = 15
 
 export type UserIdentity = {
   readonly userId: string
   readonly issuer: string
   readonly subject: string
-  /** Null when the provider no longer vouches for the user. */
+  /** Null when the provider no longer confirms the user. */
   readonly tokens: Sealed | null
-  /** Whether the provider states that the address of the user, as stored here, is verified. */
+  /** Whether the provider states that the stored address of the user is verified. */
   readonly isEmailVerified: boolean
 }
 
@@ -40,7 +40,7 @@ export async function deleteIdentity(q: Query, userId: string): Promise<void> {
   await q.query('delete from user_identities where user_id = $1', [userId])
 }
 
-/** The provider has just vouched for the user (`tokens`), or no longer does (null). */
+/** Stores a confirmation by the provider (`tokens`), or its end (null). */
 export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
   await q.query(
     `insert into user_identities (user_id, issuer, subject, tokens, email_verified) values ($1, $2, $3, $4, $5)
@@ -54,10 +54,10 @@ export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
   )
 }
 
-/** `none`: a user with a password. `ended`: the provider no longer vouches for the user. */
+/** `none`: a user with a password. `ended`: the provider no longer confirms the user. */
 export type IdentityState = 'none' | 'confirmed' | 'stale' | 'ended'
 
-/** The IdentityState of a row of `user_identities`, which a left join may lack. */
+/** Returns the SQL of the IdentityState of a row of `user_identities`; the row may be missing in a left join. */
 export function identityStateSql(alias: string): string {
   return `case when ${alias}.user_id is null then 'none' when ${alias}.tokens is null then 'ended'
     when ${alias}.checked_at > now() - interval '${CONFIRMED_S} seconds' then 'confirmed' else 'stale' end`
@@ -71,7 +71,7 @@ export async function identityState(q: Query, userId: string): Promise<IdentityS
   return rows[0]?.state ?? 'none'
 }
 
-/** The identity, when it is to be confirmed and nobody else does so at this moment. */
+/** Claims the identity if it needs a confirmation and no other replica has claimed it. */
 export async function claimIdentity(q: Query, userId: string): Promise<UserIdentity | undefined> {
   const { rows } = await q.query<UserIdentity>(
     `update user_identities set claimed_until = now() + make_interval(secs => $3)

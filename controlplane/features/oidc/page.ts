@@ -1,4 +1,4 @@
-/** Of answers to a browser on its way through the provider: their address holds codes, which no other page may learn. */
+/** Headers of responses to a browser during a sign-in: their address holds codes that no other page may read. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -8,8 +8,9 @@ export const PAGE_HEADERS = {
 } as const
 
 /**
- * The page between the provider and a command: the user sees who signs in and where, and the browser goes on only when
- * they say so. Somebody who sent the address of a sign-in of their own would otherwise be signed in as the user.
+ * Renders the page between the provider and a command. The page shows the user and the target, and the browser
+ * continues only when the user confirms. Without it, an attacker who sends the address of the attacker's own sign-in
+ * would receive the user's session.
  */
 export function confirmationPage(given: {
   readonly email: string

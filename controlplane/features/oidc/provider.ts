@@ -5,37 +5,40 @@ import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './claim
 import type { OidcSettings } from './settings.ts'
 import { SignInError } from './sign-in-error.ts'
 
-/** What later requests about the user are made with; null once there is neither. */
+/** Tokens for later requests about the user; null once there are none. */
 export type ProviderTokens =
   | { readonly kind: 'refresh'; readonly token: string }
   | { readonly kind: 'access'; readonly token: string }
 
 export type Confirmed = { readonly user: ProviderUser; readonly tokens: ProviderTokens | null }
 
-/** What binds an answer of the provider to one request. */
+/** Values that bind an answer of the provider to one request. */
 export type Binding = { readonly state: string; readonly nonce: string; readonly verifier: string }
 
 export type Provider = {
-  /** Where the browser signs in. */
+  /** Returns the address at which the browser signs in. */
   authorizationUrl(redirectUri: string, binding: Binding): Promise<string>
   /** Checks the answer in the address of the callback and redeems its code. Rejects with a SignInError. */
   redeem(callback: URL, binding: Binding): Promise<Confirmed>
-  /** The user as of now. Rejects with a SignInError: `unreachable` says nothing of the user, every other one ends the session. */
+  /**
+   * Returns the user's present state. Rejects with a SignInError: `unreachable` states nothing about the user, every
+   * other code ends the session.
+   */
   confirm(tokens: ProviderTokens, subject: string): Promise<Confirmed>
 }
 
-/** A symmetric or absent signature could be made by whoever knows the client's secret, or by anybody. */
+/** Asymmetric algorithms only: any holder of the client's secret can forge a symmetric signature. */
 const ALGORITHMS: ReadonlySet<string> = new Set([
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ])
 const TIMEOUT_S = 5
-/** After this the discovery document and the keys are read again. */
+/** Milliseconds after which the discovery document and the keys are read again. */
 const DISCOVERY_LIFE_MS = 60 * 60_000
 
 type Connected = { readonly client: typeof Client; readonly config: Client.Configuration }
 
-/** The identity provider by its discovery document, which is read at the first sign-in. */
+/** Creates the client of the identity provider. The discovery document is read at the first sign-in. */
 export function createProvider(
   settings: OidcSettings,
   clientSecret: string | null,
@@ -118,7 +121,7 @@ async function connect(settings: OidcSettings, clientSecret: string | null): Pro
   config.timeout = TIMEOUT_S
   config[client.customFetch] = checkedFetch
   if (isPlain) client.allowInsecureRequests(config)
-  // TLS alone vouches for the answer of the token endpoint otherwise.
+  // Without this check, TLS alone would authenticate the answer of the token endpoint.
   client.enableNonRepudiationChecks(config)
   return { client, config }
 }
@@ -133,7 +136,7 @@ function authenticationOf(
   return takesBasic ? client.ClientSecretBasic(secret) : client.ClientSecretPost(secret)
 }
 
-/** Refresh tokens are asked for where the provider knows the scope for them. */
+/** Adds the scope for refresh tokens where the provider supports it. */
 function scopesOf({ scopes }: OidcSettings, config: Client.Configuration): string {
   const offered = config.serverMetadata().scopes_supported?.includes('offline_access') === true
   return [...new Set([...scopes, ...(offered ? ['offline_access'] : [])])].join(' ')
@@ -144,7 +147,7 @@ type Answer = {
   readonly claims: () => Readonly<Record<string, unknown>> | undefined
 }
 
-/** From the ID token, and from UserInfo what the ID token does not say. */
+/** Reads the user from the ID token, and missing claims from UserInfo. */
 async function readUser(
   { client, config }: Connected,
   { access_token: accessToken, claims }: Answer,
@@ -166,7 +169,7 @@ function tokensOf(answer: {
   return { kind: 'access', token: answer.access_token }
 }
 
-/** Turns every failure into a SignInError; the cause keeps what the provider said. */
+/** Turns every failure into a SignInError with the provider's error as cause. */
 async function checked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -176,7 +179,7 @@ async function checked<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The same; a refused client (RFC 6749, 5.2) says nothing of the user. */
+/** As `checked`, but a refused client (RFC 6749, 5.2) states nothing about the user. */
 async function ofUser<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await checked(work)
@@ -194,7 +197,7 @@ function codeOf(error: unknown): 'unreachable' | 'refused' | 'invalid_answer' {
   const status = cause instanceof Response ? cause.status : (error as { status?: number }).status
   if (status !== undefined && (status >= 500 || status === 429)) return 'unreachable'
   if (code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT') return 'unreachable'
-  // The Fetch API rejects with a TypeError where it finds no server.
+  // The Fetch API rejects with a TypeError where no server answers.
   if (error instanceof TypeError && cause !== undefined) return 'unreachable'
   const refusals = ['AuthorizationResponseError', 'ResponseBodyError', 'WWWAuthenticateChallengeError']
   return name !== undefined && refusals.includes(name) ? 'refused' : 'invalid_answer'

@@ -5,9 +5,9 @@ import { randomToken, sha256 } from '../../crypto/tokens.ts'
 import type { Binding } from './provider.ts'
 import { SignInError } from './sign-in-error.ts'
 
-/** Who wants to sign in: a page of the dashboard, or a command that listens on a port of its own machine. */
+/** Request of a sign-in: by a page of the dashboard, or by a command that listens on a port of its own machine. */
 export type SignInRequest = {
-  /** SHA-256 of the secret that the page or command keeps, base64url: only its holder exchanges the code. */
+  /** SHA-256 of the secret of the page or command, base64url: only the holder of the secret can exchange the code. */
   readonly challenge: string
   readonly loopbackPort: number | null
 }
@@ -19,20 +19,20 @@ export type StartedRequest = SignInRequest & {
 }
 
 export type SignInRequests = {
-  /** A sealed request for the address that begins the sign-in. */
+  /** Returns a sealed request for the address that begins the sign-in. */
   seal(request: SignInRequest): string
-  /** Begins it in this browser. Throws `expired`. */
+  /** Begins the sign-in in this browser. Throws `expired`. */
   begin(sealed: string): StartedRequest
-  /** The name of the cookie of a state. */
+  /** Returns the name of the cookie of a state. */
   cookieName(state: string): string
-  /** What the state was made for. Throws `expired`, and `other_browser` without the cookie's value. */
+  /** Returns the request of the state. Throws `expired`, and `other_browser` without the cookie's value. */
   open(
     state: string,
     cookies: readonly string[],
   ): SignInRequest & { readonly id: string; readonly binding: Binding }
 }
 
-/** Minutes that a person has for signing in at the provider. */
+/** Milliseconds that a user has for the sign-in at the provider. */
 const LIFE_MS = 10 * 60_000
 export const SIGN_IN_LIFE_S = LIFE_MS / 1_000
 
@@ -51,7 +51,7 @@ const State = z.strictObject({
   cookieSha256: z.string(),
 })
 
-/** Nothing is stored until a user has signed in: what is needed later travels sealed in the addresses. */
+/** The addresses carry the sealed state of a sign-in, so that nothing is stored before a user has signed in. */
 export function createSignInRequests(keyring: Keyring, nowMs: () => number): SignInRequests {
   const seal = (value: object): string =>
     Buffer.from(JSON.stringify(keyring.seal(JSON.stringify(value), PLACE))).toString('base64url')
@@ -60,7 +60,7 @@ export function createSignInRequests(keyring: Keyring, nowMs: () => number): Sig
     if (value.success && value.data.endsAt > nowMs()) return value.data
     throw new SignInError('expired')
   }
-  // Derived, so that neither travels: the provider sees a hash of the verifier, and the nonce alone.
+  // Derived, so that neither is part of an address: the provider receives a hash of the verifier, and the nonce only.
   const bindingOf = (state: string, id: string): Binding => ({
     state,
     nonce: keyring.derive(`nonce of sign-in ${id}`).toString('base64url'),

@@ -16,9 +16,9 @@ import { SignInError } from './sign-in-error.ts'
 
 export type OidcRoutesDeps = {
   readonly oidc: Oidc | null
-  /** Whether browsers reach us over TLS. */
+  /** Whether browsers connect over TLS. */
   readonly isSecure: boolean
-  /** Without a slash at the end: the provider knows the callback below it. */
+  /** Without a slash at the end: the callback that is registered at the provider is below it. */
   readonly baseUrl: () => string
 }
 
@@ -27,12 +27,12 @@ type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
   readonly attempts: RateWindow
 }
 
-/** Of one network, which may be that of a whole office; a sign-in has four steps. */
+/** Per network, which may be that of a whole office; a sign-in has four steps. */
 const ATTEMPTS_PER_MINUTE = 600
 const CALLBACK = '/api/auth/oidc/callback'
 const Text = z.string().min(1).max(4_000)
 
-/** Sign-in through the identity provider; 404 where there is none. */
+/** Creates the routes of the sign-in through the identity provider; they answer 404 where there is none. */
 export function createOidcRoutes({ oidc: given, ...web }: OidcRoutesDeps): readonly Route[] {
   const oidc = given ?? ABSENT
   const deps = { ...web, oidc, attempts: createRateWindow(ATTEMPTS_PER_MINUTE, () => performance.now()) }
@@ -152,7 +152,7 @@ function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyReque
   })
 }
 
-/** The page has to be the one that the callback comes back to: its secret belongs to its origin. */
+/** Refuses pages of another origin than that of the callback: the secret of the page belongs to its origin. */
 function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: FastifyRequest): void {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
   const own = new URL(baseUrl()).origin
@@ -167,7 +167,7 @@ function redirect(location: string, cookie?: string): RouteResult {
   return { status: 302, body: '', headers: { ...PAGE_HEADERS, location, ...cookies } }
 }
 
-/** A browser is in front of it: every failure of the sign-in leads back to the page, which has a sentence for it. */
+/** Redirects every failure of the sign-in to the page, which has a message for each code: the client is a browser. */
 async function redirecting(
   deps: Pick<Deps, 'baseUrl'>,
   work: () => Promise<RouteResult>,

@@ -11,14 +11,14 @@ import { createProviderSignIn, type ProviderSignIn } from './sign-in.ts'
 import { createProviderUsers } from './users.ts'
 
 export type Oidc = {
-  /** What the button of the sign-in page says. */
+  /** Label of the button on the sign-in page. */
   readonly name: string
   readonly signIn: ProviderSignIn
   readonly confirmUser: ConfirmUser
   readonly cookieName: SignInRequests['cookieName']
 }
 
-/** How users sign in, and whether they still may act. */
+/** Sign-in of users, and the check of their access. */
 export type SignIn = {
   /** Null = by password only. */
   readonly oidc: Oidc | null
@@ -34,7 +34,7 @@ type Deps = {
   readonly passwords: Passwords
 }
 
-/** Rejects when the file of the client's secret cannot be read. */
+/** Creates the sign-in. Rejects when the file of the client's secret cannot be read. */
 export async function createSignIn({
   config: { oidc: settings, isPasswordOn },
   ...deps

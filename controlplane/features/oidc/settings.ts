@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { isLoopback } from '../../../core/loopback.ts'
 
-/** What a group of the provider gives to its members. */
+/** Access that a group of the provider gives to its members. */
 export type GroupAccess = {
-  /** At most `admin`: owners are made by owners. */
+  /** At most `admin`: only owners make owners. */
   readonly role: 'admin' | 'member' | 'viewer' | null
   readonly approverGroups: readonly string[]
   /** Null = every namespace. Narrows the role of this group. */
@@ -14,13 +14,13 @@ export type OidcSettings = {
   /** Exactly as the provider writes it into its ID tokens. */
   readonly issuer: string
   readonly clientId: string
-  /** Null = a public client, which PKCE protects. */
+  /** Null = a public client, protected by PKCE. */
   readonly clientSecretFile: string | null
   readonly scopes: readonly string[]
   readonly groupsClaim: string
   /** By the name of the group at the provider; `*` = every user of the provider. */
   readonly groups: ReadonlyMap<string, GroupAccess>
-  /** What the button of the sign-in page says. */
+  /** Label of the button on the sign-in page. */
   readonly name: string
 }
 
@@ -46,7 +46,7 @@ const Entry = z
   )
 const Groups = z.record(z.string().min(1), Entry)
 
-/** Null without `OIDC_ISSUER`. Each error names the variable, what is wrong with it and what to set. */
+/** Reads the settings; null without `OIDC_ISSUER`. Each error names the variable, the problem and the value to set. */
 export function readOidcSettings(text: (name: OidcVariable) => string | null): OidcSettings | null {
   const values = {
     issuer: text('OIDC_ISSUER'),

@@ -1,6 +1,6 @@
 import type { SignInErrorCode } from '../../../core/wire/access/sign-in.ts'
 
-/** A sign-in through the identity provider failed; the page has a sentence for each code, the log has the cause. */
+/** Failure of a sign-in through the identity provider. The page has a message for each code, the log has the cause. */
 export class SignInError extends Error {
   override readonly name = 'SignInError'
   readonly code: SignInErrorCode

@@ -1,8 +1,8 @@
 import type { Query } from '../../db/query.ts'
 
-/** Seconds that the page has for the exchange of its code. */
+/** Seconds for the exchange of a code. */
 const CODE_S = 60
-/** States are older than this nowhere: their rows are not needed to find a second use. */
+/** Seconds that rows are kept to detect a second use: every state expires earlier. */
 const KEPT_S = 3_600
 
 export type ProviderSignIn = {
@@ -13,7 +13,7 @@ export type ProviderSignIn = {
   readonly isPage: boolean
 }
 
-/** False for a state that was used before. */
+/** Inserts the sign-in. Returns false for a state that was used before. */
 export async function insertSignIn(q: Query, row: ProviderSignIn): Promise<boolean> {
   await q.query('delete from provider_sign_ins where created_at < now() - make_interval(secs => $1)', [
     KEPT_S,
@@ -26,7 +26,10 @@ export async function insertSignIn(q: Query, row: ProviderSignIn): Promise<boole
   return rowCount === 1
 }
 
-/** Uses the code up, whoever shows it; undefined when it was used, is unknown, or is older than a minute. */
+/**
+ * Uses the code up, whatever secret comes with it. Undefined when the code was used, is unknown, or is older than a
+ * minute.
+ */
 export async function takeSignIn(
   q: Query,
   codeSha256: Buffer,

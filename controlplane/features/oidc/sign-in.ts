@@ -22,18 +22,28 @@ export type ProviderSignInDeps = {
   readonly users: ProviderUsers
 }
 
-/** What the browser is sent on with: a code that its page, or the command on this port, exchanges once within a minute. */
+/** Result for the browser: a code that its page, or the command on this port, can exchange once within a minute. */
 export type Answered = Pick<SignInRequest, 'loopbackPort'> & { readonly code: string; readonly email: string }
 
-/** Sign-in through the identity provider: a sealed request, an answer bound to the browser, a code bound to the page. */
+/**
+ * Sign-in through the identity provider: a sealed request, an answer bound to the browser, a code bound to the page.
+ */
 export type ProviderSignIn = {
-  /** The sealed request of a page or a command. */
+  /** Seals the request of a page or a command. */
   request(request: SignInRequest): string
-  /** Where the browser signs in, and the cookie that binds the answer to it. Rejects with a SignInError. */
+  /**
+   * Returns the address at which the browser signs in, and the cookie that binds the answer to the browser. Rejects
+   * with a SignInError.
+   */
   begin(sealed: string, redirectUri: string): Promise<StartedRequest & { readonly url: string }>
-  /** `callback`: the address that the provider sent the browser to. Rejects with a SignInError. */
+  /**
+   * Handles the answer. `callback`: the address to which the provider redirected the browser. Rejects with a
+   * SignInError.
+   */
   answer(callback: URL, cookies: readonly string[]): Promise<Answered>
-  /** Begins the session. Throws `unauthorized` for a code that is unknown, used, older than a minute or of another page. */
+  /**
+   * Begins the session. Throws `unauthorized` for a code that is unknown, used, older than a minute or of another page.
+   */
   exchange(given: { readonly code: string; readonly secret: string }): Promise<StartedSession>
 }
 
@@ -89,7 +99,10 @@ async function accept(
   return user
 }
 
-/** Null where nobody signs in. The code is used up in any case, so nothing is thrown in the transaction. */
+/**
+ * Returns null for a refused exchange. The transaction must commit in any case, because the code is used up, so it does
+ * not throw.
+ */
 async function exchange(
   q: Query,
   { orgId }: ProviderSignInDeps,
@@ -117,7 +130,7 @@ function orThrow(session: StartedSession | null): StartedSession {
   })
 }
 
-/** The page shows what to do; the cause, which may name the provider's settings, goes to the log. */
+/** Logs the cause of a failure, which may name the provider's settings; the page shows only what to do. */
 async function logged<T>(log: Logger, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

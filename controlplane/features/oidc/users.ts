@@ -39,15 +39,23 @@ export type ProviderUsersDeps = {
 
 const PROVIDER: Actor = systemActor('identity-provider')
 
-/** Users of the provider: made at the first sign-in, and changed as their groups change. All run in a transaction. */
+/**
+ * Users of the provider: created at the first sign-in, and updated as their groups change. All methods run in a
+ * transaction.
+ */
 export type ProviderUsers = {
-  /** The user of a sign-in. Throws a SignInError. `passwordHash`: for a new user. */
+  /** Returns the user of a sign-in. Throws a SignInError. `passwordHash`: for a new user. */
   signIn(q: Query, confirmed: Confirmed, passwordHash: string): Promise<UserRow>
-  /** The same for a user who is known. */
+  /** Updates an existing user. Throws a SignInError. */
   confirm(q: Query, userId: string, confirmed: Confirmed): Promise<UserRow>
-  /** The provider no longer vouches for the user: ends sessions, and approver keys until the next sign-in. */
+  /**
+   * Ends the sessions of a user whom the provider no longer confirms; approver keys are invalid until the next sign-in.
+   */
   end(q: Query, identity: UserIdentity, reason: string): Promise<void>
-  /** Throws a SignInError where there are none, and for those of a former provider: they are for no other one. */
+  /**
+   * Opens the tokens. Throws a SignInError where there are none, and for tokens of a former provider, which no other
+   * may receive.
+   */
   openTokens(identity: UserIdentity): ProviderTokens
 }
 
@@ -118,7 +126,10 @@ async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promi
   return user
 }
 
-/** Never an owner's: the provider would make owners. Only an identity of a former provider is replaced. */
+/**
+ * Links the account to the identity. Refuses accounts of owners, because the provider would make owners. Replaces only
+ * an identity of a former provider.
+ */
 async function takeOver(
   q: Query,
   { orgId, settings }: ProviderUsersDeps,
@@ -145,7 +156,7 @@ async function takeOver(
   return user
 }
 
-/** The mapping neither gives nor takes the role owner. The last owner who can sign in can do so without any group. */
+/** Applies the mapping, which neither gives nor takes the role owner. The last owner who can sign in needs no group. */
 async function applyAccess(
   q: Query,
   { orgId, isPasswordOn }: ProviderUsersDeps,
@@ -175,7 +186,7 @@ async function applyAccess(
   return changed
 }
 
-/** As the database compares them. */
+/** Compares addresses as the database does. */
 function isSameAddress(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
