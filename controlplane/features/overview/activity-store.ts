@@ -1,6 +1,6 @@
 import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
 
-/** A stretch of time cut into buckets; ISO 8601 moments. */
+/** A period that is divided into buckets; times are ISO 8601. */
 export type Span = { readonly from: string; readonly to: string; readonly bucketSeconds: number }
 
 export type BucketRow = {
@@ -28,14 +28,14 @@ export type AgentActivityRow = {
   readonly lastAt: Date
 }
 
-/** Requests, not rows: a row may count many refusals. */
+/** Counts requests, not rows: an aggregate record counts many refusals. */
 const sumOf = (condition: string) => `coalesce(sum(requests) filter (where ${condition}), 0)::bigint`
 const COUNTS = `${sumOf("decision = 'ALLOW'")} as allow, ${sumOf("decision = 'HOLD'")} as hold,
   ${sumOf("decision = 'DENY'")} as deny`
 const requestsIn = (within: Within) =>
   `org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz and ${within.nameOr('agent', 'gateway')}`
 
-/** Every bucket of the span, those without a request too, oldest first. */
+/** Counts requests per bucket of the period, oldest first, empty buckets included. */
 export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<readonly BucketRow[]> {
   return q.rows<BucketRow>(
     [orgId, span.from, span.to, span.bucketSeconds],
@@ -81,7 +81,10 @@ export async function busiestAgents(
   )
 }
 
-/** Whether there is a record; in some namespaces whether an agent there ever sent a request, which needs no search. */
+/**
+ * Returns whether there is a record. For some namespaces: whether an agent there ever sent a request, which needs no
+ * search.
+ */
 export async function hasTraffic(q: ScopedQuery, orgId: string): Promise<boolean> {
   const [row] = await q.rows<{ found: boolean }>([orgId], (within) =>
     q.namespaces === 'all'

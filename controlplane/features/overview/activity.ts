@@ -3,16 +3,16 @@ import type { ActivityReply } from '../../../core/wire/overview.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { busiestAgents, countByTime, loudestDenials } from './activity-store.ts'
 
-/** `60`, `3600`, … seconds up to now, or the stretch that `to` ends. */
+/** Period in seconds (`60`, `3600`, …) up to now, or up to `to`. */
 export type ActivityQuestion = { readonly seconds: number; readonly to?: string | undefined }
 export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => Promise<ActivityReply>
 
 const TOP = 10
-/** About this many buckets make a chart that can be read on a telephone and on a wall. */
+/** About this many buckets make a readable chart on small and large screens. */
 const BUCKETS = 60
 const STEPS_S = [10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
 
-/** Requests and decisions over time, from the traffic log. */
+/** Returns requests and decisions over time, from the traffic log. */
 export function createActivity(deps: {
   readonly read: ScopedReads
   readonly orgId: string
@@ -55,7 +55,7 @@ function bucketFor(seconds: number): number {
   return STEPS_S.find((step) => seconds / step <= BUCKETS) ?? 86_400
 }
 
-/** Buckets begin at whole steps, so that a chart does not tremble while time goes on. */
+/** Aligns buckets to whole steps, so that the bars of a chart do not shift as time passes. */
 function spanOf(endMs: number, seconds: number, bucketSeconds: number) {
   const step = bucketSeconds * 1_000
   const toMs = Math.ceil((endMs + 1) / step) * step

@@ -1,12 +1,13 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { HAS_LEFT } from '../approvals/asker-store.ts'
 
-/** What stands for the state of each kind; compared, never read. */
+/** Text per kind that changes with its state; only compared, never parsed. */
 export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | 'audit', string>>
 
 /**
- * Ends of indexes only, so that asking twice a second costs next to nothing, whichever replica made the change. A record
- * that arrives late moves no newest time: after a hold its audit event tells, else whoever watches looks now and then.
+ * Reads ends of indexes only, so that two reads per second are cheap, whichever replica made the change. A record that
+ * arrives late does not raise the newest time: after a hold its audit event changes the mark, otherwise clients refresh
+ * by polling.
  */
 export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<ChangeMarks> {
   const [row] = await (q.namespaces === 'all' ? marksOfAll(q, orgId) : marksIn(q, orgId))
@@ -14,7 +15,7 @@ export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<Ch
   return row
 }
 
-/** Agents that left, came back, or left so long ago that their approvals leave the list. */
+/** Agents that left, came back, or left so long ago that their approvals are no longer listed. */
 const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${HAS_LEFT})`
 
 function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
@@ -36,7 +37,8 @@ function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks
 }
 
 /**
- * Of some namespaces. The last request of each agent stands for its records. Configuration of the namespaces never changes without an event or another judgement of a manifest.
+ * Marks of some namespaces. The last request of each agent stands for its records. Every change of the configuration of
+ * the namespaces has an audit event or a new push result of a manifest object.
  */
 function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(

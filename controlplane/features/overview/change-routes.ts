@@ -3,12 +3,14 @@ import { type ChangeKind, ChangesReply } from '../../../core/wire/overview.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { ChangeListener, Changes } from './changes.ts'
 
-/** A comment now and then, so that whoever is gone is noticed and nothing in between cuts a silent connection. */
+/**
+ * Milliseconds between comments, which detect a disconnected client and keep proxies from closing an idle connection.
+ */
 const BEAT_MS = 15_000
-/** The browser then asks again with its cookie: a session that ended meanwhile hears nothing more. */
+/** Milliseconds after which the browser has to reconnect with its cookie: an ended session receives nothing more. */
 const LIFE_MS = 120_000
 
-/** `Accept: text/event-stream` gets a stream of `{"kinds": [...]}`; anything else the versions as they stand. */
+/** `Accept: text/event-stream` gets a stream of `{"kinds": [...]}`; any other request gets the present versions. */
 export function createEventRoutes({ changes }: { readonly changes: Changes }): readonly Route[] {
   return [
     route({

@@ -16,19 +16,19 @@ export type ChangesDeps = {
   readonly liveOf: (gatewayId: string) => GatewayLive | null
 }
 
-/** One text per kind; another text means another state. */
+/** One text per kind; a different text means a different state. */
 export type Versions = Readonly<Record<ChangeKind, string>>
 
 export type ChangeListener = {
   onChange(kinds: readonly ChangeKind[]): void
-  /** The control plane stops: nothing more will be told. */
+  /** Called when the control plane stops; no change follows. */
   onEnd(): void
 }
 
-/** Reports what changed in some namespaces, on this replica or another. Nothing runs while nobody listens. */
+/** Reports changes in some namespaces, made on any replica. Polls only while there are listeners. */
 export type Changes = Disposable & {
   versions(namespaces: Namespaces): Promise<Versions>
-  /** Call the result to listen no longer. */
+  /** Adds a listener. The returned function removes it. */
   listen(namespaces: Namespaces, listener: ChangeListener): () => void
 }
 
@@ -55,7 +55,7 @@ export function createChanges(deps: ChangesDeps): Changes {
   }
 }
 
-/** Compares the versions of some namespaces for every listener with a right in exactly these. */
+/** Compares the versions of some namespaces for all listeners with a right in exactly these. */
 type Watch = Disposable & {
   listen(listener: ChangeListener): () => void
   isIdle(): boolean

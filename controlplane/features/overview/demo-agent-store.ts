@@ -1,6 +1,6 @@
 import type { Query } from '../../db/query.ts'
 
-/** The id of the living agent that is managed by this; waits for whoever is just making one. */
+/** Returns the id of the unrevoked agent with this manager. Waits for a transaction that is creating one. */
 export async function findManagedAgent(q: Query, managedBy: string): Promise<string | undefined> {
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`agent managed by ${managedBy}`])
   const { rows } = await q.query<{ id: string }>(

@@ -1,4 +1,4 @@
-/** The built-in agent of the demo actions: no key, no credential, nobody can be it. */
+/** The built-in agent of the demo actions. It has no key and no credential, so no caller can authenticate as it. */
 export const DEMO_AGENT = {
   name: 'chaperone-demo',
   runtime: 'built-in',

@@ -18,7 +18,7 @@ export type DemoDeps = {
   readonly db: Db
   readonly orgId: string
   readonly actions: Pick<Actions, 'submit'>
-  /** Counts one example of a person: each is an action like any other, and one of the three asks somebody. */
+  /** Limits the examples per user: each one is an ordinary action, and one of the three opens an approval. */
   readonly uses: { hit(person: string): ReturnType<SlidingWindow['take']> }
 }
 
@@ -28,7 +28,7 @@ export type DemoResult = Pick<SubmitReply, 'action_request_id' | 'decision'> & {
 const RESOURCE = { provider: 'codehost', target: 'acme/website' }
 const CONTEXT = { reason: 'Started from the dashboard to see how decisions are made' }
 
-/** Spec 4.4: what the policies of a fresh installation allow, hold and deny. */
+/** Spec 4.4: actions that the policies of a fresh installation allow, hold and deny. */
 const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
   {
     label: 'Safe: create an issue',
@@ -61,7 +61,7 @@ const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
   },
 ]
 
-/** Submits one of the three as the built-in agent, which owns no credential; null = any of them. */
+/** Submits one of the three scenarios as the built-in agent, which has no credential; null = a random one. */
 export type Demo = (by: Actor, scenario: 0 | 1 | 2 | null) => Promise<DemoResult>
 
 export function createDemo({ db, orgId, actions, uses }: DemoDeps): Demo {
@@ -84,7 +84,7 @@ function tooMany(retryAfterS: number): ChaperoneError {
   })
 }
 
-/** Made when it is first needed. It has no key, so nobody can act as it, and no gateway, so policies alone decide. */
+/** Returns the agent and creates it at first use. It has no key and no gateway, so policies alone decide. */
 function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
   return db.tx(async (q) => {
     const known = await findManagedAgent(q, DEMO_AGENT.managedBy)

@@ -18,17 +18,20 @@ export type OverviewDeps = {
   readonly kills: () => readonly KillEntry[]
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly nowMs: () => number
-  /** Left out: no Gateway has a floor. */
+  /** Absent: no Gateway has a floor. */
   readonly floorRules?: FloorRules
   readonly ownerTokenWarnings: OwnerTokenWarnings
 }
 
 export type Overview = (namespaces: Namespaces) => Promise<OverviewReply>
 
-/** A process that said nothing for this long is not believed to run. */
+/** Milliseconds without a report after which a process does not count as running. */
 const STALE_MS = 30_000
 
-/** What runs, what is stopped and what waits in the namespaces, for every role: nothing in it is secret. */
+/**
+ * Returns the state of gateways, kill switches and approvals in the namespaces. It holds no secret, so every role may
+ * read it.
+ */
 export function createOverview(deps: OverviewDeps): Overview {
   const { read, orgId, kills, ownerTokenWarnings } = deps
   return async (namespaces) => {
@@ -46,7 +49,7 @@ export function createOverview(deps: OverviewDeps): Overview {
       agents: { active: counts.active, suspended: counts.suspended },
       connectors: counts.connectors,
       has_traffic: isUsed,
-      // About the whole installation.
+      // Warnings concern the whole installation.
       warnings: namespaces === 'all' ? [...(await ownerTokenWarnings())] : [],
     }
   }

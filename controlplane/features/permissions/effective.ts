@@ -23,8 +23,8 @@ export type EffectivePermissionsDeps = {
 }
 
 /**
- * What an agent may do with every action of one connector type, by its gateway's permissions, policies and level.
- * Without an agent it is the first one. Throws `not_found` for an agent that is not there.
+ * Returns the effective decision for every action of one connector type, by the permissions, policies and level of the
+ * agent's gateway. Default agent: the first one. Throws `not_found` for an unknown agent.
  */
 export type EffectivePermissions = (
   namespaces: Namespaces,
@@ -96,7 +96,9 @@ function rulesOf({ gateway, rules }: Case): DecisionRules {
   return { permissions, policies, level: own.level, defaultVerdict: own.defaultVerdict }
 }
 
-/** Behind a gateway these are requests; policies that leave requests to the permissions must see one. */
+/**
+ * Builds the input as a request for agents behind a gateway: policies that leave requests to the permissions need one.
+ */
 function inputOf(
   { agent, gateway, bound }: Case,
   action: DecisionInput['action'],

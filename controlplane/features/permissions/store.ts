@@ -9,7 +9,7 @@ export type PermissionRow = {
   readonly id: string
   readonly orgId: string
   readonly gatewayId: string
-  /** `*` or an agent's name. */
+  /** `*` or the name of an agent. */
   readonly agent: string
   readonly connectorType: string
   readonly actionPattern: string
@@ -47,7 +47,7 @@ export async function listAllPermissions(q: Query): Promise<readonly PermissionR
   return rows
 }
 
-/** Of manifests of a cluster in the namespaces, and any others of Gateways in the namespaces. */
+/** Lists rows of cluster manifests in the namespaces, and other rows of Gateways in the namespaces. */
 export async function listPermissionsIn(
   q: ScopedQuery,
   gatewayId: string | null,
@@ -66,12 +66,12 @@ export async function getPermission(q: Query, id: string): Promise<PermissionRow
   return rows[0]
 }
 
-/** One row per gateway, agent, connector type, pattern and owner: setting it again changes it and keeps its id. */
+/** Inserts or updates the row; its key is gateway, agent, connector type, pattern and owner. An update keeps the id. */
 export async function upsertPermission(q: Query, row: PermissionInput): Promise<PermissionRow> {
   return onlyRow(await upsertPermissions(q, [row]))
 }
 
-/** The same for many rows in one statement. Two rows with the same key: the later one counts. */
+/** Upserts many rows in one statement. The later one of two rows with the same key counts. */
 export async function upsertPermissions(
   q: Query,
   rows: readonly PermissionInput[],
@@ -97,7 +97,7 @@ export async function deletePermission(q: Query, id: string): Promise<boolean> {
   return rowCount > 0
 }
 
-/** Makes `rows` the whole of what this manifest owns; rows that stay keep their ids. Returns the number removed. */
+/** Replaces all rows of this manifest; rows that stay keep their ids. Returns the number of removed rows. */
 export async function replaceOwnedPermissions(
   q: Query,
   owner: string,

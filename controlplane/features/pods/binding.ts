@@ -12,7 +12,7 @@ import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { isAgentServed } from '../gateways/process-store.ts'
 import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/store.ts'
 
-/** What the operator reports of a pod. */
+/** The operator's report of a pod. */
 export type PodClaims = {
   /** `namespace/name` of its Gateway. */
   readonly gateway: string
@@ -20,7 +20,7 @@ export type PodClaims = {
   readonly agent: string
 }
 
-/** The Gateway and the agent that a pod speaks for. */
+/** The Gateway and the agent of a pod. */
 export type PodBinding = {
   readonly gatewayId: string
   /** `namespace/name`. */
@@ -30,12 +30,12 @@ export type PodBinding = {
 
 type Asking = { readonly orgId: string; readonly pod: ReviewedPod; readonly claims: PodClaims }
 
-/** Of one agent; more are names that somebody makes up. */
+/** Workloads per agent; the limit bounds made-up names. */
 const MAX_WORKLOADS = 20
 
 /**
- * Binds namespace, ServiceAccount and pod to a Gateway and an agent. The agent is registered when it is seen for the
- * first time and belongs to that ServiceAccount from then on. Throws `forbidden` naming what does not fit.
+ * Binds namespace, ServiceAccount and pod to a Gateway and an agent. The first pod registers the agent, which belongs
+ * to that ServiceAccount from then on. Throws `forbidden` with the mismatch.
  */
 export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise<PodBinding> {
   const gateway = await gatewayFor(q, pod, claims.gateway)
@@ -58,7 +58,7 @@ async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): P
   )
 }
 
-/** Whether pods of this namespace may be agents of the Gateway. */
+/** Returns whether pods of this namespace may be agents of the Gateway. */
 export function admitsAgents(
   { name, spec }: Pick<GatewayRow, 'name' | 'spec'>,
   namespace: RequestingNamespace,
@@ -69,7 +69,7 @@ export function admitsAgents(
 type Wanted = Omit<Asking, 'claims'> & { readonly name: string; readonly gateway: GatewayRow }
 
 async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
-  // Pods of one workload start together: the first one registers, the others find it.
+  // Pods of one workload start together: the first one registers the agent, the others find it.
   await q.query('select pg_advisory_xact_lock(hashtext($1))', [`agent ${wanted.name}`])
   const all = await listAgentsNamed(q, wanted.name)
   const current = all.find(({ status }) => status !== 'revoked') ?? all.at(-1)
@@ -80,7 +80,7 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
       `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}; give one of them another name with the annotation chaperone.dev/agent`,
     )
   }
-  // A revoked agent stays what it is: its pods are told so, and nothing brings it back.
+  // A revoked agent stays as it is: its pods get the refusal, and no pod reactivates it.
   const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
   const isKnown = workloadsOf(current).includes(workloadByPodName(wanted.pod.name))
   if (isAtHome && owner !== undefined && isKnown) return current
@@ -89,9 +89,9 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
 }
 
 /**
- * An agent that runs is not taken from its Gateway by a pod of another workload: two of one name, started in the same
- * moment, would take it from each other whenever one of them comes back. A workload that changes its Gateway takes its
- * agent along while its old pods go.
+ * Refuses to move a served agent to another Gateway for a pod of another workload: two workloads of one name, started
+ * at the same time, would move the agent at every restart of their pods. A workload that changes its Gateway moves its
+ * agent while its old pods end.
  */
 async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Wanted): Promise<void> {
   const workloads = workloadsOf(agent)
@@ -103,7 +103,7 @@ async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Want
   )
 }
 
-/** Those that have been this agent under its present Gateway. */
+/** Returns the workloads that used this agent under its present Gateway. */
 function workloadsOf({ metadata }: AgentRow): readonly string[] {
   const { workloads } = metadata
   return Array.isArray(workloads) ? workloads.map(String) : []
@@ -136,7 +136,7 @@ async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promis
   return agent
 }
 
-/** An agent that somebody made by hand, that was another Gateway's until now, or that a further workload is. */
+/** Binds an agent that a user created, that belonged to another Gateway, or that gains a workload. */
 async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent
   const known = agent.gatewayId === gateway.id ? workloadsOf(agent) : []

@@ -22,22 +22,22 @@ import {
 } from './store.ts'
 import { createUnknownPods } from './unknown-pods.ts'
 
-/** Who a pod is, by its token and the operator's report; in the database, so that every replica and a restart agree. */
+/** Identities of pods, by token and the operator's report. The database holds them, so that all replicas agree. */
 export type PodIdentities = {
   readonly identify: IdentifyPod
   /**
-   * Tells why one of these pods may not act any more: it is deleted, or its Gateway is, or does not admit its namespace;
-   * null for the others. Cached identities of such pods are discarded.
+   * Returns, per pod, the reason why the pod may not act any more: the pod or its Gateway is deleted, or the Gateway
+   * does not admit its namespace; null for other pods. Evicts cached identities of such pods.
    */
   ended(pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null>
   /** See UnknownPods. */
   refused(): readonly PodRef[]
 }
 
-/** What a session, or a cached identity, was bound to. */
+/** The pod and Gateway to which a session or a cached identity is bound. */
 export type BoundPod = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
 
-/** The operator's side: what it reports, and what is known. */
+/** The operator's reports, and the known pods. */
 export type PodReports = {
   put(pods: readonly PodIdentityReport[]): Promise<void>
   list(): Promise<readonly KnownPod[]>
@@ -51,12 +51,12 @@ export type PodIdentitiesDeps = {
 }
 
 const MAX_CACHED = 20_000
-/** Each stream has a review of its own; the small calls beside it use a cached one. Deletion evicts at once. */
+/** Each stream has its own token review; other calls use a cached one. The deletion of a pod evicts it at once. */
 const REVIEW_TTL_MS = 5 * 60_000
 const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
-/** Acknowledgements of kill switches, which are counted within 2 s. */
+/** For acknowledgements of kill switches, which must be counted within 2 s. */
 const URGENT_CALL = { ...CALL, urgentMaxAgeMs: REVIEW_TTL_MS }
-/** The clocks of the cluster and of this machine may differ by so much. */
+/** Maximum difference between the clocks of the cluster and of this machine. */
 const EXPIRY_MARGIN_MS = 60_000
 
 type Bound = BoundPod & { readonly untilMs: number; readonly binding: PodBinding }
@@ -64,7 +64,7 @@ type Presented = PresentedToken & { readonly issuedAtS: number | null }
 
 export function createPodReports(db: Db): PodReports {
   return {
-    // Deletion is final: of two reports of one UID in a batch it is the one that counts.
+    // Deletion is final: it wins over other reports of the same UID in a batch.
     put: (pods) => putPodIdentities(db, [...lastOfEach(pods).values()]),
     list: () => listPodIdentities(db),
   }
@@ -85,7 +85,7 @@ export function createPodIdentities(
     const known = bound.get(hash)
     if (!isFresh && known !== undefined && known.untilMs > nowMs()) return known.binding
     const asked = readBinding(pod, { hash, issuedAtS }).catch((error: unknown) => {
-      // A database that does not answer leaves what acknowledgements of kill switches need.
+      // An unavailable database evicts nothing: acknowledgements of kill switches use the cached binding.
       if (isAnswer(error)) bound.delete(hash)
       throw error
     })
@@ -147,13 +147,13 @@ export function createPodIdentities(
   }
 }
 
-/** While the database does not answer. */
+/** Returns the cached binding when the database does not answer; rethrows an answer of the database. */
 function lastBinding(error: unknown, { binding }: Bound): PodBinding {
   if (isAnswer(error)) throw error
   return binding
 }
 
-/** What the database says of the pod. */
+/** Returns whether the error is a statement about the pod, and not an unavailable database. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ChaperoneError && error.code !== 'not_ready'
 }
@@ -173,7 +173,7 @@ async function readEnded(db: Db, pods: readonly BoundPod[]): Promise<(pod: Bound
   }
 }
 
-/** The cluster rejects it for its age, which says nothing about the pod. */
+/** Returns whether the token is expired: the cluster's rejection then states nothing about the pod. */
 function isExpired({ expiresAtMs }: Presented): boolean {
   return expiresAtMs !== null && expiresAtMs - EXPIRY_MARGIN_MS <= Date.now()
 }

@@ -3,12 +3,12 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 
-/** Sent on SYNC_CHANNEL when pods were reported as deleted. */
+/** Payload on SYNC_CHANNEL after reports of deleted pods. */
 export const PODS_PAYLOAD = 'pods'
 
-/** Tokens live for an hour at most, and the API server rejects those of deleted pods. */
+/** Tokens are valid for an hour at most, and the API server rejects tokens of deleted pods. */
 const KEEP_DELETED = "interval '1 day'"
-/** A request with the previous token may be in flight while the first one with the new token arrives. */
+/** A request with the previous token may be in flight when the first one with the new token arrives. */
 const ROTATION_GRACE = "interval '60 seconds'"
 
 export type PodIdentityRow = {
@@ -18,11 +18,11 @@ export type PodIdentityRow = {
   readonly agent: string
   readonly gateway: string
   readonly isDeleted: boolean
-  /** The pod has presented a newer token than the one asked about. */
+  /** The pod has presented a newer token than this one. */
   readonly isTokenReplaced: boolean
 }
 
-/** Stores first reports and deletions; everything else that is reported of a known UID changes nothing. */
+/** Stores first reports and deletions; ignores any other report of a known UID. */
 export async function putPodIdentities(q: Query, pods: readonly PodIdentityReport[]): Promise<void> {
   await q.query(
     `with reported as (
@@ -46,7 +46,7 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
     await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PODS_PAYLOAD])
 }
 
-/** Every pod that is not deleted. */
+/** Lists every pod that is not deleted. */
 export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> {
   const { rows } = await q.query<KnownPod>(
     'select pod_uid as "podUid", namespace, name, agent, gateway from pod_identities where deleted_at is null',
@@ -55,7 +55,9 @@ export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> 
   return rows
 }
 
-/** `issuedAtS`: epoch seconds at which the presented token was issued; null when it does not say. */
+/**
+ * Returns the pod and notes its newest token. `issuedAtS`: epoch seconds of the presented token; null when not stated.
+ */
 export async function findPodIdentity(
   q: Query,
   podUid: string,
@@ -76,7 +78,7 @@ export async function findPodIdentity(
   return rows[0]
 }
 
-/** Those of these pods that are deleted. */
+/** Returns the deleted ones of these pods. */
 export async function listDeletedPods(q: Query, podUids: readonly string[]): Promise<readonly string[]> {
   if (podUids.length === 0) return []
   const { rows } = await q.query<{ podUid: string }>(
@@ -86,7 +88,7 @@ export async function listDeletedPods(q: Query, podUids: readonly string[]): Pro
   return rows.map(({ podUid }) => podUid)
 }
 
-/** Seconds since a pod that is not reported presented its first token, on any replica. */
+/** Returns the seconds since an unreported pod presented its first token, on any replica. */
 export async function noteUnknownPod(q: Query, podUid: string): Promise<number> {
   const { rows } = await q.query<{ waitedS: number }>(
     `insert into unknown_pods (pod_uid) values ($1) on conflict (pod_uid) do update set pod_uid = excluded.pod_uid
@@ -96,13 +98,13 @@ export async function noteUnknownPod(q: Query, podUid: string): Promise<number> 
   return onlyRow(rows).waitedS
 }
 
-/** Whether the operator reported the pod as one with a sidecar, also when it is deleted by now. */
+/** Returns whether the operator reported the pod as one with a sidecar, deleted pods included. */
 export async function isGovernedPod(q: Query, podUid: string): Promise<boolean> {
   const { rows } = await q.query('select 1 from pod_identities where pod_uid = $1', [podUid])
   return rows.length > 0
 }
 
-/** Stores the ServiceAccount that the API server named for the token of a pod. */
+/** Stores the ServiceAccount that the API server returned for the token of a pod. */
 export async function setServiceAccount(q: Query, podUid: string, name: string): Promise<void> {
   await q.query(
     'update pod_identities set service_account = $2 where pod_uid = $1 and service_account is distinct from $2',
@@ -110,7 +112,7 @@ export async function setServiceAccount(q: Query, podUid: string, name: string):
   )
 }
 
-/** Whether a pod with a sidecar uses the ServiceAccount, or did until a day ago. */
+/** Returns whether a pod with a sidecar uses the ServiceAccount, or did so until a day ago. */
 export async function isGovernedServiceAccount(
   q: Query,
   account: { readonly namespace: string; readonly name: string },

@@ -7,10 +7,10 @@ import { noteUnknownPod } from './store.ts'
 
 /** Pods that present a valid token before the operator has reported them. */
 export type UnknownPods = {
-  /** `not_ready` for 30 s from the first token, on any replica; then `forbidden`. */
+  /** Returns `not_ready` for 30 s after the first token, on any replica; then `forbidden`. */
   refusalOf(pod: ReviewedPod): Promise<ChaperoneError>
   reported(podUid: string): void
-  /** Refused with `forbidden` within the last minute. */
+  /** Returns the pods that were refused with `forbidden` within the last minute. */
   refused(): readonly PodRef[]
 }
 
@@ -20,7 +20,7 @@ export type UnknownPodsDeps = {
   readonly nowMs: () => number
 }
 
-/** The operator's watch may be behind the start of a pod for so long. */
+/** Maximum delay, in seconds, of the operator's watch after the start of a pod. */
 const WAIT_S = 30
 const RETRY_AFTER_S = 5
 const REFUSED_TTL_MS = 60_000
