@@ -18,7 +18,7 @@ export type PolicyAuthoringRoutesDeps = {
   readonly policyHistory: PolicyHistory
 }
 
-/** Checks, replays and versions for the policy editor. Nothing is stored. */
+/** Creates the routes of policy authoring: checks, replays and versions. They store nothing. */
 export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): readonly Route[] {
   return [
     route({
@@ -42,7 +42,7 @@ export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): re
       body: ReplayBody,
       response: ReplayReply,
       handler: async ({ principal, namespaces: given, body: { policy_id: policyId, limit, ...draft } }) => {
-        // Its answer is made of requests of agents.
+        // The reply contains requests of agents.
         const namespaces = await requireAdditionalRight(principal, 'records/get', {
           given,
           isNamespaced: true,

@@ -2,12 +2,12 @@ import type { KnownAction } from '../../../core/action/spec.ts'
 import { sha256Hex } from '../../crypto/sha256.ts'
 import { type CheckedPolicy, checkPolicyText } from './record.ts'
 
-/** Compiles the text of a policy and runs its tests; nothing but the text decides how that ends. */
+/** Compiles the text of a policy and runs its tests. The result depends on the text only. */
 export type CheckPolicy = (yaml: string) => CheckedPolicy
 
 const MAX_TEXTS = 2_000
 
-/** Keeps the results of the texts that were checked last: a change elsewhere applies policies again whose text stays. */
+/** Caches results by text: a change elsewhere applies policies with unchanged text again. */
 export function createPolicyChecks(
   knownAction: (type: string) => KnownAction | null,
   check: typeof checkPolicyText = checkPolicyText,

@@ -14,7 +14,9 @@ import type { ScopedReads } from '../../db/scoped-query.ts'
 import { ACCOUNTS_ONLY, type GroupMembers } from '../authentication/cluster/group-members.ts'
 import { listGroupsIn } from '../users/store.ts'
 
-/** What is wrong with a text, and how its tests go, without storing anything. Never throws for a wrong text. */
+/**
+ * Returns the problems of a text and the results of its tests, and stores nothing. Never throws for an invalid text.
+ */
 export type PolicyCheck = (
   namespaces: Namespaces,
   policyYaml: string,
@@ -24,7 +26,7 @@ export type PolicyCheck = (
 export function createPolicyCheck(deps: {
   readonly read: ScopedReads
   readonly knownAction: (type: string) => KnownAction | null
-  /** Of approver groups without accounts; none by default. */
+  /** Members of approver groups without accounts; default: none. */
   readonly members?: GroupMembers
 }): PolicyCheck {
   const { members = ACCOUNTS_ONLY } = deps
@@ -41,7 +43,10 @@ export function createPolicyCheck(deps: {
   }
 }
 
-/** Where its approver groups answer: the given namespace of the caller's, else their only one, else '' for all. */
+/**
+ * Returns the namespace in which the approver groups answer: the given one if the caller has it, else the caller's only
+ * one, else '' for all.
+ */
 function placeOf(namespaces: Namespaces, given: string | undefined): string {
   if (given !== undefined && covers(namespaces, given)) return given
   const [only, second] = namespaces === 'all' ? [] : [...namespaces]
@@ -75,7 +80,9 @@ function problemsOr<T>(work: () => T): { readonly value: T } | { readonly proble
   }
 }
 
-/** The core joins `line 7: rules.0.decision: Invalid option` by semicolons, which messages may have of their own. */
+/**
+ * The core joins problems (`line 7: rules.0.decision: Invalid option`) by semicolons, which a message may contain too.
+ */
 function problemsOf(message: string): PolicyProblem[] {
   return message.split(/; (?=line \d+: )/).map((part) => {
     const match = /^line (\d+): (.*)$/s.exec(part)

@@ -3,14 +3,14 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
 import type { PolicyReplay, ReplayDraft } from './replay.ts'
 
-/** How many of the newest records. */
+/** Number of the newest records. */
 const LIMIT = 200
 
 /**
- * Runs an edit of policies. Where objects are edited in YAML, the refusal says also what the edit would change in recent
- * requests, to callers who may see requests.
+ * Runs an edit of policies. Where objects are edited in YAML, adds to the refusal the effect of the edit on recent
+ * requests, for callers with the right to see requests.
  *
- * @param namespaces Where the caller may; rejects with `forbidden` for a caller who may nowhere.
+ * @param namespaces Namespaces in which the caller may see requests; rejects with `forbidden` for a caller without any.
  */
 export async function orReplayed<T>(
   { policyReplay }: { readonly policyReplay: PolicyReplay },

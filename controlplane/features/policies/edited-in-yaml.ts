@@ -3,10 +3,10 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { ReplayReply } from '../../../core/wire/policies.ts'
 import type { PolicyTestResult } from './store.ts'
 
-/** A policy as a refused edit would have left it; one that it would have removed decides nothing. */
+/** A policy as a refused edit would have left it; a removed one decides nothing. */
 export type EditedPolicy = {
   readonly id: string
-  /** False for a policy that the edit would have made. */
+  /** False for a policy that the edit would have created. */
   readonly isStored: boolean
   readonly isRemoved: boolean
   readonly name: string
@@ -20,9 +20,9 @@ export type EditedPolicy = {
 }
 
 type Refused = {
-  /** What to do, as sentences. */
+  /** Sentences that say what to do. */
   readonly remedy: string
-  /** YAML documents; empty when nothing is to be added or changed. */
+  /** YAML documents; empty when the edit adds or changes nothing. */
   readonly manifest?: string
   readonly removed?: ReadonlyArray<{
     readonly kind: ResourceKind
@@ -30,11 +30,11 @@ type Refused = {
     readonly name: string
   }>
   readonly policies?: readonly EditedPolicy[]
-  /** What the edit would change in recent requests. */
+  /** Effect of the edit on recent requests. */
   readonly replay?: ReplayReply
 }
 
-/** The `conflict` that answers an edit where objects are edited in YAML. */
+/** The `conflict` that refuses an edit where objects are edited in YAML. */
 export class EditedInYaml extends ChaperoneError {
   readonly refused: Refused
 

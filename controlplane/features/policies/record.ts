@@ -10,7 +10,7 @@ import { newId } from '../../crypto/ids.ts'
 import type { ApplyContext, ManifestObject } from '../manifests/apply-context.ts'
 import type { PolicyChanges, PolicyRow, PolicyTestResult } from './store.ts'
 
-/** What the row of a policy's manifest should be. */
+/** Desired row of a policy's manifest. */
 export type Wanted = {
   readonly object: ManifestObject<'Policy'>
   readonly yaml: string
@@ -21,14 +21,14 @@ export type Wanted = {
 
 const TEXT = { aliasDuplicateObjects: false, lineWidth: 0 } as const
 
-/** The document alone: what else a Policy says is in the row's own fields. */
+/** Returns the document only: the other fields of a Policy are columns of the row. */
 export function policyText({ spec }: ManifestObject<'Policy'>): string {
   const { description, scope, rules, tests } = spec
   const document = { ...(description === undefined ? {} : { description }), scope, rules, tests }
   return stringify(document, TEXT)
 }
 
-/** Of a manifest that is no Policy by its schema: all of its spec. */
+/** Returns the whole spec of a manifest that does not match the schema of a Policy. */
 export function illegibleText(spec: unknown): string {
   return stringify(spec ?? {}, TEXT)
 }
@@ -53,7 +53,7 @@ export function checkPolicyText(
     return { document, tests, warnings }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
-    // Lines of the text made above mean nothing to whoever wrote the manifest; the paths do.
+    // Lines refer to the text made above, which the author of the manifest does not have; paths refer to the manifest.
     return {
       reasons: (error.options.problems ?? [error.message]).map((message) =>
         message.replace(/^line \d+: /, 'spec.'),
@@ -88,7 +88,9 @@ export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) 
   return { ...legibleRecord(spec), gatewayIds, lostGatewayIds, tests, source, managedBy, origin: null }
 }
 
-/** The record beside the text. Of a refused manifest, too: what cannot be read there has its default, which enforces. */
+/**
+ * Returns the fields beside the text, of a refused manifest too. An unreadable field has its default, which enforces.
+ */
 export function legibleRecord(spec: unknown) {
   const { enabled, priority, tags, mode, description } = LEGIBLE_RECORD.parse(spec)
   return { description: description ?? '', enabled, priority, tags, mode }
@@ -105,7 +107,7 @@ const LEGIBLE_RECORD = z
   })
   .catch({ enabled: true, priority: 100, tags: [], mode: 'enforce', description: undefined })
 
-/** Only what differs; the version rises when the text does. */
+/** Returns the differing fields; a changed text raises the version. */
 export function changesOf(row: PolicyRow, wanted: Wanted): PolicyChanges {
   const changes = differing(row, { ...recordOf(wanted), invalid: null })
   const { yaml } = wanted

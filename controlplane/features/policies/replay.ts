@@ -30,12 +30,12 @@ export type PolicyReplayDeps = {
   readonly actionRules: Pick<ActionRulesSource, 'fresh'>
 }
 
-/** A policy as it would be. */
+/** A policy as it would be after the edit. */
 export type ReplayDraft = {
   readonly policyYaml: string
-  /** The policy whose text it would replace; without it the text is a policy of its own. */
+  /** The policy whose text the draft replaces; without it the draft is a new policy. */
   readonly policyId?: string | undefined
-  /** Where it would be bound; empty = at all gateways. Default: where the replaced policy is. */
+  /** Gateways of the draft; empty = all gateways. Default: the gateways of the replaced policy. */
   readonly gatewayIds?: readonly string[] | undefined
   readonly enabled: boolean
   readonly priority: number
@@ -44,13 +44,13 @@ export type ReplayDraft = {
 
 export type ReplayInput = {
   readonly drafts: readonly ReplayDraft[]
-  /** How many of the newest records. */
+  /** Number of the newest records. */
   readonly limit: number
 }
 
 /**
- * Decides recorded requests twice by the rules of now: as they are, and with the drafts in place. Bodies are not
- * recorded, so conditions on parameters see none. Throws `validation` for a text that cannot be read.
+ * Decides recorded requests twice by the present rules: as they are, and with the drafts in place. Bodies are not
+ * recorded, so conditions on parameters have no values. Throws `validation` for an invalid text.
  */
 export type PolicyReplay = (namespaces: Namespaces, input: ReplayInput) => Promise<ReplayReply>
 
@@ -98,7 +98,7 @@ type PlacedDraft = {
   readonly gatewayIds: readonly string[]
 }
 
-/** One of many at a time: a text takes a while to compile. */
+/** Compiles one draft. Yields before each further one, because compilation blocks the event loop. */
 async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number): Promise<PlacedDraft> {
   const { policyYaml, policyId, gatewayIds, enabled, priority, mode } = draft
   if (index > 0) await setImmediate()
@@ -115,7 +115,7 @@ async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number
   return { policy, enabled, gatewayIds: gatewayIds ?? row?.gatewayIds ?? [] }
 }
 
-/** The policies of a gateway with the drafts among them, made once for each gateway. */
+/** Returns the policies of a gateway with the drafts in place, built once per gateway. */
 function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) => PolicyIndex {
   const made = new Map<string, PolicyIndex>()
   const replaced = new Set(drafts.map(({ policy }) => policy.id))
@@ -137,7 +137,7 @@ function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) 
   }
 }
 
-/** Whom a policy speaks for does not follow from its text. */
+/** The tier and the agents of a policy come from its binding, not from its text. */
 function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
   if (present === undefined) return draft
   const { tier, agentsOf, tightensOnly } = present
@@ -183,11 +183,11 @@ type Recorded = {
   readonly request: CanonicalRequest
   readonly bound: BoundConnector
   readonly type: string
-  /** Names of what else it may have been, when that was not known. */
+  /** Names of other candidates, when the action was not determined. */
   readonly candidates: readonly string[]
 }
 
-/** The action as the path names it, so that its target is known; else what its name alone tells. */
+/** Classifies by the path, which gives the target too; falls back to the recorded name. */
 function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, candidates }: Recorded): Named {
   const named = classify(bound, request)
   const found = isRefusal(named) ? [] : actionsOf(named)
@@ -204,7 +204,7 @@ function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, ca
   return isOpen ? asRecorded(named, candidates) : { kind: 'actions', actions: [same] }
 }
 
-/** Without candidates that the record does not list: the gateway knew better, by the body or by a look-up. */
+/** Keeps only candidates of the record: the gateway excluded the others by the body or a look-up. */
 function asRecorded(named: Named, listed: readonly string[]): Named {
   if (named.kind !== 'candidates' || listed.length === 0) return named
   return { ...named, candidates: named.candidates.filter(({ type }) => listed.includes(type)) }

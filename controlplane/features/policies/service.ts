@@ -35,13 +35,13 @@ import {
 export type PoliciesDeps = {
   readonly db: Db
   readonly orgId: string
-  /** What the catalogue knows of an action's name, for tests on risk and effect. */
+  /** Properties of an action by its name in the catalogue, for tests on risk and effect. */
   readonly knownAction: (type: string) => KnownAction | null
-  /** Of approver groups without accounts; none by default. */
+  /** Members of approver groups without accounts; default: none. */
   readonly members?: GroupMembers
 }
 
-/** The record beside the text. */
+/** Fields beside the text. */
 export type PolicyFields = {
   readonly name?: string | undefined
   readonly description?: string | undefined
@@ -58,7 +58,7 @@ export type SavedPolicy = { readonly row: PolicyRow; readonly warnings: readonly
 
 export type Policies = {
   list(namespaces: Namespaces): Promise<readonly PolicyRow[]>
-  /** A text whose tests fail is stored and not put in force: `row.activeVersion` is then not `row.version`. */
+  /** Stores a text whose tests fail without activating it: `row.activeVersion` then differs from `row.version`. */
   create(by: Actor, input: NewPolicy): Promise<SavedPolicy>
   update(by: Actor, id: string, fields: PolicyFields, expectedVersion?: number): Promise<SavedPolicy>
   remove(by: Actor, id: string): Promise<void>
@@ -100,7 +100,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
   }
 }
 
-/** The policies that a new organisation begins with; ordinary rows from then on. */
+/** Creates the policies of a new organisation; they are ordinary rows from then on. */
 export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promise<void> {
   const by: Actor = { ...systemActor('installation'), origin: 'built_in' }
   for (const { name, description, priority, tags, policyYaml } of DEFAULT_POLICIES) {
@@ -108,7 +108,7 @@ export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promi
   }
 }
 
-/** Creates one in somebody else's transaction. With `disableFailing` a text whose tests fail arrives disabled. */
+/** Creates a policy in the caller's transaction. `disableFailing`: a text whose tests fail is stored as disabled. */
 export async function createPolicy(
   q: Query,
   deps: Pick<PoliciesDeps, 'orgId' | 'knownAction'>,
@@ -156,7 +156,7 @@ export async function createPolicy(
   return { row, parsed: checked.parsed }
 }
 
-/** In somebody else's transaction. */
+/** Disables a policy in the caller's transaction. */
 export async function disablePolicy(q: Query, by: Actor, row: PolicyRow): Promise<void> {
   const saved = (await updatePolicy(q, row.id, { enabled: false, origin: originOf(by) })) ?? row
   await note(q, by, 'policy.disabled', saved)
@@ -218,7 +218,7 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
   }
 }
 
-/** The messages speak of places in the text: say which field the text is in. */
+/** Prefixes the field: the messages contain positions in the text. */
 function namingField(error: ChaperoneError): ChaperoneError {
   return validationError(
     (error.options.problems ?? [error.message]).map((message) => `policyYaml: ${message}`),

@@ -4,11 +4,11 @@ import { onlyRow, type Source } from '../../db/rows.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { keepPolicyVersion } from './version-store.ts'
 
-/** How one of a policy's own tests went. */
+/** Result of one of a policy's own tests. */
 export type PolicyTestResult = {
   readonly name: string
   readonly passed: boolean
-  /** `expected …, got …`, when it failed. */
+  /** `expected …, got …` of a failed test. */
   readonly failure?: string
 }
 
@@ -23,16 +23,19 @@ export type PolicyRow = {
   readonly mode: 'enforce' | 'monitor'
   /** Empty = every gateway. */
   readonly gatewayIds: readonly string[]
-  /** Of these, the ones that no longer admit it: only its denies and holds count there, for agents of its namespace. */
+  /**
+   * The Gateways among these that no longer admit the policy: only its denies and holds count there, for agents of its
+   * namespace.
+   */
   readonly lostGatewayIds: readonly string[]
   /** The newest accepted text. */
   readonly policyYaml: string
-  /** The newest text whose tests passed: this one is in force. Null = none ever was. */
+  /** The newest text whose tests passed, which is in force. Null = there was none. */
   readonly activeYaml: string | null
   readonly version: number
   readonly activeVersion: number | null
   readonly tests: readonly PolicyTestResult[]
-  /** Why a manifest that has never been in force was refused: what its scope covers is denied. Null = nothing is. */
+  /** Reason of the refusal of a manifest that was never in force: its scope is denied. Null = nothing is denied. */
   readonly invalid: string | null
   readonly source: Source
   readonly managedBy: string | null
@@ -51,7 +54,7 @@ const COLUMNS = `id, org_id as "orgId", name, description, enabled, priority, ta
   policy_yaml as "policyYaml", active_yaml as "activeYaml", version, active_version as "activeVersion", tests, invalid, source,
   managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
-/** Highest priority first, then by name. */
+/** Lists all, highest priority first, then by name. */
 export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   const { rows } = await q.query<PolicyRow>(
     `select ${COLUMNS} from policies order by priority desc, name, id`,
@@ -60,7 +63,7 @@ export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   return rows
 }
 
-/** Policies of manifests that were never in force and deny their scope. */
+/** Lists policies of manifests that were never in force and deny their scope. */
 export async function listInvalidPolicies(q: Query): Promise<readonly Pick<PolicyRow, 'name' | 'source'>[]> {
   const { rows } = await q.query<PolicyRow>('select name, source from policies where invalid is not null', [])
   return rows
@@ -84,7 +87,7 @@ export async function getPolicyIn(q: ScopedQuery, id: string): Promise<PolicyRow
   return (await q.rows<PolicyRow>([id], (within) => `${select} and ${within.configuration('policies')}`))[0]
 }
 
-/** The policy of one manifest: `name` is `namespace/name`. */
+/** Returns the policy of one manifest; `name` is `namespace/name`. */
 export async function findManagedPolicy(q: Query, name: string): Promise<PolicyRow | undefined> {
   const { rows } = await q.query<PolicyRow>(
     `select ${COLUMNS} from policies where name = $1 and source <> 'api'`,
@@ -93,7 +96,7 @@ export async function findManagedPolicy(q: Query, name: string): Promise<PolicyR
   return rows[0]
 }
 
-/** Locked until the transaction ends: two changes of one policy follow each other. */
+/** Locks the row until the transaction ends, which serializes changes of one policy. */
 export async function lockPolicy(q: Query, id: string): Promise<PolicyRow | undefined> {
   const { rows } = await q.query<PolicyRow>(`select ${COLUMNS} from policies where id = $1 for update`, [id])
   return rows[0]
@@ -111,8 +114,8 @@ export async function insertPolicy(q: Query, row: PolicyInput): Promise<PolicyRo
 }
 
 /**
- * Writes the named fields. With `expectedVersion` only when the row still has that version: undefined = it does not,
- * or there is no such policy.
+ * Writes the given fields. With `expectedVersion` only when the row has that version; undefined = the version differs
+ * or the policy does not exist.
  */
 export async function updatePolicy(
   q: Query,

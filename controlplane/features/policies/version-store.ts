@@ -10,7 +10,7 @@ export type PolicyVersionRow = {
 
 const KEPT = 200
 
-/** Keeps the text of the row as it stands; a version that is kept already stays. */
+/** Stores the present text of the row; a stored version does not change. */
 export async function keepPolicyVersion(
   q: Query,
   row: {
@@ -32,7 +32,7 @@ export async function keepPolicyVersion(
   ])
 }
 
-/** Newest first. */
+/** Lists versions, newest first. */
 export async function listPolicyVersionsIn(
   q: ScopedQuery,
   policyId: string,

@@ -18,7 +18,7 @@ export function policySummary(row: PolicyRow): PolicySummary {
   }
 }
 
-/** What is wrong with the texts in force, judged once for each version. */
+/** Returns the problems of the text in force; cached per version. */
 export function createTextProblems(): (row: PolicyRow) => readonly string[] {
   const known = new Map<string, readonly string[]>()
   return ({ id, activeVersion, activeYaml, invalid }) => {
