@@ -11,25 +11,25 @@ import {
   uncountAttempts,
 } from './failure-store.ts'
 
-/** Free attempts of one account from one address, or from a device or address where the account signed in before. */
+/** Free attempts of one account from one address, or from a device or address of an earlier sign-in. */
 const FREE = 5
-/** Free attempts of one address over all accounts, and of one account from all addresses where it never signed in. */
+/** Free attempts of one address over all accounts, and of one account over all addresses without an earlier sign-in. */
 const FREE_IN_ALL = 100
 
-/** Whose password a client claims to know, and from where. */
+/** Account and origin of a sign-in attempt. */
 export type Attempt = {
   readonly email: string
   readonly address: string
-  /** The id of the device, where its cookie proves that the account signed in there before. */
+  /** Id of the device, if its cookie proves an earlier sign-in of the account. */
   readonly device: string | null
 }
 
 type Counted = { readonly keys: readonly AttemptKey[] }
 
 /**
- * Counts an attempt before the password is verified. A device that proves an earlier sign-in has a count of its own, and
- * so has an address that the account signed in from: attempts of strangers never lock them out. Throws `rate_limited`
- * with the seconds to wait.
+ * Counts an attempt before the password is verified. A device that proves an earlier sign-in has its own count, and so
+ * has an address of an earlier sign-in: attempts of strangers never lock the user out. Throws `rate_limited` with the
+ * seconds to wait.
  */
 export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
   const counts = [...deviceKeys(attempt), await addressKeys(db, attempt)]
@@ -42,14 +42,14 @@ export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
   throw tooMany(Math.min(...waits), ', or sign in on a device where this account signed in before')
 }
 
-/** Whose turn a sign-in is while many passwords are verified: a known device has one of its own. */
+/** Returns the name of the queue turn of a sign-in while passwords are verified: a known device has its own. */
 export function turnOf({ device, address }: Pick<Attempt, 'device' | 'address'>): string {
   return device === null ? `network ${networkOf(address)}` : `device ${device}`
 }
 
 /**
- * Counts a registration before the password is hashed; `succeeded` takes it back. Throws `rate_limited` with the seconds to
- * wait.
+ * Counts a registration before the password is hashed; `succeeded` removes the count. Throws `rate_limited` with the
+ * seconds to wait.
  */
 export async function countRegistration(
   db: Db,
@@ -65,7 +65,7 @@ export async function countRegistration(
   return { succeeded: (q) => uncountAttempts(q, [key.hash]) }
 }
 
-/** Counts an attempt at the password of a user who is signed in. Throws `rate_limited` with the seconds to wait. */
+/** Counts a password attempt of a signed-in user. Throws `rate_limited` with the seconds to wait. */
 export async function countPasswordCheck(db: Db, userId: string): Promise<void> {
   const waitS = await countAttempt(db, passwordKey(userId))
   if (waitS > 0) throw tooMany(waitS)
@@ -76,8 +76,8 @@ export async function forgetPasswordChecks(q: Query, userId: string): Promise<vo
 }
 
 /**
- * After a reset of the password on the machine: removes the counts of the account, and those over all accounts from this
- * machine, where the user signs in next.
+ * Removes counts after a reset of the password on the machine: those of the account, and those of this machine over all
+ * accounts, because the user signs in there next.
  */
 export async function forgetAccountAttempts(
   q: Query,
@@ -91,14 +91,14 @@ export async function forgetAccountAttempts(
   )
 }
 
-/** The password was right: the failures of this client were slips, and its address is known from now on. */
+/** Handles a correct password: removes the failures of this client and stores its address as known. */
 export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted): Promise<void> {
   const isShared = ({ free }: AttemptKey) => free === FREE_IN_ALL
   await forgetAttempts(
     q,
     [...keys.filter((key) => !isShared(key)), pairKey(attempt)].map(({ hash }) => hash),
   )
-  // Failures of strangers stay counted.
+  // Failures of other clients stay counted.
   await uncountAttempts(
     q,
     keys.filter(isShared).map(({ hash }) => hash),
@@ -106,7 +106,7 @@ export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted
   await rememberAddress(q, pairKey(attempt).hash)
 }
 
-/** Counts by every key, or by none: an attempt that has to wait uses up nothing. */
+/** Counts by every key or by none: an attempt that has to wait is not counted. */
 async function countAll(db: Db, keys: readonly AttemptKey[]): Promise<number> {
   for (const [index, key] of keys.entries()) {
     const waitS = await countAttempt(db, key)
@@ -126,7 +126,7 @@ function deviceKeys({ device, email }: Attempt): ReadonlyArray<readonly AttemptK
     : [[{ hash: sha256(`device\n${device}`), free: FREE, account: accountOf(email) }]]
 }
 
-/** The address first: it makes no row for each account that it names. */
+/** The address comes first: a limited address creates no row for each account that it names. */
 async function addressKeys(db: Db, attempt: Attempt): Promise<readonly AttemptKey[]> {
   const pair = pairKey(attempt)
   if (await isKnownAddress(db, pair.hash)) return [pair]
@@ -153,7 +153,10 @@ function passwordKey(userId: string): AttemptKey {
 
 const MAPPED_PREFIX = '00000000000000000000ffff'
 
-/** What a client is counted by: its IPv4 address, or the /64 network of its IPv6 address, of which it has all addresses. */
+/**
+ * Returns the key of a client: its IPv4 address, or the /64 network of its IPv6 address, because a client owns all of
+ * it.
+ */
 export function networkOf(address: string): string {
   const bytes = parseAddress(address.split('%')[0] ?? address)
   if (bytes === null) return address

@@ -4,7 +4,7 @@ import { CHALLENGE_PATHS, ProofNonce } from '../../../core/wire/access/installat
 import type { InstallationProof } from '../../crypto/installation-proof.ts'
 import { type Route, route } from '../../http/route.ts'
 
-/** Extension: the server proves itself to the command line before it gets a token or a password. */
+/** Extension: the server authenticates itself to the command line before the command sends a token or a password. */
 export function createChallengeRoutes({
   installationProof,
 }: {

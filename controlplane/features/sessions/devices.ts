@@ -2,17 +2,17 @@ import { createHmac } from 'node:crypto'
 import type { Keyring } from '../../crypto/keyring.ts'
 import { isSameHash, randomToken } from '../../crypto/tokens.ts'
 
-/** Days that a device counts as known after its last sign-in. */
+/** Seconds that a device counts as known after its last sign-in. */
 export const DEVICE_MAX_AGE_S = 180 * 24 * 60 * 60
 
 /**
- * Proof that an account signed in on a device before. It signs nobody in: the device's failed attempts are counted apart
- * from those of strangers. Nothing is stored.
+ * Proof of an earlier sign-in of an account on a device. It authenticates no user: it separates the device's failed
+ * attempts from those of strangers. Nothing is stored.
  */
 export type SignInDevices = {
-  /** A new proof for this account: `<issued at, seconds>.<id>.<signature>`. */
+  /** Returns a new proof for this account: `<issued at, seconds>.<id>.<signature>`. */
   issue(email: string): string
-  /** The id of the device, when one of the values is a proof for this account that is not over; else null. */
+  /** Returns the id of the device if one of the values is an unexpired proof for this account, else null. */
   find(email: string, values: readonly string[]): string | null
 }
 

@@ -1,10 +1,10 @@
 import type { Query } from '../../db/query.ts'
 
-/** Failures are forgotten after this long without another one. */
+/** Time without a failure after which the count restarts. */
 const FORGET = "interval '1 hour'"
 const LONGEST_WAIT_S = 900
 
-/** One thing that attempts are counted by, and how many are free. */
+/** Key by which attempts are counted, and its number of free attempts. */
 export type AttemptKey = {
   readonly hash: Buffer
   readonly free: number
@@ -13,8 +13,9 @@ export type AttemptKey = {
 }
 
 /**
- * Counts an attempt before the password is looked at, so that many at once are counted too. Beyond the free ones the
- * wait doubles with each; an attempt that comes before its time is not counted. Gives the seconds to wait, 0 = go on.
+ * Counts an attempt before the password is verified, so that concurrent attempts count too. Beyond the free attempts
+ * the wait doubles with each failure; an attempt before the end of the wait is not counted. Returns the seconds to
+ * wait, 0 = proceed.
  */
 export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
   const wait = `make_interval(secs => least(power(2, least(f.failures - $2, 20)), ${LONGEST_WAIT_S}))`
@@ -39,12 +40,12 @@ export async function forgetAttempts(q: Query, hashes: readonly Buffer[]): Promi
   await q.query('delete from login_failures where email_sha256 = any($1::bytea[])', [hashes])
 }
 
-/** Removes every count of the account. */
+/** Removes all counts of the account. */
 export async function forgetAccount(q: Query, account: Buffer): Promise<void> {
   await q.query('delete from login_failures where account_sha256 = $1', [account])
 }
 
-/** Takes one attempt back from counts that others share. */
+/** Removes one attempt from counts that other clients share. */
 export async function uncountAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
   await q.query(
     'update login_failures set failures = greatest(failures - 1, 0) where email_sha256 = any($1::bytea[])',

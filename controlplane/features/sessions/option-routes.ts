@@ -11,7 +11,7 @@ export type AuthOptionsDeps = {
   readonly ownerLinks: Pick<OwnerLinks, 'redeem'>
 }
 
-/** How users sign in, and the owner link of a user who is signed in already. */
+/** Creates the routes of the authentication modes, and of the owner link of a signed-in user. */
 export function createAuthOptionRoutes({
   oidc,
   isPasswordOn,

@@ -36,7 +36,7 @@ export type AuthRoutesDeps = {
   readonly devices: SignInDevices
   readonly isPasswordOn: boolean
   readonly editing: EditingMode
-  /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
+  /** Whether browsers connect over TLS: the cookie is then `Secure`. */
   readonly isSecure: boolean
   readonly baseUrl: () => string
 }
@@ -45,7 +45,7 @@ export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
   return [register(deps), ownerLink(deps), login(deps), logout(deps), password(deps), me(deps)]
 }
 
-/** The user behind a `session` or role route; those always have one. */
+/** Returns the user of a `session` or role route, which always has one. */
 export function userOf(principal: Principal): UserPrincipal {
   if (principal.kind === 'user') return principal
   throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
@@ -97,7 +97,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
   })
 }
 
-/** From the next attempt on the device is counted apart from strangers. */
+/** Sets the cookie with which later attempts of the device are counted separately. */
 function withDevice(
   { headers = {}, ...result }: RouteResult,
   email: string,
@@ -177,7 +177,7 @@ function namesByRight(rights: readonly RightIn[]): Record<string, string[] | nul
   return Object.fromEntries(rights.map(({ right, namespaces }) => [right, namesOf(namespaces)]))
 }
 
-/** The answer that begins a session: its cookie, and the secret of the page when it belongs to one. */
+/** Returns the response that begins a session: its cookie, and the secret of the page for sessions of a page. */
 export function beginSession(
   { sessionId, maxAgeS, pageSecret }: StartedSession,
   isSecure: boolean,

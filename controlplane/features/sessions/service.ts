@@ -12,22 +12,25 @@ import { deleteSession, insertSession, SESSION_MAX_AGE_S } from './store.ts'
 
 export type StartedSession = {
   readonly sessionId: string
-  /** Seconds that the session lasts at most. */
+  /** Maximum lifetime of the session in seconds. */
   readonly maxAgeS: number
   readonly user: UserRow
-  /** What a page sends with every write; null for a plain client. */
+  /** Secret that a page sends with every write; null for other clients. */
   readonly pageSecret: string | null
 }
 
 export type Sessions = {
-  /** The new session's id, for the cookie. 401 for a wrong e-mail, password or a suspended user: all the same. */
+  /**
+   * Begins a session; its id is for the cookie. Throws the same 401 for a wrong e-mail, a wrong password and a
+   * suspended user.
+   */
   login(input: {
     readonly email: string
     readonly password: string
     readonly address: string
-    /** What the client shows as proof of earlier sign-ins. */
+    /** Cookies that may prove earlier sign-ins. */
     readonly devices: readonly string[]
-    /** Binds the session to the page that signs in. */
+    /** Whether the session is bound to the page that signs in. */
     readonly isPage: boolean
   }): Promise<StartedSession>
   logout(sessionId: string | undefined, user: UserPrincipal): Promise<void>
@@ -82,7 +85,7 @@ export function createSessions({
   }
 }
 
-/** Inserts a session for the user, with the secret of its page when it belongs to one. */
+/** Inserts a session for the user, with a page secret for sessions of a page. */
 export async function startSession(q: Query, user: UserRow, isPage: boolean): Promise<StartedSession> {
   const sessionId = randomToken()
   const pageSecret = isPage ? randomToken() : null

@@ -2,13 +2,13 @@ import type { Query } from '../../db/query.ts'
 import { type IdentityState, identityStateSql } from '../oidc/identity-store.ts'
 import type { UserRow } from '../users/store.ts'
 
-/** A session ends after 12 hours without a request, and after 7 days in any case. */
+/** A session ends after 12 hours without a request, and after 7 days at the latest. */
 export const SESSION_LIFE = { idleHours: 12, totalHours: 7 * 24 } as const
 export const SESSION_MAX_AGE_S = SESSION_LIFE.totalHours * 3_600
 
 export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'> & {
   readonly idHash: Buffer
-  /** Null for the session of a plain client. */
+  /** Null for the session of a client that is no page. */
   readonly pageSecretHash: Buffer | null
   readonly identity: IdentityState
 }
@@ -27,7 +27,7 @@ export async function insertSession(q: Query, { idHash, userId, pageSecretHash }
   )
 }
 
-/** The active users of the sessions in force among these; notes at most once a minute that each was used. */
+/** Returns the active users of the sessions in force among these; records the use at most once a minute. */
 export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promise<readonly SessionUser[]> {
   const { rows } = await q.query<SessionUser>(
     `with found as (
@@ -47,7 +47,7 @@ export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promis
   return rows
 }
 
-/** Sessions in force of active users, the most recently used first, each with the seconds since its last use. */
+/** Lists sessions in force of active users, the most recently used first, with the seconds since the last use. */
 export async function listSessionsInForce(
   q: Query,
   limit: number,

@@ -27,7 +27,7 @@ import type { Setup } from './setup.ts'
 export type ConfigRoutesDeps = {
   readonly config: Config
   readonly setup: Setup
-  /** What runs of a gateway; null when nothing is connected. */
+  /** Live state of a gateway; null when no process is connected. */
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly floorRules: FloorRules
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
@@ -122,7 +122,7 @@ function patch(deps: ConfigRoutesDeps): Route {
     handler: async ({ body, principal, namespaces }) => {
       const { gateway_id: id, ...change } = body
       const isAddress = Object.keys(change).every((key) => key === 'host' || key === 'port')
-      // The command line records where the local gateway listens; a person changes the rest.
+      // The command line records the address of the local gateway; only users change other fields.
       if (!isAddress) refuseRestricted(principal)
       const row = await deps.config.changeGateway(actorOf(principal), id, change)
       return {
@@ -166,7 +166,7 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
   })
 }
 
-/** `enforcementLevel` is the level in force, which a floor may have raised. */
+/** Returns the view. `enforcementLevel` is the level in force, which a floor may have raised. */
 function gatewayView(
   row: GatewayRow,
   { liveOf, floorRules, origins }: Omit<ConfigRoutesDeps, 'origins'> & { readonly origins: Origins },
@@ -187,7 +187,7 @@ function gatewayView(
   }
 }
 
-/** Degraded: it runs, but not all of its processes decide by the newest configuration. */
+/** Returns the status. `degraded`: it runs, but a process does not have the newest configuration yet. */
 function statusOf(live: GatewayLive | null): 'stopped' | 'running' | 'degraded' {
   if (live === null) return 'stopped'
   const { applied_version: applied, desired_version: desired } = live

@@ -37,7 +37,7 @@ export type GatewayChange = {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly enforcementLevel?: z.infer<typeof EnforcementLevelSchema> | undefined
-  /** Why; kept in the audit log. */
+  /** Reason for the audit log. */
   readonly reason?: string | undefined
 }
 
@@ -49,21 +49,23 @@ export type NewPermission = {
   readonly agent: string
 }
 
-/** What the dashboard may read and change of gateways, connectors and permissions. */
+/** Reads and changes gateways, connectors and permissions for the dashboard. */
 export type Config = {
   gateways(namespaces: Namespaces): Promise<readonly GatewayRow[]>
-  /** Names by id of the gateways in the namespaces, and of those elsewhere that objects of the namespaces use. */
+  /**
+   * Returns names by id: of gateways in the namespaces, and of gateways elsewhere that objects of the namespaces use.
+   */
   gatewayNames(namespaces: Namespaces): Promise<ReadonlyMap<string, string>>
-  /** By id, by full name, or by the name inside the namespace `default`; throws `not_found`. */
+  /** Finds a gateway by id, by full name, or by the name inside the namespace `default`; throws `not_found`. */
   gatewayNamed(nameOrId: string): Promise<GatewayRow>
   changeGateway(by: Actor, id: string, change: GatewayChange): Promise<GatewayRow>
   connectors(namespaces: Namespaces): Promise<readonly ConnectorRow[]>
-  /** Ids of those whose credential is not used because it is the bot that shows approvals. */
+  /** Returns the ids of connectors whose credential is withheld because it is that of the approvals bot. */
   approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
-  /** Without a gateway it is for the local one. */
+  /** Adds a connector; default: to the local gateway. */
   addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
   removeConnector(by: Actor, id: string): Promise<void>
-  /** Of one gateway, or of all; throws `not_found`. */
+  /** Lists the permissions of one gateway, or of all; throws `not_found`. */
   permissions(namespaces: Namespaces, gateway: string | undefined): Promise<readonly PermissionRow[]>
   setPermission(by: Actor, input: NewPermission): Promise<PermissionRow>
   removePermission(by: Actor, id: string): Promise<void>
@@ -120,7 +122,7 @@ export function createConfig(deps: ConfigDeps): Config {
   }
 }
 
-/** The audit row of a connector that was added or given a new token. */
+/** Writes the audit row of a connector that was added or got a new token. */
 export async function noteConnector(
   q: Query,
   context: { readonly orgId: string; readonly by: Actor; readonly gateway: string },
@@ -152,7 +154,7 @@ async function changeGateway(
   const changed = (['name', 'host', 'port'] as const).filter((field) => wanted[field] !== row[field])
   const isLevel = spec.enforcementLevel !== row.spec.enforcementLevel
   if (changed.length === 0 && !isLevel) return row
-  // A manifest says nothing about addresses: where a gateway listens is for whoever starts it to say.
+  // Manifests contain no address: the process of a gateway reports where it listens.
   const isOfManifest = isLevel || changed.includes('name')
   if (isOfManifest) refuseManaged(q, row)
   const saved = await upsertGateway(q, isOfManifest ? { ...wanted, origin: originOf(by) } : wanted)
@@ -201,7 +203,7 @@ async function setPermission(
   return row
 }
 
-/** Of a manifest only where the transaction is to end with that manifest. */
+/** Returns the ownership of the row: that of a manifest where the transaction is to end with that manifest. */
 function ownership(same: readonly PermissionRow[], by: Actor) {
   const managed = same.find(({ source }) => source !== 'api')
   if (managed === undefined)

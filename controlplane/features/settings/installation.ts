@@ -14,13 +14,15 @@ import { createDefaultPolicies, type PoliciesDeps } from '../policies/service.ts
 
 export type InstallationDeps = Pick<PoliciesDeps, 'db' | 'knownAction'> & {
   readonly keyring: Keyring
-  /** The token of the gateway that runs beside us; null = there is none. */
+  /** Token of the gateway on this machine; null = there is none. */
   readonly localGatewayToken: string | null
 }
 
 export type Installation = { readonly orgId: string; readonly keys: SigningKeys }
 
-/** What has to be there before anything is served: organisation, default policies, signing keys, the local gateway. */
+/**
+ * Creates missing prerequisites before the server listens: organisation, default policies, signing keys, local gateway.
+ */
 export async function prepareInstallation(deps: InstallationDeps): Promise<Installation> {
   const { db, keyring, knownAction, localGatewayToken } = deps
   return db.tx(async (q) => {
@@ -32,7 +34,7 @@ export async function prepareInstallation(deps: InstallationDeps): Promise<Insta
   })
 }
 
-/** The gateway `default/local` with this token; a manifest's row keeps everything else. */
+/** Enrols the gateway `default/local` with this token; all other fields of an existing row stay. */
 async function enrolLocalGateway(q: Query, orgId: string, token: string): Promise<void> {
   const hash = sha256(token)
   const existing = await findGatewayByName(q, LOCAL_GATEWAY)

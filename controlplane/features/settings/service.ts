@@ -19,19 +19,19 @@ const SETTING_KEYS = [
 ] as const
 export type SettingKey = (typeof SETTING_KEYS)[number]
 
-/** Stands for a secret that is set; written back it changes nothing. */
+/** Keys that are stored in clear; all others are sealed. */
 const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
 
 export type Settings = {
-  /** Secrets as `MASK`. */
+  /** Returns the settings with secrets as `MASK`. */
   masked(): Promise<Readonly<Record<string, string>>>
-  /** Merges; an empty string removes the key. */
+  /** Merges the values; an empty string removes the key. */
   update(by: Actor, values: Partial<Readonly<Record<SettingKey, string | undefined>>>): Promise<void>
-  /** In clear, for whoever uses it; null when not set. */
+  /** Returns the value in clear; null when not set. */
   read(key: SettingKey, q?: Query): Promise<string | null>
-  /** The address of the gateway that executes actions; null when not set. */
+  /** Returns the address of the gateway that executes actions; null when not set. */
   gatewayUrl(q: Query): Promise<string | null>
-  /** Where approvals are answered in the chat, and the token of the bot that shows them there. */
+  /** Returns the channel for approvals in the chat, and the token of the bot that posts them. */
   approvalsChat(q: Query): Promise<{ readonly channel: string | null; readonly botToken: string | null }>
 }
 
@@ -65,7 +65,7 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
         for (const change of changes) await store(q, change)
         const keys = changes.map(([key]) => key)
         await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys } })
-        // Gateways may be sent a credential of the settings.
+        // Settings may hold a credential that gateways receive.
         await bumpVersion(q)
       })
     },
@@ -78,7 +78,9 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
   }
 }
 
-/** Agents are kept out of the channel by its id: a name could not be compared. A name stored earlier may stay. */
+/**
+ * Refuses a channel name: policies keep agents out of the channel by its id. A name that was stored earlier may stay.
+ */
 async function refuseChannelName(q: Query, orgId: string, channel: string | undefined): Promise<void> {
   if (channel === undefined || channel === '' || CHANNEL_ID.test(channel)) return
   if ((await getSetting(q, orgId, 'chat_channel_id')) === channel) return

@@ -34,7 +34,7 @@ export type SetupDeps = {
   readonly orgId: string
   readonly keyring: Keyring
   readonly identifyBot?: IdentifyBot | undefined
-  /** Every operation that the connector type knows by name. */
+  /** Every operation of the catalogue for the connector type. */
   readonly catalogueRows: (connectorType: string) => readonly CatalogueEntry[]
 }
 
@@ -51,9 +51,9 @@ export type WizardInput = {
 
 export type WizardResult = {
   readonly gateway: GatewayRow
-  /** What its process enrols with, shown this once; null for a gateway that was there before. */
+  /** Token for the enrolment of its process, shown once; null for an existing gateway. */
   readonly gatewayToken: string | null
-  /** The new agent's; null without a new agent. */
+  /** Key of the new agent; null without a new agent. */
   readonly apiKey: string | null
 }
 
@@ -75,7 +75,7 @@ export type SetupResult = {
   readonly permissionsCreated: number
 }
 
-/** Several steps of one screen in one transaction: all of them, or none. */
+/** Runs the steps of one screen in one transaction. */
 export type Setup = {
   wizard(by: Actor, input: WizardInput): Promise<WizardResult>
   quick(by: Actor, input: SetupInput): Promise<SetupResult>
@@ -92,7 +92,7 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
   const { gateway, token } = await wizardGateway(q, deps, by, input.gateway)
   const apiKey =
     input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
-  // The gateway is this agent's and whoever joins it: its rules are for all of them.
+  // The gateway is for this agent and later ones: the rules apply to all of them.
   await connect(q, deps, { by, gateway, agent: '*', connectors: input.connectors })
   await bumpVersion(q)
   return { gateway, gatewayToken: token, apiKey }
@@ -101,7 +101,7 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
 async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): Promise<SetupResult> {
   const gateway = await setupGateway(q, input.gateway)
   const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
-  // Others use the same gateway: what this agent may do is said for it alone.
+  // Other agents use the same gateway: the rules apply to this agent only.
   const made = await connect(q, deps, { by, gateway, agent: agent.name, connectors: input.connectors })
   await bumpVersion(q)
   return { agentId: agent.id, apiKey: key.key, gatewayId: gateway.id, ...made }
@@ -169,7 +169,7 @@ async function wizardGateway(
   return { gateway, token }
 }
 
-/** The new agent's key, or null when an existing agent is moved to the gateway. */
+/** Returns the key of a new agent, or null when an existing agent is moved to the gateway. */
 async function wizardAgent(
   q: Query,
   { orgId }: SetupDeps,

@@ -4,14 +4,14 @@ import { getSetting } from './store.ts'
 
 type Place = { readonly orgId: string; readonly keyring: Keyring }
 
-/** A setting in clear; null when it is not set. */
+/** Returns the setting in clear; null when it is not set. */
 export async function readSetting(q: Query, { orgId, keyring }: Place, key: string): Promise<string | null> {
   const value = await getSetting(q, orgId, key)
   if (value === undefined) return null
   return typeof value === 'string' ? value : keyring.open(value, settingPlace(key))
 }
 
-/** What a secret setting is sealed to. */
+/** Returns the context to which a secret setting is sealed. */
 export function settingPlace(key: string): string {
   return `setting ${key}`
 }

@@ -21,20 +21,20 @@ export type TokenKeysDeps = {
   readonly clock: { monotonicMs(): number }
 }
 
-/** The keys that sign and verify decision tokens, shared with the other replicas through the database. */
+/** Keys that sign and verify decision tokens; replicas share them through the database. */
 export type TokenKeys = {
   current(): SigningKey
-  /** The key with this id, looked up anew when it is not known; undefined when there is none. */
+  /** Returns the key with this id; reads the database again for an unknown id. Undefined when there is none. */
   find(kid: string): Promise<SigningKey | undefined>
   all(): Promise<readonly SigningKey[]>
-  /** From now on a new key signs; the old ones verify for an hour more. Gateways and JWKS learn it at once. */
+  /** Replaces the signing key; old keys verify for another hour. Gateways and JWKS get the new key at once. */
   rotate(by: Actor): Promise<SigningKey>
 }
 
-/** Tokens live 5 minutes; another replica may sign with the old key until it has looked again. */
+/** Tokens are valid for 5 minutes; another replica may sign with the old key until its next read. */
 const OVERLAP_S = 3_600
 const LOOK_MS = 60_000
-/** Another replica may have rotated a moment ago; made-up key ids must not become a query each. */
+/** Another replica may have rotated the key just now; the limit keeps invented key ids from causing a query each. */
 const UNKNOWN_LOOK_MS = 250
 
 export function createTokenKeys(deps: TokenKeysDeps): TokenKeys {

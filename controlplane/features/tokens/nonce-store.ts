@@ -2,19 +2,19 @@ import { TOKEN_LIFE_S } from '../../../core/token.ts'
 import type { Query } from '../../db/query.ts'
 
 export type NonceUse = 'verify' | 'execute' | 'cancel'
-/** `use` names this very use: the same one again, because nobody heard what became of it, is `spent` again. */
+/** `use`: id of this use. The same use, repeated because its answer was lost, is `spent` again. */
 export type Spending = {
   readonly jti: string
   readonly actId: string
   readonly usedBy: NonceUse
   readonly use?: string
 }
-/** `unknown`: there is no such nonce, or it is another action's; a purged one is long expired. */
+/** `unknown`: the nonce does not exist or belongs to another action; a purged nonce has long expired. */
 export type Spent = 'spent' | 'used' | 'expired' | 'unknown'
 
 /**
- * Issues the token of an action that had to wait for a person. One that had a token before keeps its nonce: both texts
- * of the token are then good for one use together.
+ * Inserts the nonce of an action that was approved after a hold. An action that had a token before keeps its nonce:
+ * both texts of the token are then valid for one use together.
  */
 export async function insertNonce(
   q: Query,
@@ -30,13 +30,14 @@ export async function insertNonce(
   )
 }
 
-/** A nonce that was given back between the two looks is tried again; not for ever. */
+/** Maximum number of tries for a nonce that was released between the update and the second query. */
 const MAX_TRIES = 3
 
 /**
- * Uses nonces up, each at most once ever, and says what became of each: one conditional update decides, on the
- * database's clock. Only what it did not take is looked at a second time. In one order, so that replicas with the same
- * tokens hardly ever block each other; where they do, the database ends one statement, which has then done nothing.
+ * Spends nonces, each at most once, and returns the outcome of each. One conditional update decides, on the clock of
+ * the database; a second query reads the state of the nonces that the update did not take. Both use one order, so that
+ * replicas with the same tokens rarely deadlock; in a deadlock the database aborts one statement, which then has no
+ * effect.
  */
 export async function spendNonces(
   q: Query,
@@ -57,7 +58,7 @@ export async function spendNonces(
   return new Map([...outcomes, ...(await spendNonces(q, again, tries - 1))])
 }
 
-/** `free`: it could be used now. */
+/** `free`: the nonce is unused and not expired. */
 type Looked = { readonly jti: string; readonly state: 'used' | 'expired' | 'free' }
 
 async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Looked[]> {
@@ -88,8 +89,8 @@ async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly
 }
 
 /**
- * Gives a nonce back that `execute` took for an action that a gateway holds. Its token is worth nothing until the
- * approval renews it.
+ * Releases a nonce that `execute` took for an action that a gateway holds. Its token is invalid until the approval
+ * renews it.
  */
 export async function parkNonce(q: Query, actId: string): Promise<void> {
   await q.query(
@@ -100,7 +101,7 @@ export async function parkNonce(q: Query, actId: string): Promise<void> {
   )
 }
 
-/** Gives back what `execute` took for an order that never left. */
+/** Releases a nonce that `execute` took for an order that was not sent. */
 export async function releaseNonce(q: Query, jti: string): Promise<void> {
   await q.query(
     "update nonces set used_at = null, used_by = null, used_for = null where jti = $1 and used_by = 'execute'",
@@ -108,7 +109,7 @@ export async function releaseNonce(q: Query, jti: string): Promise<void> {
   )
 }
 
-/** Uses up the tokens of these actions that could still be used; answers the actions. */
+/** Spends the unused, unexpired tokens of these actions. Returns the ids of their actions. */
 export async function cancelNonces(q: Query, actIds: readonly string[]): Promise<readonly string[]> {
   if (actIds.length === 0) return []
   const { rows } = await q.query<{ actId: string }>(

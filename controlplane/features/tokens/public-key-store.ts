@@ -2,7 +2,7 @@ import type { Query } from '../../db/query.ts'
 
 export type PublicKeyRow = { readonly kid: string; readonly jwk: Record<string, unknown> }
 
-/** Public halves of the keys that sign decision tokens, those retired within a day too: their tokens still live. */
+/** Lists public keys of decision tokens, those retired within a day too: their tokens may still be valid. */
 export async function listPublicKeys(q: Query): Promise<readonly PublicKeyRow[]> {
   const { rows } = await q.query<PublicKeyRow>(
     `select kid, public_jwk as jwk from signing_keys

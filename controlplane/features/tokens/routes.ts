@@ -10,7 +10,7 @@ export type TokenRoutesDeps = { readonly verification: Verification; readonly to
 const VERIFY_LIMIT_BYTES = 128 * 1024
 const Keys = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
 
-/** Decision tokens for whoever is shown one. */
+/** Creates the routes with which any recipient verifies decision tokens. */
 export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps): readonly Route[] {
   return [
     route({

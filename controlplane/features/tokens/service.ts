@@ -20,7 +20,7 @@ import type { ActionRow } from '../actions/store.ts'
 import type { TokenKeys } from './keys.ts'
 import { type Spending, type Spent, spendNonces } from './nonce-store.ts'
 
-/** Of whom and what a token speaks; times are added by the database. */
+/** Subject of a token; the database adds the times. */
 export type TokenSubject = {
   readonly id: string
   readonly orgId: string
@@ -30,22 +30,22 @@ export type TokenSubject = {
 export type TokenSeed = { readonly jti: string; readonly kid: string }
 
 export type Tokens = {
-  /** A nonce and the key that will sign: stored with the action, before there is a token. */
+  /** Returns a nonce and the id of the signing key, to be stored with the action before its token is signed. */
   newSeed(): TokenSeed
-  /** Signs what was stored, to the same bytes every time; null when its key is gone. `issuedAt` in epoch seconds. */
+  /** Signs the stored values, always to the same bytes; null when the key is gone. `issuedAt` in epoch seconds. */
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
-  /** The token of an action as it stands now: null unless it is allowed, unused and not expired. */
+  /** Returns the token of an action in its present state: null unless it is allowed, unused and not expired. */
   of(row: ActionRow): Promise<string | null>
-  /** Claims that our key has signed. Costs nothing for what is plainly no token; touches no nonce. */
+  /** Returns claims with a valid signature. Rejects malformed tokens before any cryptography; uses no nonce. */
   read(token: string): Promise<TokenClaims | TokenProblem>
-  /** Uses the nonce up: `spent` at most once ever. What waits meanwhile is done by one statement. */
+  /** Spends the nonce: `spent` at most once. One statement spends all nonces that wait meanwhile. */
   spend(spending: Spending): Promise<Spent>
   ashOf(spec: ActionSpec): string
 }
 
 const MAX_SPENT_AT_ONCE = 256
 const USE_BYTES = 12
-/** How long a use is asked about whose answer was lost: longer than a database takes to start again. */
+/** Milliseconds for which a use with a lost answer is repeated: longer than a restart of the database. */
 const LOST_ANSWER_MS = 5_000
 const LOST_ANSWER_PAUSE_MS = 100
 
@@ -103,14 +103,14 @@ export function createTokens({ db, keys }: { readonly db: Db; readonly keys: Tok
   }
 }
 
-/** Hex SHA-256 of the RFC 8785 JSON. */
+/** Returns the hex SHA-256 of the RFC 8785 JSON. */
 function ashOf(spec: ActionSpec): string {
   return createHash('sha256').update(canonicalJson(spec)).digest('hex')
 }
 
 /**
- * Returns a compact JWS (RFC 7515). Ed25519 is deterministic: the same claims give the same token. `node:crypto` works in
- * the calling thread, for a third of the CPU time of signing with `jose` (`test/bench/dependency-costs.ts`).
+ * Returns a compact JWS (RFC 7515). Ed25519 is deterministic: the same claims give the same token. `node:crypto` signs
+ * in the calling thread, for a third of the CPU time of signing with `jose` (`test/bench/dependency-costs.ts`).
  */
 function compact(claims: TokenClaims, key: SigningKey): string {
   const signed = `${segment(tokenHeader(key.kid))}.${segment(claims)}`
@@ -121,7 +121,7 @@ function segment(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** Of the same nonce several times in one batch the first has it. */
+/** Spends nonces. The first one of several uses of the same nonce in a batch gets it. */
 async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spent[]> {
   const first = new Map<string, Spending>()
   for (const one of list) if (!first.has(one.jti)) first.set(one.jti, one)
@@ -133,8 +133,8 @@ async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spe
 }
 
 /**
- * A token that is used up must be told to whoever used it: "used" would be the only answer that anybody ever gets. So
- * a use whose answer was lost is repeated under its own name until the database says what became of it.
+ * Repeats a use whose answer was lost, under its own id, until the database returns its outcome. Otherwise the caller
+ * that used the token up would only ever get "used".
  */
 async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
   const first = await asked(db, list)

@@ -10,7 +10,7 @@ export type SigningKeyRow = {
   readonly privateKey: Sealed
 }
 
-/** Newest first, without retired ones. Waits for another replica that is making the first. */
+/** Lists keys, newest first, without retired ones. Waits for another replica that creates the first key. */
 export async function listSigningKeys(q: Query): Promise<readonly SigningKeyRow[]> {
   await q.query('lock table signing_keys in share row exclusive mode')
   const { rows } = await q.query<SigningKeyRow>(
@@ -30,7 +30,7 @@ export async function insertSigningKey(q: Query, row: SigningKeyRow): Promise<vo
   ])
 }
 
-/** The keys there are now stop signing, and verify for so many seconds more. */
+/** Retires all keys: they stop signing now, and verify for `afterS` seconds more. */
 export async function retireSigningKeys(q: Query, afterS: number): Promise<void> {
   await q.query(
     'update signing_keys set retired_at = now() + make_interval(secs => $1) where retired_at is null',

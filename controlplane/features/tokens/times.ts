@@ -1,11 +1,11 @@
 import * as z from 'zod'
 
-/** Epoch times of a token, null where it does not state them. */
+/** Epoch times of a token; null when not stated. */
 export type TokenTimes = { readonly issuedAtS: number | null; readonly expiresAtMs: number | null }
 
 const Claims = z.object({ iat: z.number().optional(), exp: z.number().optional() })
 
-/** Reads `iat` and `exp` of a JWT without checking its signature: believe them only of a token that was reviewed. */
+/** Reads `iat` and `exp` of a JWT without checking its signature: trust them only for a reviewed token. */
 export function tokenTimes(token: string): TokenTimes {
   const claims = Claims.safeParse(json(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')))
   const { iat, exp } = claims.success ? claims.data : {}
@@ -16,7 +16,7 @@ function json(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // No JWT: it states no times.
+    // The token is no JWT.
     return null
   }
 }

@@ -14,12 +14,12 @@ export type VerificationDeps = {
   readonly orgId: string
   readonly tokens: Tokens
   readonly stops: ActionStops
-  /** Counts a failed verification of an address. */
+  /** Counts a failed verification per address. */
   readonly failures: { hit(address: string): Taken }
 }
 
 export type Verification = {
-  /** Uses the token up when everything is right with it. Throws `rate_limited` for failures beyond the limit. */
+  /** Verifies the token and uses it up when it is valid. Throws `rate_limited` for failures beyond the limit. */
   verify(given: {
     readonly token: string
     readonly actionRequestId: string
@@ -60,11 +60,11 @@ export function createVerification(deps: VerificationDeps): Verification {
 const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
   used: 'used',
   expired: 'expired',
-  // Purged, which happens long after its time.
+  // The nonce was purged, long after its expiry.
   unknown: 'expired',
 }
 
-/** A stop leaves the nonce alone, and is the last thing that is wrong with a token. */
+/** Returns why the token is refused, a kill switch last. A kill switch does not use the nonce up. */
 async function stoppedReason({ db, stops }: VerificationDeps, claims: TokenClaims): Promise<string | null> {
   const row = await getAction(db, claims.act)
   if (row === undefined || row.isExpired) return TOKEN_ERRORS.expired
@@ -79,7 +79,7 @@ function countFailure(taken: Taken): void {
     error: 'Rate limit exceeded',
     detail: `Too many tokens from this address failed within a minute: wait ${taken.retryAfterS} s`,
     retryAfterS: taken.retryAfterS,
-    // The body has these two fields and no other.
+    // The body has these two fields only.
     extra: { message: undefined },
   })
 }
