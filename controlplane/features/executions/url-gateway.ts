@@ -92,7 +92,7 @@ function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
     target: `${scheme}://${host}${target}`,
     headers: [
       ...['Host', host, 'User-Agent', 'chaperone', 'Proxy-Authorization', `Basic ${credential}`],
-      // Without a length, Node sends `Transfer-Encoding: chunked`, and the gateway cannot read such a body.
+      // Without a length, Node sends `Transfer-Encoding: chunked`: the gateway would expect a body of unknown length.
       ...(method === 'GET' ? [] : ['Content-Length', String(bytes?.length ?? 0)]),
       ...proxiedHeaders(request),
     ],

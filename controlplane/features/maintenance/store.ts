@@ -164,8 +164,8 @@ export async function isCleanupDue(q: Query): Promise<boolean> {
 }
 
 /**
- * Rows that another transaction has locked are left for the next run. `from` and `where` are constants of this file:
- * SQL text.
+ * Deletes at most `limit` rows and leaves locked ones for the next run. `from` and `where` must be constants, because
+ * the statement contains them unescaped.
  */
 async function deleteSome(
   q: Query,

@@ -100,7 +100,7 @@ export const connectorApplier: Applier<'Connector'> = {
   },
 }
 
-/** Of a row whose newest manifest is refused: only Gateways that still admit it keep it, and its credential. */
+/** Keeps a row whose newest manifest is refused, with its credential, only at Gateways that still admit it. */
 async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
   const { reads } = context
   if (row === undefined || row.gatewayIds.length === 0) return false
@@ -129,7 +129,10 @@ async function restrict(
   await reads.connectorWritten(await upsertConnector(q, { ...row, ...left, credential: undefined }))
 }
 
-/** Connectors of one owner settle equal hosts by who was first applied, as the API does; between owners see `contestHosts`. */
+/**
+ * Resolves host conflicts. Between Connectors of one owner, the first applied one keeps the host, as in the API;
+ * between owners see `contestHosts`.
+ */
 async function contested(
   context: ApplyContext,
   object: ManifestObject<'Connector'>,
@@ -144,7 +147,10 @@ async function contested(
   return contestHosts(candidate, gateways, { rivals, claimOf })
 }
 
-/** Takes the hosts away from others; each is judged again afterwards. True when there is one. */
+/**
+ * Removes the lost domains from other Connectors, which are evaluated again afterwards. Returns true when there was
+ * one.
+ */
 async function displace(context: ApplyContext, { displaced }: Contest): Promise<boolean> {
   const { q } = context
   for (const [row, lost] of Map.groupBy(displaced, ({ connector }) => connector)) {
@@ -155,7 +161,10 @@ async function displace(context: ApplyContext, { displaced }: Contest): Promise<
   return displaced.length > 0
 }
 
-/** A connector whose domains stand together, or which has no domain left at a Gateway, has none there. */
+/**
+ * Removes lost domains from a row. The Connector is not in force at a Gateway where it has no domain left, or where it
+ * lost one of domains that it needs all together.
+ */
 function without(
   row: ConnectorRow,
   lost: Contest['displaced'],
@@ -188,7 +197,10 @@ async function bind({ reads }: ApplyContext, { namespace, spec, boundBefore }: M
   return bindGateways(await reads.gateways(), asking, spec.gatewayRefs)
 }
 
-/** The bot that shows approvals; a token that only the provider knows to be of the same bot is found by the check of bots. */
+/**
+ * Refuses the bot that shows approvals. Another token of the same bot, which only the provider can identify, is found
+ * by the bot check.
+ */
 async function botProblems(
   context: ApplyContext,
   { spec, credential }: ManifestObject<'Connector'>,
@@ -204,8 +216,8 @@ async function botProblems(
 }
 
 /**
- * Connectors that may not share a host with this one. A manifest that declares a connector and brings no credential
- * leaves room for one of the API that does: the one with the credential then has the host.
+ * Lists Connectors that may not share a host with this one. A manifest that declares a credential but has none yet
+ * does not compete with rows of the API: the Connector that has the credential gets the host.
  */
 async function rivalsOf({ reads }: ApplyContext, { credential, spec }: ManifestObject<'Connector'>) {
   const rows = [...(await reads.connectors()).values()]

@@ -9,54 +9,59 @@ import type { CheckPolicy } from '../policies/cached-check.ts'
 import type { ApplyReads } from './apply-reads.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
 
-/** Manifests are applied by the operator, from a folder and in a cluster alike; `managed_by` names the place. */
+/** The operator applies manifests, from a folder and in a cluster; `managed_by` names the file or object. */
 export const MANIFESTS_ACTOR = systemActor('operator')
 
-/** What applying one object may use; `q` is the transaction of the whole hand-over. */
+/** Dependencies of applying one object; `q` is the transaction of the whole push. */
 export type ApplyContext = {
   readonly q: Query
   readonly orgId: string
   readonly keyring: Keyring
   readonly killSwitch: Pick<KillSwitch, 'replaceSource'>
-  /** Namespaces of the platform team, whose Policies are for all Gateways. Left out: none. */
+  /** Namespaces of the platform team, whose Policies are for all Gateways. Absent means none. */
   readonly platformNamespaces?: ReadonlySet<string>
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads
-  /** What the cluster has said of groups without accounts; asked before the transaction. */
+  /** Membership of groups without accounts, as the cluster reported it before the transaction. */
   readonly members: Pick<GroupMembers, 'absence'>
 }
 
 type SpecOf<K extends ResourceKind> = Extract<ManifestResource, { kind: K }>['spec']
 
-/** One object of a manifest, parsed. `fullName` is `namespace/name`. */
+/** One manifest object, parsed. `fullName` is `namespace/name`. */
 export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & {
   readonly kind: K
   readonly fullName: string
   readonly source: ManifestSource
   readonly managedBy: string
   readonly spec: SpecOf<K>
-  /** `namespace/name` of the Gateways of other namespaces that it was bound to since it was last changed. */
+  /** `namespace/name` of the Gateways of other namespaces that the object was bound to since its last change. */
   readonly boundBefore: readonly string[]
   readonly uid: string
-  /** Of a Connector: since when it claims its hosts. */
+  /** For a Connector: since when it claims its hosts. */
   readonly claims: HostClaims | undefined
   /** The resolved credential of a Connector; null when there is none. */
   readonly credential: string | null
 }
 
-/** What became of it. Refused: either its last good state stays, or (when nothing it names allows it) it has no effect. */
+/**
+ * Result of applying one object. A refused object keeps its last good state, unless nothing it references admits it;
+ * then it has no effect.
+ */
 export type Applied = {
   readonly accepted: boolean
-  /** Full sentences: what is wrong and what to change. */
+  /** Full sentences: the error and its remedy. */
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
-  /** Whether anything that is in force changed. */
+  /** True when anything that is in force changed. */
   readonly changed: boolean
-  /** Null when it was accepted. */
+  /** Null when the object was accepted. */
   readonly problem: PushProblem | null
-  /** `namespace/name` of the gateways that it is for; null = all of the installation. */
+  /** `namespace/name` of the gateways that the object is for; null for all of the installation. */
   readonly gateways: readonly string[] | null
-  /** `namespace/name` of the Gateways of other namespaces that it is bound to now, or was since it was last changed. */
+  /**
+   * `namespace/name` of the Gateways of other namespaces that the object is bound to, or was since its last change.
+   */
   readonly bound: readonly string[]
   readonly tests: PushReply['tests']
   readonly inForce: InForce
@@ -64,18 +69,21 @@ export type Applied = {
 
 export type Applier<K extends ResourceKind> = {
   apply(context: ApplyContext, object: ManifestObject<K>): Promise<Applied>
-  /** For a manifest that cannot be used, for these reasons; `spec` is then as it was written. Left out: nothing changes. */
+  /** Handles an invalid manifest, with `spec` as written. Absent: an invalid manifest changes nothing. */
   refuse?(context: ApplyContext, object: ManifestObject<K>, reasons: readonly string[]): Promise<Applied>
-  /** What holds while the manifest is refused. */
+  /** Returns what is in force while the manifest is refused. */
   inForce(context: ApplyContext, key: ObjectKey): Promise<InForce>
-  /** True when something that was in force went. */
+  /** Removes the object. Returns true when anything in force was removed. */
   remove(context: ApplyContext, key: ObjectKey): Promise<boolean>
 }
 
 export type Bound = Pick<Applied, 'changed' | 'gateways'> &
   Partial<Pick<Applied, 'warnings' | 'tests' | 'bound' | 'reasons' | 'problem'>>
 
-/** `reasons` and `problem`: some of its references are not resolved, and it is in force for the others. */
+/**
+ * Returns an accepted result. `reasons` and `problem`: some references are unresolved, and the object is in force for
+ * the others.
+ */
 export function accepted(given: Bound): Applied {
   const none = { reasons: [], problem: null, warnings: [], bound: [], tests: null }
   return { accepted: true, ...none, inForce: 'as_written', ...given }
@@ -85,7 +93,7 @@ export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: PushProblem
     Pick<Applied, 'changed' | 'gateways' | 'tests' | 'bound' | 'inForce'>
   >
 
-/** What holds instead is asked of the applier afterwards, unless it is stated here. */
+/** Returns a refused result. `applyOne` fills `inForce` in from the applier, unless it is stated here. */
 export function refused(given: Refusal): Applied {
   const none = { warnings: [], changed: false, gateways: [], bound: [], tests: null }
   return { accepted: false, ...none, inForce: 'nothing', ...given }
@@ -98,7 +106,7 @@ export function isOfPlatform(
   return source === 'kubernetes' && platformNamespaces?.has(namespace) === true
 }
 
-/** The namespace in which the approver groups of a Policy answer; '' for all, where the agents of the platform team's are. */
+/** Returns the namespace in which the approver groups of a Policy may answer; '' means all, for the platform team. */
 export function answerPlace(
   context: Pick<ApplyContext, 'platformNamespaces'>,
   object: Pick<ManifestObject, 'namespace' | 'source'>,
@@ -106,7 +114,7 @@ export function answerPlace(
   return isOfPlatform(context, object) ? '' : object.namespace
 }
 
-/** The names of gateways as replies give them. */
+/** Returns the names of gateways for a reply. */
 export function namesOf(gateways: ReadonlyArray<{ readonly name: string }>): readonly string[] {
   return gateways.map(({ name }) => name)
 }

@@ -46,7 +46,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
     const row = await findGatewayByName(q, fullName)
     if (row === undefined) return false
     context.reads.gatewaysChanged()
-    // A gateway that enrolled keeps its identity and falls back to the defaults, which deny.
+    // An enrolled gateway keeps its identity and gets the default spec, which denies.
     if (row.tokenSha256 === null) await deleteGateway(q, row.id)
     else
       await upsertGateway(q, {
@@ -63,8 +63,8 @@ export const gatewayApplier: Applier<'Gateway'> = {
 }
 
 /**
- * In a cluster the stops of a Gateway come by the kill relay, from every replica of the operator and to every replica of
- * the control plane; a hand-over that waited in a queue meanwhile must not undo what it said.
+ * Replaces the kill switches of a Gateway from a folder. In a cluster the kill relay reports them, from every replica
+ * of the operator to every replica of the control plane; a push that was queued meanwhile must not revert them.
  */
 async function latch(
   { q, killSwitch }: ApplyContext,
@@ -116,7 +116,7 @@ function killScopes({ spec, fullName }: ManifestObject<'Gateway'>): string[] | A
   }
 }
 
-/** `all` in a Gateway means all of this gateway: a manifest of one tenant must not stop another's. */
+/** Limits `all` to this gateway: the manifest of one tenant must not affect the agents of another. */
 function scopeInGateway(scope: string, gateway: string): string {
   const checked = checkedScope(scope)
   return checked === 'all' ? `gateway:${gateway}` : checked

@@ -48,7 +48,7 @@ export const permissionApplier: Applier<'Permission'> = {
   remove: (context, key) => replace(context, key, []),
 }
 
-/** The last good rows, where Gateways admit them no more without what they grant. */
+/** Keeps the last good rows. At Gateways that no longer admit the object, only the rows without an allow remain. */
 async function narrow(
   context: ApplyContext,
   object: ManifestObject<'Permission'>,
@@ -66,8 +66,9 @@ async function narrow(
 }
 
 /**
- * What stays of rows whose Gateway admits their object no more: denies and holds, for agents of its own namespace. A
- * manifests folder has one owner, and agents of one machine have no namespace.
+ * Returns the rows that remain where a Gateway no longer admits their object: denies and holds, for agents of the
+ * object's namespace. Rows of a manifests folder keep all agents: a folder has one owner, and agents of one machine
+ * have no namespace.
  */
 function keptOf(
   { namespace, source }: ManifestObject<'Permission'>,
@@ -78,7 +79,7 @@ function keptOf(
   return speaking.filter(({ decision }) => decision !== 'allow')
 }
 
-/** Writes only when the rows differ from those that are there. */
+/** Writes only when the rows differ from the stored ones. Returns true when it wrote. */
 async function replace(
   { q, orgId }: ApplyContext,
   key: ObjectKey,
@@ -121,8 +122,8 @@ function rowsOf(
 }
 
 /**
- * In a cluster agents are named `namespace/name`; a name alone means the manifest's own namespace. Under a Gateway of
- * another namespace, `*` means all agents of the manifest's own: a guest speaks for nobody else.
+ * Returns the full name of an agent. In a cluster, agents are named `namespace/name`, and a bare name means the
+ * manifest's namespace. At a Gateway of another namespace, `*` means all agents of the manifest's namespace only.
  */
 function agentName(
   { source, namespace }: ManifestObject<'Permission'>,
@@ -134,7 +135,7 @@ function agentName(
   return agent.includes('/') ? agent : `${namespace}/${agent}`
 }
 
-/** Agents of other namespaces, which only a Permission in the namespace of the Gateway may name. */
+/** Reports agents of other namespaces: only a Permission in the namespace of the Gateway may name them. */
 function foreignAgents(
   { namespace, source, spec }: ManifestObject<'Permission'>,
   gateways: readonly GatewayRow[],
@@ -162,7 +163,7 @@ function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[
   })
 }
 
-/** Patterns that can never match, most likely spelling mistakes, and those that allow what nobody reads. */
+/** Warns of patterns that can never match, most likely misspelt, and of patterns that allow unread traffic. */
 function ruleWarnings(
   { spec }: ManifestObject<'Permission'>,
   declared: readonly string[],

@@ -107,8 +107,9 @@ export const policyApplier: Applier<'Policy'> = {
 }
 
 /**
- * A policy without references is for the gateways of its namespace. That of a folder, which has one owner, or of the
- * platform team is for all of the installation, v1 included, and no Gateway has to admit the platform team's.
+ * Binds a policy. Without references, it is for the gateways of its namespace. A policy of a folder (which has one
+ * owner) or of the platform team is then for the whole installation, API v1 included. No Gateway has to admit a policy
+ * of the platform team.
  */
 async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
   const { q, reads } = context
@@ -132,12 +133,12 @@ function misplacedSelector(context: ApplyContext, object: ManifestObject<'Policy
 
 const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }
 
-/** It has no effect anywhere. */
+/** Tells whether the policy has no effect at any Gateway. */
 function isUnbound({ gateways, lost, problem }: Binding): boolean {
   return problem !== null && gateways.length + lost.length === 0
 }
 
-/** Only Gateways that no longer admit it are left. */
+/** Tells whether all its Gateways no longer admit the policy. */
 function isLost({ gateways, lost }: Binding): boolean {
   return gateways.length === 0 && lost.length > 0
 }
@@ -152,7 +153,7 @@ function idsOf({ gateways, lost }: Binding): Pick<Wanted, 'gatewayIds' | 'lostGa
   return { gatewayIds: [...gateways.map(({ id }) => id), ...lostGatewayIds], lostGatewayIds }
 }
 
-/** Of a refused manifest, too: references that cannot be read count as none. */
+/** Reads the references of refused manifests too: unreadable references count as absent. */
 const LEGIBLE_REFS = z
   .looseObject({
     gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined),
@@ -168,8 +169,8 @@ type Refused = {
 }
 
 /**
- * The last text that was in force stays. Where there is none, what the policy's scope covers is denied, so that a mistake
- * in a policy never lets pass what the policy would have stopped.
+ * Refuses a policy. The last text in force stays. Without one, the scope of the policy is denied, so that a mistake in
+ * a policy never admits requests that the policy would have refused.
  */
 async function refuse(
   context: ApplyContext,
@@ -197,7 +198,7 @@ async function unbound(
   return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
 }
 
-/** A text whose tests fail is kept to be looked at; nothing of what is in force changes but that it is bound again. */
+/** Keeps the text in force and only updates the binding. A text whose tests fail is stored for display. */
 async function keepInForce(
   context: ApplyContext,
   row: PolicyRow,
@@ -216,7 +217,7 @@ async function keepInForce(
   return true
 }
 
-/** Of the Gateways that the last good version is bound to, those that no longer admit it. */
+/** Returns the Gateways that the last good version is bound to and that no longer admit it. */
 async function lostOf(
   context: ApplyContext,
   { name, gatewayIds, source }: PolicyRow,
@@ -271,7 +272,7 @@ async function activate(context: ApplyContext, row: PolicyRow | undefined, wante
   return true
 }
 
-/** What a policy is for is gone or does not admit it: it has no effect until that changes. */
+/** Disables a policy whose Gateways are missing or do not admit it, until that changes. */
 async function disable({ q }: ApplyContext, row: PolicyRow | undefined): Promise<boolean> {
   if (row === undefined || !row.enabled) return false
   await updatePolicy(q, row.id, { enabled: false })

@@ -11,16 +11,16 @@ import { fullNameOf } from './full-name.ts'
 import { type DesiredRow, listDesired } from './store.ts'
 
 /**
- * What applying one object needs to know of all others: read once in a transaction, because a change may apply hundreds of
- * objects. Who writes one of these says so.
+ * Rows that applying one object reads of all other objects. They are read once per transaction, because a change may
+ * apply hundreds of objects. A writer of such rows must report the change here.
  */
 export type ApplyReads = {
   gateways(): Promise<readonly GatewayRow[]>
-  /** By name, in the order in which they claim hosts. */
+  /** By name, in the order in which Connectors claim hosts. */
   connectors(): Promise<ReadonlyMap<string, ConnectorRow>>
-  /** Actions that connectors in force declare. */
+  /** Actions that Connectors in force declare. */
   declaredActions(): Promise<readonly string[]>
-  /** Of every Connector object, by its full name. */
+  /** Claims of every Connector object, by its full name. */
   claims(): Promise<ReadonlyMap<string, Claim>>
   labels(namespace: string): Promise<Labels | undefined>
   /** Approver groups with members. */
@@ -28,7 +28,7 @@ export type ApplyReads = {
   gatewaysChanged(): void
   connectorWritten(row: ConnectorRow): Promise<void>
   connectorDeleted(name: string): Promise<void>
-  /** Before the object is applied. */
+  /** Must be called before the object is applied. */
   claimsChanged(row: DesiredRow): Promise<void>
   claimsDeleted(row: DesiredRow): Promise<void>
 }

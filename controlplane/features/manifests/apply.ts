@@ -39,7 +39,7 @@ const SPECS = {
   Policy: PolicySpec,
 }
 
-/** What became of one object; the row says what its manifest wants. */
+/** Applies one stored object and returns the result. */
 export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<Applied> {
   const { kind, stored } = row
   const parsed = SPECS[kind].safeParse(stored.spec)
@@ -74,8 +74,8 @@ async function refuse(
 }
 
 /**
- * Objects for a Gateway that changed are applied again, and Connectors that wait for a host of one that changed. `changed`
- * are rows as they are and as they were. True when that changed what is in force.
+ * Applies the objects of changed Gateways again, and the Connectors that wait for a host of a changed one. `changed`:
+ * rows in both their new and old versions. Returns true when that changed anything in force.
  */
 export async function applyOthers(context: ApplyContext, changed: readonly DesiredRow[]): Promise<boolean> {
   const isAtChangedGateway = sharing(changed.filter(({ kind }) => kind === 'Gateway'))
@@ -93,12 +93,15 @@ export async function applyOthers(context: ApplyContext, changed: readonly Desir
   )
 }
 
-/** It is refused, or without effect at some of what it references. */
+/** Tells whether the object is refused, or without effect at some of its references. */
 function isWaiting({ accepted, stored }: DesiredRow): boolean {
   return !accepted || (stored.outcome?.problem ?? null) !== null
 }
 
-/** The objects of namespaces that may be admitted differently now. True when that changed what is in force. */
+/**
+ * Applies the objects of namespaces whose admission may have changed. Returns true when that changed anything in
+ * force.
+ */
 export async function applyOfNamespaces(context: ApplyContext, names: readonly string[]): Promise<boolean> {
   if (names.length === 0) return false
   const changed = new Set(names)
@@ -120,7 +123,10 @@ function selectsNamespaces({ kind, stored: { spec } }: DesiredRow): boolean {
   return kind === 'Policy' && typeof spec === 'object' && spec !== null && 'namespaceSelector' in spec
 }
 
-/** A Connector that is in force now, or at fewer Gateways, may give its hosts to another one or take them away. */
+/**
+ * Applies objects again. A Connector that is newly in force, or at fewer Gateways, may take hosts from another one or
+ * free them, so that further Connectors are evaluated.
+ */
 async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
   let pending = rows
@@ -150,12 +156,13 @@ async function waitingBeside({ q }: ApplyContext, moved: readonly DesiredRow[]):
 }
 
 /**
- * Each round settles at least the oldest claim that is still disputed. Connectors whose domains stand together can displace
- * each other in a circle: then the last round stands, in which no host has two connectors, until something else changes.
+ * Each round settles at least the oldest disputed claim. Connectors that need all their domains can displace each
+ * other in a cycle. Then the result of the last round stays, in which no host has two connectors, until another
+ * change.
  */
 const MAX_ROUNDS = 8
 
-/** True when something that was in force went. */
+/** Removes what the object put in force. Returns true when anything was removed. */
 export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolean> {
   return applierOf(key.kind).remove(context, key)
 }
@@ -171,7 +178,7 @@ export function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
   }
 }
 
-/** Sealing the same secret twice gives different bytes: compare what is inside. */
+/** Compares the opened credentials, because sealing is not deterministic. */
 export function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boolean {
   const open = ({ stored, ...row }: DesiredRow) => ({
     ...row,
@@ -206,7 +213,7 @@ function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {
   return APPLIERS[kind] as unknown as Applier<ResourceKind>
 }
 
-/** As the database gives it back: without undefined members. */
+/** Returns the value as the database returns it: without undefined members. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

@@ -13,15 +13,15 @@ export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
 
 const KIND_ORDER = ['Gateway', 'Connector', 'Permission', 'Policy']
 
-/** Gateways first, because everything else names them. */
+/** Sorts Gateways first, because the other kinds reference them. */
 export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] {
   const rank = ({ resource }: PushBody) => KIND_ORDER.indexOf(resource.kind)
   return [...objects].sort((a, b) => rank(a) - rank(b))
 }
 
 /**
- * Without the illegible documents that are other versions of objects which their file gave before: those keep what is in
- * force. As many are left out as the file has objects in force that it does not name now.
+ * Leaves out unreadable documents that replace objects which their file had before: those objects stay in force. At
+ * most as many are left out as the file has objects in force without a document now.
  */
 export function explain(body: ChangeSetBody, known: readonly DesiredRow[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
@@ -53,7 +53,10 @@ function isInForce({ accepted, stored }: DesiredRow): boolean {
   return accepted || held === 'last_good' || held === 'tightened'
 }
 
-/** What goes: objects that are named as removed, and those that the source does not have, but for broken files. */
+/**
+ * Returns the rows to remove: objects listed in `removed`, and objects that the source no longer has, except those of
+ * broken files.
+ */
 export function surplusOf(
   { source, present, removed }: ChangeSetBody,
   known: readonly DesiredRow[],
@@ -69,7 +72,9 @@ export function surplusOf(
   })
 }
 
-/** What the source has and this side does not, or only an earlier object of the same name. */
+/**
+ * Returns the objects of the source that the control plane lacks, or has only as an earlier object of the same name.
+ */
 export function missingOf(
   { present = [] }: ChangeSetBody,
   known: readonly DesiredRow[],
@@ -81,7 +86,7 @@ export function missingOf(
     .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
 }
 
-/** The answer about a document that is another version of an object in force. */
+/** Returns the reply to an unreadable document that replaces an object in force. */
 export function explainedReply({ problems = [] }: PushBody, version: number): PushReply {
   return {
     accepted: false,

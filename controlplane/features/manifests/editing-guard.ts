@@ -16,9 +16,10 @@ import { tryLockDesired } from './store.ts'
 import { writesConfiguration } from './tables.ts'
 
 /**
- * A database in which nobody edits Gateways, Connectors, Permissions and Policies: a transaction that changes what one of them
- * says is rolled back and rejects with `conflict` and the manifests to commit. Statements are watched, not callers, so a new
- * route is covered without being named. What manifests do not say (addresses and tokens of gateways) can be written.
+ * Wraps a database so that Gateways, Connectors, Permissions and Policies cannot be edited. A transaction that changes
+ * what their manifests state is rolled back and rejects with `conflict` and the manifests to commit. The guard checks
+ * statements, not callers, so that a new route is covered too. Columns that manifests do not state (addresses and
+ * tokens of gateways) stay writable.
  */
 export function createEditingGuard(db: Db, platformNamespaces: ReadonlySet<string>): Db {
   const tx: Db['tx'] = (work) =>
@@ -41,7 +42,7 @@ const rowsOf = (q: Query) => readManifestRows(createScopedQuery(q, 'all'), 'newe
 
 type Watched = { readonly query: Query; readonly before: () => StoredRows | null }
 
-/** Reads the rows as they are before the first statement that writes one. */
+/** Wraps a query. Reads the rows before the first statement that writes configuration. */
 function watch(q: Query): Watched {
   let before: StoredRows | null = null
   return {
@@ -127,7 +128,7 @@ function complete(rows: ManifestRows, placement: Placement): ReadonlyMap<string,
   return new Map(manifests.map((one) => [nameOfManifest(one), one]))
 }
 
-/** What an edit changes, by row. Credentials are compared as they are stored. */
+/** Returns the content that an edit changes, by row. Credentials are compared sealed. */
 function contentsOf({ gateways, connectors, permissions, policies }: ManifestRows): unknown {
   return {
     gateways: gateways.map(({ id, name, spec }) => [id, name, spec]),

@@ -4,14 +4,14 @@ import type { Query } from '../../db/query.ts'
 type Row = { readonly source: string; readonly managedBy: string | null }
 
 /**
- * Gateways, Connectors, Permissions and Policies from manifests are changed in their manifest only: anything else the next
- * edit would undo. Throws `conflict`, unless the transaction ends with the changed manifest.
+ * Refuses changes of rows from manifests, which the next edit of the manifest would revert. Throws `conflict`, unless
+ * the editing guard refuses the transaction anyway, with the changed manifest.
  */
 export function refuseManaged(q: Query, row: Row): void {
   if (!q.refusesEdits) refuseManifestRow(row)
 }
 
-/** The same for any row. */
+/** Refuses changes of rows from manifests in every transaction. */
 export function refuseManifestRow(row: Row): void {
   if (row.source === 'api') return
   const owner = row.managedBy ?? row.source

@@ -12,11 +12,11 @@ import { listManifestOriginsIn } from './store.ts'
 type Row = { readonly source: Source; readonly origin: RowOrigin | null }
 type NamedRow = Row & { readonly name: string }
 
-/** Where rows are written. */
+/** Origins of rows. */
 export type Origins = {
   of(kind: Exclude<ResourceKind, 'Permission'>, row: NamedRow): ObjectOrigin
   ofPermission(row: Row & { readonly owner: string | null }): ObjectOrigin
-  /** No manifest names an agent: those of a cluster are made for their ServiceAccounts. */
+  /** Origin of an agent. No manifest names an agent: agents of a cluster are created for their ServiceAccounts. */
   ofAgent(row: Row): ObjectOrigin
 }
 

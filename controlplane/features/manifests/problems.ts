@@ -3,12 +3,12 @@ import type { ManifestProblem } from '../../../core/wire/operator/operator.ts'
 import type { Query } from '../../db/query.ts'
 import { listProblems, type ManifestSource, replaceProblems } from './store.ts'
 
-/** Files that hold a document which cannot be read. */
+/** Lists the files that contain an unreadable document. */
 export async function brokenFiles(q: Query, source: ManifestSource): Promise<ReadonlySet<string>> {
   return new Set((await listProblems(q)).filter((p) => p.source === source).map(({ file }) => file))
 }
 
-/** Replaces what is known of the source; unchanged problems are not written. */
+/** Replaces the problems of the source; skips the write when nothing changed. */
 export async function writeProblems(
   q: Query,
   source: ManifestSource,

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 
 const MAX_REASONS = 20
 
-/** What a schema finds wrong with a `spec`, by its fields. */
+/** Returns the errors of a `spec` by field, at most 20. */
 export function schemaReasons({ issues }: z.ZodError): readonly string[] {
   const reasons = issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`)
   const left = reasons.length - MAX_REASONS

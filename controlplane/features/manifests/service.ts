@@ -46,33 +46,38 @@ import {
 import { inForceOf, type ManifestsView, readManifests } from './view.ts'
 
 export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'checkPolicy' | 'members'> & {
-  /** Of approver groups without accounts; none by default. */
+  /** Membership of approver groups without accounts; none by default. */
   readonly members?: GroupMembers
-  /** Effect and risk of an action by its name, for the tests of policies. */
+  /** Returns effect and risk of an action by its name, for the tests of policies. */
   readonly knownAction: (type: string) => KnownAction | null
   readonly db: Db
-  /** Every gateway process that is known, for "acknowledged n of m". */
+  /** Returns all known gateway processes, for "acknowledged n of m". */
   readonly processes?: () => readonly GatewayProcess[]
 }
 type PutContext = ApplyContext & { readonly processes: () => readonly GatewayProcess[] }
 
-/** Makes the installation what its manifests say. Each call is one transaction; nothing new = nothing written. */
+/**
+ * Reconciles the installation with its manifests. Each call is one transaction and writes nothing when nothing
+ * changed.
+ */
 export type Desired = {
   put(body: PushBody): Promise<PushReply>
-  /** Objects that changed together, as one version of the configuration. */
+  /** Applies a change set as one version of the configuration. */
   change(body: ChangeSetBody): Promise<ChangeSetReply>
-  /** What became of one object, and how many gateways acknowledged it; undefined when there is none. */
+  /** Returns the result of one object and its acknowledgements; undefined when there is no such object. */
   get(key: ObjectKey): Promise<PushReply | undefined>
-  /** False when there was no such object. */
+  /** Removes one object. Returns false when there was none. */
   remove(key: ObjectKey): Promise<boolean>
-  /** Removes what this source does not have any more, but for objects of files that are broken right now. */
+  /** Removes the objects that this source no longer has, except those of currently broken files. */
   sweep(body: SweepBody): Promise<SweepReply>
-  /** Makes these all namespaces that there are: Gateways admit them by their labels. True when objects are bound anew. */
+  /**
+   * Replaces all namespaces; Gateways admit them by their labels. Returns true when the binding of an object changed.
+   */
   namespaces(namespaces: readonly NamespaceRow[]): Promise<boolean>
-  /** Binds the Policies of manifests by the platform's namespaces as they are set now. True when one is bound anew. */
+  /** Binds the Policies of manifests by the current platform namespaces. Returns true when a binding changed. */
   bindPolicies(): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>
-  /** Objects of the namespaces; files with problems are in none. */
+  /** Lists the objects of the namespaces. Files with problems have no namespace. */
   list(namespaces: Namespaces): Promise<ManifestsView>
 }
 
@@ -147,7 +152,7 @@ export function createDesired(deps: DesiredDeps): Desired {
   }
 }
 
-/** One version: what goes, what comes and what depends on either, in one transaction. */
+/** Removes, applies and re-evaluates dependent objects in one transaction, as one version. */
 async function changeAll(context: PutContext, body: ChangeSetBody): Promise<ChangeSetReply> {
   const { q } = context
   if (body.problems !== undefined) await writeProblems(q, body.source, body.problems)
@@ -162,7 +167,7 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   const version = await currentVersion(q)
   const replyTo = (each: PushBody) => {
     const name = nameOf(keyOf(each))
-    // Another object of the set may have taken a host of it.
+    // Another object of the set may have taken a host of this one.
     const row = rows.has(name) ? judged.get(name) : undefined
     return row === undefined ? explainedReply(each, version) : replyOf(context, row, version)
   }
@@ -175,11 +180,11 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
 
 type Put = {
   readonly rows: ReadonlyMap<string, DesiredRow>
-  /** As they are and as they were. */
+  /** The changed rows in both their new and old versions. */
   readonly changed: readonly DesiredRow[]
 }
 
-/** Refused objects are applied again as long as others succeed: one may wait for another, such as a domain that moves. */
+/** Applies refused objects again as long as others succeed: one may depend on another, as for a moved domain. */
 async function putAll(context: PutContext, objects: readonly PushBody[]): Promise<Put> {
   const rows = new Map<string, DesiredRow>()
   const changed: DesiredRow[] = []
@@ -213,12 +218,12 @@ async function putOne(
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(context.q, row)
-  // Others may come first at a host now, although nothing of this one changed.
+  // Priorities for a host may have changed although this row did not.
   const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
   return { row, known, isChanged: applied.changed || isClaimedAnew }
 }
 
-/** A hand-over that overtook another one on its way; only a cluster counts generations. */
+/** Tells whether a later push overtook this one. Only objects of a cluster have generations. */
 function isOlder(body: PushBody, known: DesiredRow): boolean {
   return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation
 }
@@ -238,7 +243,7 @@ function desiredOf({ keyring }: ApplyContext, body: PushBody, known: DesiredRow 
   } = body
   const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
   const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
-  // Not said = not known at the moment: then the one that is stored stays.
+  // Absent means currently unknown: the stored credential stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
   const stored = {
     spec: resource.spec ?? {},
@@ -253,13 +258,13 @@ function desiredOf({ keyring }: ApplyContext, body: PushBody, known: DesiredRow 
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }
 
-/** A changed spec is bound anew: what an earlier one was bound to counts no more. */
+/** Returns the Gateways that the object was bound to; none after a change of the spec, which is bound again. */
 function boundBefore(known: DesiredRow | undefined, spec: unknown): readonly string[] {
   const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))
   return isSameSpec ? (known.stored.bound ?? []) : []
 }
 
-/** As the database gives it back: without undefined members. */
+/** Returns the value as the database returns it: without undefined members. */
 function asStored(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

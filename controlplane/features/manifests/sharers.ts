@@ -9,8 +9,8 @@ const Refs = z.looseObject({
 })
 
 /**
- * The Gateways that an object is at or is for, whether they exist or not: `namespace/name`, or `namespace/*` for all of a
- * namespace. Null: it may be for any.
+ * Returns the Gateways of an object, whether they exist or not: `namespace/name`, or `namespace/*` for all of a
+ * namespace. Null when the object may be for any Gateway.
  */
 function placesOf(row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'>): readonly string[] | null {
   if (row.kind === 'Gateway') return [fullNameOf(row)]
@@ -21,7 +21,7 @@ function placesOf(row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'
   return gatewayRefs.map(({ name, namespace }) => `${namespace ?? row.namespace}/${name}`)
 }
 
-/** Tells whether an object is for a Gateway that one of these is at or is for. */
+/** Returns a predicate: whether an object and one of these rows have a Gateway in common. */
 export function sharing(rows: readonly DesiredRow[]): (row: DesiredRow) => boolean {
   const places = rows.map(placesOf)
   const isAnywhere = places.includes(null)

@@ -11,7 +11,7 @@ export type ManifestSource = 'kubernetes' | 'file'
 
 export type ObjectKey = { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
 
-/** An object of a manifest as it was last handed over, whether it was accepted or not. */
+/** A manifest object as last pushed, accepted or not. */
 export type DesiredRow = ObjectKey & {
   readonly uid: string
   readonly generation: number
@@ -23,34 +23,34 @@ export type DesiredRow = ObjectKey & {
   readonly stored: StoredObject
 }
 
-/** With when it was last handed over or judged, to the microsecond. */
+/** With the time of the last push or evaluation, in microseconds. */
 export type JudgedRow = DesiredRow & { readonly judgedAt: string }
 
-/** Times in RFC 3339 without fractions; empty = older than every other. */
+/** Times in RFC 3339 without fractions; an empty time is older than every other. */
 export type Since = Readonly<Record<string, string>>
 
-/** Since when a Connector claims its hosts (lower case, wildcards included), its ports, and the Gateways that it names. */
+/** Times since which a Connector claims its hosts (lower case, wildcards included), its ports and its Gateways. */
 export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonly gateways: Since }
 
-/** Kept together, so that an object that was refused can be tried again when what it waits for arrives. */
+/** Stored together, so that a refused object can be applied again when its missing reference exists. */
 export type StoredObject = {
   readonly spec: unknown
-  /** Of a Connector, sealed to `desiredPlace`; null = none. */
+  /** Credential of a Connector, sealed to `desiredPlace`; null when there is none. */
   readonly credential: Sealed | null
   readonly warnings: readonly string[]
-  /** Why it cannot be used, as its source says. */
+  /** Errors that the source reports; the object cannot be used. */
   readonly problems?: readonly string[]
-  /** Its document has no legible name. */
+  /** The document has no readable name. */
   readonly isUnnamed?: boolean
-  /** `namespace/name` of the Gateways of other namespaces that it was bound to since its spec last changed. */
+  /** `namespace/name` of the Gateways of other namespaces that the object was bound to since its spec last changed. */
   readonly bound?: readonly string[]
-  /** When the cluster made it; absent for files and until its operator said so. */
+  /** Creation time in the cluster; absent for files and while the operator has not reported it. */
   readonly createdAt?: string
-  /** Absent while its operator did not say where it is kept. */
+  /** Absent while the operator has not reported the origin. */
   readonly origin?: ManifestOrigin
-  /** Of a Connector of this uid; absent in rows of older versions and while no spec could be read. */
+  /** Claims of a Connector with this uid; absent in rows of older versions and while no spec could be read. */
   readonly claims?: HostClaims
-  /** What became of it; absent in rows of older versions. */
+  /** Result of the last evaluation; absent in rows of older versions. */
   readonly outcome?: Pick<PushReply, 'problem' | 'gateways' | 'tests'> & Partial<Pick<PushReply, 'in_force'>>
 }
 
@@ -58,17 +58,17 @@ const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "
   spec as stored`
 const JUDGED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "judgedAt"`
 
-/** What a credential in the `desired` table is sealed to. */
+/** Returns the context to which a credential in the `desired` table is sealed. */
 export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
   return `desired/${kind}/${namespace}/${name}`
 }
 
-/** One writer of manifests' objects at a time, until the transaction ends: their bindings depend on each other. */
+/** Serialises writers of manifest objects until the transaction ends: their bindings depend on each other. */
 export async function lockDesired(q: Query): Promise<void> {
   await q.query("select pg_advisory_xact_lock(hashtextextended('desired', 0))", [])
 }
 
-/** The time of the database, rounded up: later than everything that was made before. */
+/** Returns the database's time, rounded up to the next second: later than the creation of every existing object. */
 export async function nextSecond(q: Query): Promise<string> {
   const { rows } = await q.query<{ time: string }>(
     `select to_char(date_trunc('second', clock_timestamp() at time zone 'UTC') + interval '1 second',
@@ -78,7 +78,7 @@ export async function nextSecond(q: Query): Promise<string> {
   return onlyRow(rows).time
 }
 
-/** False when somebody else holds that lock. */
+/** Takes the same lock without waiting. Returns false when another transaction holds it. */
 export async function tryLockDesired(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ isLocked: boolean }>(
     `select pg_try_advisory_xact_lock(hashtextextended('desired', 0)) as "isLocked"`,
@@ -95,7 +95,7 @@ export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
   return rows
 }
 
-/** Where the manifests of the namespaces are kept that say so, by `Kind/namespace/name`. */
+/** Returns the known origins of manifests in the namespaces, by `Kind/namespace/name`. */
 export async function listManifestOriginsIn(q: ScopedQuery): Promise<ReadonlyMap<string, ManifestOrigin>> {
   const rows = await q.rows<{ key: string; origin: unknown }>(
     [],
@@ -152,7 +152,7 @@ export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> 
   return rowCount > 0
 }
 
-/** The rows that came from one Permission manifest. */
+/** Lists the rows of one Permission manifest. */
 export async function listOwnedPermissions(
   q: Query,
   owner: string,
@@ -166,7 +166,7 @@ export async function listOwnedPermissions(
   return rows
 }
 
-/** Makes `problems` the whole of what is wrong with this source's files. */
+/** Replaces the problems of this source's files. */
 export async function replaceProblems(
   q: Query,
   source: ManifestSource,

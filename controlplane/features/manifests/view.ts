@@ -12,7 +12,7 @@ export type ManifestsView = {
   readonly config_version: number
 }
 
-/** The objects of the namespaces; files with problems are in none. */
+/** Lists the objects of the namespaces. Files with problems have no namespace. */
 export async function readManifests(q: Query, namespaces: Namespaces): Promise<ManifestsView> {
   const objects = (await listDesiredIn(createScopedQuery(q, namespaces))).map(objectView)
   const found = covers(namespaces, null) ? await listProblems(q) : []
