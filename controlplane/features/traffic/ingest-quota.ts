@@ -1,13 +1,13 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 
-/** Whose records are counted: a Gateway with all its processes, or the sidecars of one agent. */
+/** Owner of a quota: a Gateway with all its processes, or the sidecars of one agent. */
 export type IngestOwner = { readonly name: string; readonly agent: string | null }
 
 export type IngestQuota = {
-  /** Counts a batch of the owner. Throws `rate_limited` with the seconds to wait, and then the batch counts nothing. */
+  /** Counts a batch of the owner. Throws `rate_limited` with the seconds to wait; a refused batch is not counted. */
   take(owner: IngestOwner, records: number): void
-  /** Batches that were refused since the start, by Gateway. */
+  /** Refused batches since the start, by Gateway. */
   readonly refused: ReadonlyMap<string, number>
 }
 
@@ -19,12 +19,12 @@ export type IngestQuotaOptions = {
 
 type Bucket = { tokens: number; atMs: number }
 
-/** After silence so many seconds of the rate may come at once. */
+/** Seconds of the rate that may arrive at once after an idle time. */
 const BURST_S = 10
 
 /**
- * One gateway must not take the database from the others. A token bucket for each owner; a batch is accepted while the
- * bucket is not empty, whatever its size, so that no batch is too large for ever. `nowMs` is monotonic.
+ * Limits the share of the database that one gateway uses, by a token bucket per owner. A batch of any size is accepted
+ * while the bucket is not empty, so that no batch is refused for ever. `nowMs` is monotonic.
  */
 export function createIngestQuota(options: IngestQuotaOptions): IngestQuota {
   const {
@@ -36,7 +36,7 @@ export function createIngestQuota(options: IngestQuotaOptions): IngestQuota {
   const refused = new Map<string, number>()
   let sweepAt = nowMs() + BURST_S * 1_000
 
-  /** A full bucket is like none. */
+  /** Removes full buckets: a missing bucket counts as full. */
   function sweep(now: number): void {
     if (now < sweepAt) return
     sweepAt = now + BURST_S * 1_000

@@ -1,12 +1,12 @@
 import type { LostRange } from '../../../core/wire/gateway/records.ts'
 import type { Query } from '../../db/query.ts'
 
-/** One batch of a process at a time: the second of two identical uploads sees what the first has stored. */
+/** Serializes the batches of a process: the second of two identical uploads reads the rows of the first. */
 export async function lockProcessRecords(q: Query, processId: string): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`records ${processId}`])
 }
 
-/** Sequence ranges that are known to be lost; naming one again changes nothing. */
+/** Inserts ranges of lost sequence numbers; inserting one again changes nothing. */
 export async function insertLostRecords(
   q: Query,
   reportedBy: string,
@@ -25,7 +25,7 @@ export async function insertLostRecords(
   )
 }
 
-/** Ids of the agents that bear these names now. */
+/** Returns the ids of the unrevoked agents with these names. */
 export async function findAgentIds(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const { rows } = await q.query<{ id: string; name: string }>(
     "select id, name from agents where name = any($1::text[]) and status <> 'revoked'",
@@ -36,7 +36,10 @@ export async function findAgentIds(q: Query, names: readonly string[]): Promise<
 
 export type HoldAction = { readonly id: string; readonly act: string; readonly agent: string }
 
-/** The action request under which each of these holds was opened: a joined retry of the agent belongs to its chain. */
+/**
+ * Returns the action request for which each of these holds was opened; a retry that joined the hold belongs to its
+ * chain.
+ */
 export async function findHoldActions(
   q: Query,
   approvalIds: readonly string[],
@@ -48,7 +51,7 @@ export async function findHoldActions(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Whose actions these are: the agent of the first event of each that has one. */
+/** Returns the owner of each action: the agent of its first event; null for an event without an agent. */
 export async function findActionOwners(
   q: Query,
   actionIds: readonly string[],

@@ -21,7 +21,7 @@ import {
 import { createReportedRefusals } from './reported-refusals.ts'
 import { insertTraffic } from './store.ts'
 
-/** `sidecar`: it stands in a tenant's pod, and is believed what it says of its own agent. */
+/** `sidecar`: the process runs in a tenant's pod and may report its own agent only. */
 export type Uploader = {
   readonly gatewayId: string
   readonly name: string
@@ -31,8 +31,9 @@ export type Uploader = {
 
 export type Records = {
   /**
-   * Stores a batch in one transaction; sending it again stores nothing twice. Answers the ids that are safe now. Throws
-   * `forbidden` when it names agents of another gateway, or was begun after the gateway had served them.
+   * Stores a batch in one transaction; a repeated upload stores nothing twice. Returns the ids that are stored now.
+   * Throws `forbidden` when the batch names agents of another gateway, or records that began after the gateway had
+   * served these agents.
    */
   ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }
@@ -45,7 +46,7 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   return {
     async ingest(gateway, { records, lost }) {
       const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
-      // The name in a record is the gateway's own word; the token says who it is.
+      // The token decides which gateway it is, not the name in a record.
       const own = records.map((record) => ({ ...record, gateway: gateway.name }))
       const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
@@ -69,13 +70,13 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   }
 }
 
-/** Their rows would stand in the lists of another Gateway or namespace. */
+/** Refuses records of agents of another gateway: their rows would be listed for another Gateway or namespace. */
 async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonly TrafficRecord[]) {
   const named = defined(records.map(({ agent }) => agent))
   const foreign = await foreignAgents(q, gateway, named)
   if (foreign.length === 0) return
   const leaseMs = leaseMsOf((await getGateway(q, gateway.gatewayId))?.spec)
-  // A gateway that the control plane does not reach serves its agents until the lease is over.
+  // A disconnected gateway serves its agents until the end of its lease.
   const endOf = new Map(
     foreign.map(({ name, servedUntil }) => [name, servedUntil === null ? null : servedUntil + leaseMs]),
   )
@@ -90,7 +91,7 @@ function isTooNew({ agent, time }: TrafficRecord, endOf: ReadonlyMap<string, num
   return end !== null && Date.parse(time) > end
 }
 
-/** A record that names the action or the approval of another agent tells of neither. */
+/** Removes action and approval ids that belong to another agent from the records. */
 async function withoutForeign(
   q: Query,
   records: readonly TrafficRecord[],
@@ -111,7 +112,7 @@ async function withoutForeign(
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
-  // What an order led to is told by whoever gave it.
+  // The sender of an order writes the events of its result.
   const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
   if (eventful.length === 0) return
   const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
@@ -129,13 +130,16 @@ async function appendEvents(q: Query, orgId: string, records: readonly TrafficRe
 
 type Event = Pick<AuditEvent, 'eventType' | 'details'>
 
-/** Refused, stopped, and let through by a person: these are for the audit log. Everything else is traffic alone. */
+/**
+ * Returns the events for the audit log: denied, stopped by a kill switch, or executed after an approval. Other requests
+ * are in the traffic log only.
+ */
 function eventsOf(record: TrafficRecord): readonly Event[] {
   const wasHeld = record.approval_id !== null
   const isStopped = record.decision === 'ALLOW' && record.reason === 'kill_switch'
-  // What was held has its `action.requested` since it was.
+  // A held request has its `action.requested` since the hold.
   if (record.decision === 'DENY' || isStopped) {
-    // A row of many requests has no single action that was asked for.
+    // An aggregate record has no single requested action.
     const isAlone = wasHeld || isRow(record)
     return isAlone ? [denied(record)] : [requested(record), denied(record)]
   }
@@ -147,7 +151,7 @@ function requested(record: TrafficRecord): Event {
   return { eventType: 'action.requested', details }
 }
 
-/** A gateway of an earlier version says no more than this. */
+/** Returns the defaults for records of gateways of an earlier version. */
 function unstated({ connector, why }: TrafficRecord): Record<string, unknown> {
   const resource = { provider: connector, target: null, environment: null }
   return { resource, parameters: {}, risk_score: riskOf(why), risk_hints: {} }
@@ -169,7 +173,7 @@ function denied(record: TrafficRecord): Event {
   return { eventType: 'action.denied', details }
 }
 
-/** It counts many refusals. */
+/** Returns whether the record is an aggregate record. */
 function isRow({ refusals }: TrafficRecord): boolean {
   return refusals !== null && refusals !== undefined
 }

@@ -5,7 +5,7 @@ const COLUMNS = `id, process_id, seq, time, gateway, agent, connector, action_ty
   approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
   policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects`
 
-/** The primary key begins with the time, so this looks into every day; there are seven. */
+/** Returns the record; searches each of the seven daily partitions, because the primary key begins with the time. */
 export async function getTrafficRecord(
   q: ScopedQuery,
   orgId: string,
@@ -20,7 +20,7 @@ export async function getTrafficRecord(
   return row === undefined ? undefined : { ...row, time: row.time.toISOString() }
 }
 
-/** The requests that were governed for one action, oldest first: its own, and those that its approvals held. */
+/** Lists the requests of one action, oldest first: its own, and those that its approvals held. */
 export async function listTrafficOfAction(
   q: ScopedQuery,
   orgId: string,

@@ -4,7 +4,7 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
 import { getTrafficRecord } from './record-store.ts'
 
-/** One record by its id. Throws `not_found`. */
+/** Returns one record by its id. Throws `not_found`. */
 export type TrafficRecordReading = (namespaces: Namespaces, id: string) => Promise<TrafficRecord>
 
 export function createTrafficRecordReading({

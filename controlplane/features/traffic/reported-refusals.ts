@@ -3,23 +3,23 @@ import { refusalsText } from '../../../core/state/refusal-windows.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { IngestOwner } from './ingest-quota.ts'
 
-/** Bounds what rows that count refusals add to every total: their numbers are what the gateway says. */
+/** Bounds the contribution of aggregate records to totals: a gateway reports their counts itself. */
 export type ReportedRefusals = {
   /**
-   * The records with counts that the owner's ingest rate allows in a minute, other rows of that minute included. What was
-   * not refused counts as one request.
+   * Returns the records with counts that fit into the owner's ingest rate per minute, stored aggregate records of that
+   * minute included. A record that is no refusal loses its count.
    */
   bounded(owner: IngestOwner, records: readonly TrafficRecord[]): readonly TrafficRecord[]
-  /** These records of the owner are stored now. */
+  /** Counts stored records of the owner. */
   stored(owner: IngestOwner, records: readonly TrafficRecord[]): void
-  /** Owners whose minutes are remembered. */
+  /** Returns the number of owners whose minutes are kept. */
   remembered(): number
 }
 
 const WINDOW_S = 60
-/** Minutes of one owner that are remembered. */
+/** Minutes that are kept per owner. */
 const MAX_MINUTES = 256
-/** The one whose records came longest ago makes room. */
+/** Owners that are kept; the least recently used one is evicted. */
 const MAX_OWNERS = 10_000
 
 export function createReportedRefusals(
@@ -40,7 +40,7 @@ export function createReportedRefusals(
 
   function add(minutes: Map<string, number>, minute: string, requests: number): void {
     const before = minutes.get(minute) ?? 0
-    // The minute that was used last is the last to go.
+    // Keeps the map in order of use: the first minute is evicted first.
     minutes.delete(minute)
     minutes.set(minute, before + requests)
     const [oldest] = minutes.keys()
@@ -79,7 +79,7 @@ function hasRefusals(record: TrafficRecord): record is Row {
   return record.refusals !== null && record.refusals !== undefined
 }
 
-/** Forwarded calls, holds and approvals are never counted by a row. */
+/** Returns whether the record is a refusal: forwarded calls, holds and approvals have no aggregate records. */
 function isRefused({ decision, approval_id }: TrafficRecord): boolean {
   return decision === 'DENY' && approval_id === null
 }

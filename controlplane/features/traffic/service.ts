@@ -11,7 +11,7 @@ export type TrafficPage = {
 }
 
 export type Traffic = {
-  /** Newest first. `cursor` is `next_cursor` of the page before. */
+  /** Lists records, newest first. `cursor` is `next_cursor` of the previous page. */
   list(
     namespaces: Namespaces,
     filter: TrafficFilter,
@@ -29,7 +29,7 @@ export function createTraffic({
   return {
     async list(namespaces, filter, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readCursor(cursor)
-      // One more than asked for tells whether there is a next page.
+      // Reads one more than requested, to detect a next page.
       const rows = await listTraffic(read(namespaces), orgId, { filter, limit: limit + 1, cursor: after })
       const traffic = rows.slice(0, limit)
       const last = traffic.at(-1)

@@ -9,11 +9,11 @@ export type TrafficFilter = {
   readonly actionType?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
-  /** Text anywhere in action type, host, path, agent or reason. */
+  /** Text to search in action type, host, path, agent and reason. */
   readonly q?: string | undefined
 }
 
-/** Where the next page starts: after this row. */
+/** Position of the next page: after this row. */
 export type TrafficCursor = { readonly time: string; readonly id: string }
 
 const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway text, agent text, connector text,
@@ -24,8 +24,8 @@ const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway 
 const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0])
 
 /**
- * Stores records that are not there yet; sending one again changes nothing. Makes the partitions of their days.
- * Resolves to the ids of those that were new.
+ * Stores new records and creates the partitions of their days; a repeated record changes nothing. Returns the ids of
+ * the new ones.
  */
 export async function insertTraffic(
   q: Query,
@@ -44,7 +44,7 @@ export async function insertTraffic(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Newest first, at most `limit`, after `cursor`. */
+/** Lists records, newest first, at most `limit`, after `cursor`. */
 export async function listTraffic(
   q: ScopedQuery,
   orgId: string,
@@ -64,7 +64,7 @@ export async function listTraffic(
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
 }
 
-/** Whole milliseconds: what a cursor, made from the ISO text, can name exactly. */
+/** Selects whole milliseconds, so that a cursor made from the ISO text is exact. */
 function selectedAs(name: string | undefined): string {
   return name === 'time' ? "date_trunc('milliseconds', r.time)" : `r.${name}`
 }

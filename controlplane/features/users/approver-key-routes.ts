@@ -15,7 +15,7 @@ export type AuthKeyRoutesDeps = { readonly approverKeys: ApproverKeys }
 
 const PATH = '/api/auth/keys'
 
-/** Extension: approver keys, made and revoked by the person whose answers they give and by nobody else. */
+/** Extension: approver keys; only the user whose answers a key gives creates and revokes it. */
 export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readonly Route[] {
   return [
     route({
@@ -57,7 +57,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
   ]
 }
 
-/** The user of a role route and the session that they came with. */
+/** Returns the user of a role route and the id of the session. */
 export function ownerOf({ principal }: { readonly principal: Principal }): KeyOwner {
   const user = userOf(principal)
   return { user, sessionId: user.session?.id }

@@ -30,7 +30,7 @@ export async function insertUserKey(q: Query, row: UserKeyInput): Promise<UserKe
   return onlyRow(rows)
 }
 
-/** Newest first, expired ones included. */
+/** Lists keys, newest first, expired ones included. */
 export async function listUserKeys(q: Query, userId: string): Promise<readonly UserKeyRow[]> {
   const { rows } = await q.query<UserKeyRow>(
     `select ${COLUMNS} from user_keys where user_id = $1 order by created_at desc, id`,
@@ -39,7 +39,7 @@ export async function listUserKeys(q: Query, userId: string): Promise<readonly U
   return rows
 }
 
-/** Active users with an unexpired key of this prefix: compare the hash of each. */
+/** Returns active users with an unexpired key of this prefix; compare the hash of each. */
 export async function findUserKeys(
   q: Query,
   prefix: string,
@@ -63,7 +63,7 @@ export async function touchUserKey(q: Query, id: string): Promise<void> {
   )
 }
 
-/** Undefined when the user has no key of this id. */
+/** Deletes the key. Undefined when the user has no key with this id. */
 export async function deleteUserKey(
   q: Query,
   key: { readonly id: string; readonly userId: string },

@@ -16,21 +16,23 @@ import {
 } from './approver-key-store.ts'
 import { lockUser } from './store.ts'
 
-/** Days that an approver key lasts. */
+/** Maximum number of approver keys per user. */
 const MAX_KEYS = 20
 
 export type NewApproverKey = { readonly name: string | null; readonly days: number }
 export type IssuedApproverKey = { readonly id: string; readonly key: string; readonly expiresAt: Date }
 
-/** A signed-in user and the session that vouches for them. */
+/** A signed-in user and the session of the request. */
 export type KeyOwner = { readonly user: UserPrincipal; readonly sessionId: string | undefined }
 
-/** The approver keys of whoever is signed in. All throw `forbidden` for the admin token, which is no person. */
+/** Approver keys of the signed-in user. All methods throw `forbidden` for the admin token, which belongs to no user. */
 export type ApproverKeys = {
   list(owner: KeyOwner): Promise<readonly UserKeyRow[]>
-  /** The key, shown this once. Throws `conflict` beyond 20 keys and `unauthorized` when the session ended meanwhile. */
+  /**
+   * Creates a key, shown once. Throws `conflict` beyond 20 keys and `unauthorized` when the session ended meanwhile.
+   */
   create(owner: KeyOwner, wanted: NewApproverKey): Promise<IssuedApproverKey>
-  /** Throws `not_found` for a key of somebody else. */
+  /** Revokes a key. Throws `not_found` for a key of another user. */
   revoke(owner: KeyOwner, id: string): Promise<void>
 }
 
@@ -60,7 +62,7 @@ type End = {
   readonly why: 'revoked' | 'password_changed' | 'password_reset' | 'role_changed' | 'suspended'
 }
 
-/** Ends every approver key of a user, in the transaction of the change that makes them invalid. */
+/** Ends every approver key of a user, in the transaction of the change that invalidates them. */
 export async function endApproverKeys(q: Query, end: End & { readonly userId: string }): Promise<void> {
   for (const row of await deleteUserKeysOf(q, end.userId)) await noteRevoked(q, end, row)
 }
@@ -87,7 +89,9 @@ async function create(
   })
 }
 
-/** The password or role may have changed since the request was authenticated: that ended the session, under the same lock. */
+/**
+ * Refuses a session that a change of password or role ended since the request was authenticated, under the same lock.
+ */
 async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
   const [found] = sessionId === undefined ? [] : await useSessions(q, [sha256(sessionId)])
   if (found?.id === userId && found.role !== 'viewer') return

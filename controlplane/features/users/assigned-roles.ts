@@ -3,17 +3,18 @@ import { covers, hasRole, RIGHTS, type Right, type Role, reachOf } from '../../.
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { UserRow } from './store.ts'
 
-/** A role and where it counts; null = every namespace. */
+/** A role and its namespaces; null = every namespace. */
 export type GivenRole = { readonly role: Role; readonly namespaces: readonly string[] | null }
 
-/** Every role of a user. */
+/** Returns every role of a user. */
 export function rolesOf({ role, namespaces, lowerRoles }: UserRow): readonly GivenRole[] {
   return [{ role, namespaces }, ...lowerRoles]
 }
 
 /**
- * A caller of the cluster gives a role only with every right of it, in every namespace where it counts. Throws `forbidden`
- * otherwise, and `not_ready` when the API server does not answer. Users with a role are judged by their role elsewhere.
+ * Refuses a cluster caller that assigns a role without holding every right of the role in every namespace of it. Throws
+ * `forbidden`, and `not_ready` when the API server does not answer. Ignores users with a role, whose role is checked
+ * elsewhere.
  */
 export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly GivenRole[]): Promise<void> {
   for (const { role, namespaces } of given) {
@@ -29,7 +30,10 @@ export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly Given
   }
 }
 
-/** The same for approver groups: whoever adds a user to one may answer approvals wherever the user may. */
+/**
+ * Refuses a cluster caller that adds a user to an approver group without the right to answer wherever the user may
+ * answer.
+ */
 export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): Promise<void> {
   const answering = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS['approvals/answer'].role))
   const places = answering.length === 0 ? [null] : answering.map(({ namespaces }) => namespaces)
@@ -40,7 +44,7 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
       )
 }
 
-/** Nothing for a user whose role decides. */
+/** Returns the missing rights; empty for a user whose role decides. */
 async function missingRights(
   { clusterRights }: UserPrincipal,
   rights: readonly Right[],
@@ -55,7 +59,9 @@ async function missingRights(
   })
 }
 
-/** Approver keys are of an account, which callers of a cluster have none of. */
+/**
+ * Returns the rights of a role without those on approver keys, which need an account that cluster callers do not have.
+ */
 function rightsOfRole(role: Role): readonly Right[] {
   const all = Object.keys(RIGHTS) as readonly Right[]
   return all.filter((right) => hasRole(role, RIGHTS[right].role) && !right.startsWith('approverkeys/'))

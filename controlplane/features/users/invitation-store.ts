@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 
 export type Invitation = { readonly id: string; readonly email: string; readonly role: Role }
 
-/** Valid for 7 days and once. */
+/** Inserts an invitation, valid for 7 days and for one use. */
 export async function insertInvitation(
   q: Query,
   row: Invitation & { readonly orgId: string; readonly tokenSha256: Buffer; readonly invitedBy: string },
@@ -15,7 +15,7 @@ export async function insertInvitation(
   )
 }
 
-/** Uses the invitation up; undefined when there is none, it is over, used, or for another address. */
+/** Uses the invitation up; undefined for an unknown, expired or used one, and for another address. */
 export async function takeInvitation(
   q: Query,
   tokenSha256: Buffer,

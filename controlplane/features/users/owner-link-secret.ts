@@ -6,15 +6,21 @@ import type { KubeClient } from '../authentication/cluster/kube-client.ts'
 export type OwnerLinkSecret = {
   /** `namespace/name`. */
   readonly name: string
-  /** Whether it is the token in the Secret, which is not older than an hour. Rejects with `not_ready` when the cluster does not answer. */
+  /**
+   * Returns whether the token is that of the Secret and at most an hour old. Rejects with `not_ready` when the cluster
+   * does not answer.
+   */
   matches(token: string): Promise<boolean>
 }
 
 const Secret = z.object({ data: z.object({ token: z.string(), 'expires-at': z.string() }) })
-/** Clocks of the machine that wrote the Secret and of this one. */
+/** Maximum difference between the clocks of this machine and of the machine that wrote the Secret. */
 const CLOCK_SKEW_MS = 60_000
 
-/** The owner link of a cluster. Its writer has the right to update the Secret; the control plane only reads it. */
+/**
+ * Creates the reader of a cluster's owner link. The right to update the Secret writes it; the control plane only reads
+ * it.
+ */
 export function createOwnerLinkSecret(
   kube: KubeClient,
   place: { readonly namespace: string; readonly name: string },

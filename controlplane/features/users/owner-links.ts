@@ -16,24 +16,28 @@ export type OwnerLinksDeps = {
   readonly secret: OwnerLinkSecret | null
 }
 
-/** A token of a link that was valid when it was checked. */
+/** Token of a link that was valid at the check. */
 export type CheckedOwnerToken = { readonly token: string; readonly isOfSecret: boolean }
 
 export type OwnerLinks = {
   /**
-   * The token of a new link; null once there is an owner. `isRequired`: agents run on this machine, and from now on the
-   * first owner registers through a link only. Throws `conflict` in a cluster, where a Secret holds the link.
+   * Creates a link and returns its token; null once there is an owner. `isRequired`: agents run on this machine, so
+   * from now on the first owner registers through a link only. Throws `conflict` in a cluster, where a Secret holds the
+   * link.
    */
   make(by: Actor, options: { readonly isRequired: boolean }): Promise<string | null>
-  /** Reads the Secret of a cluster, if any: before the transaction that uses the link. */
+  /** Checks the token against the Secret of a cluster, if any. Call it before the transaction that uses the link. */
   check(token: string | undefined): Promise<CheckedOwnerToken | null>
-  /** Whether the token makes an owner. Ends every link when it does; in the transaction that makes the owner. */
+  /**
+   * Returns whether the token makes an owner, and then deletes every link. Call it in the transaction that makes the
+   * owner.
+   */
   use(q: Query, checked: CheckedOwnerToken | null): Promise<boolean>
-  /** Makes the signed-in user the first owner. Throws `forbidden` for a link that is not valid, and once there is an owner. */
+  /** Makes the signed-in user the first owner. Throws `forbidden` for an invalid link, and once there is an owner. */
   redeem(user: UserPrincipal, token: string): Promise<void>
 }
 
-/** Links that make the first owner: random, for one use, for an hour. */
+/** Creates the links that make the first owner: random, for one use, valid for an hour. */
 export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLinks {
   const note = (q: Query, actor: Actor, change: string) =>
     recordEvent(q, { orgId, actor, type: 'settings.updated', details: { change } })

@@ -12,8 +12,9 @@ import { getUser, lockUser, setPasswordHash, type UserRow } from './store.ts'
 
 export type PasswordChange = {
   /**
-   * Ends every session and approver key of the user and starts a new session for whoever changed the password. Throws `validation` when the
-   * current password is wrong, `rate_limited` when it was wrong too often, and `conflict` when somebody was quicker.
+   * Changes the password, ends every session and approver key of the user, and starts a new session for the caller.
+   * Throws `validation` for a wrong current password, `rate_limited` after too many wrong ones, and `conflict` when the
+   * password was changed at the same time.
    */
   change(
     by: UserPrincipal,
@@ -43,7 +44,7 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
       const passwordHash = await passwords.hash(next, turn)
       return db.tx(async (q) => {
         const user = await lockUser(q, known.id)
-        // While the passwords were looked at he may have been suspended, or have changed it in another window.
+        // The user may have been suspended, or have changed the password elsewhere, while the password was verified.
         if (user?.status !== 'active' || user.passwordHash !== known.passwordHash) throw tooLate()
         await setPasswordHash(q, user.id, passwordHash)
         await deleteSessionsOf(q, user.id)

@@ -13,8 +13,8 @@ export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; reado
 
 /**
  * Sets a new password on the machine of the installation, ends every session and approver key of the user, and removes
- * the counts of failed sign-ins that would keep them waiting. No route
- * leads here: whoever holds a token could become a user with it. Throws `not_found` for an unknown e-mail address.
+ * the counts of failed sign-ins, which would delay the next one. No route calls it: the holder of a token could take an
+ * account over. Throws `not_found` for an unknown e-mail address.
  */
 export async function resetPassword(
   { db, orgId, passwords }: PasswordResetDeps,

@@ -19,7 +19,7 @@ export type RegistrationDeps = {
   readonly ownerLinks: Pick<OwnerLinks, 'check' | 'use'>
   readonly passwords: Passwords
   readonly registration: RegistrationMode
-  /** On loopback the first user needs no link, until an agent is started on this machine. */
+  /** On loopback the first user needs no link until an agent is started on this machine. */
   readonly isLoopback: boolean
 }
 
@@ -29,7 +29,7 @@ export type RegistrationInput = {
   readonly name: string
   readonly setup_token?: string | undefined
   readonly invite_token?: string | undefined
-  /** The request did not come from this machine. */
+  /** Whether the request came from another machine. */
   readonly isForwarded?: boolean
   readonly address: string
 }

@@ -16,7 +16,7 @@ import type { UserRow } from './store.ts'
 export type UserRoutesDeps = {
   readonly users: Users
   readonly approverKeys: Pick<ApproverKeys, 'create'>
-  /** Without a slash at the end; for links that people get. */
+  /** Without a slash at the end; base of links for users. */
   readonly baseUrl: () => string
 }
 
@@ -74,7 +74,7 @@ async function act(
   }
 }
 
-/** A key answers in the name of its user: only that user makes it. */
+/** Creates a key for the caller only, because a key answers in the name of its user. */
 async function createOwnKey(
   approverKeys: UserRoutesDeps['approverKeys'],
   owner: KeyOwner,

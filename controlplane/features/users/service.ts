@@ -21,7 +21,7 @@ export type Users = {
   suspend(by: UserPrincipal, userId: string): Promise<UserRow>
   activate(by: UserPrincipal, userId: string): Promise<UserRow>
   setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
-  /** The token of the link to register with. */
+  /** Returns the token of the registration link. */
   invite(by: UserPrincipal, email: string, role: Role): Promise<string>
 }
 
@@ -138,7 +138,7 @@ function endKeys(
   return endApproverKeys(q, { orgId, actor: actorOf(by), userId: user.id, email: user.email, why })
 }
 
-/** What the next confirmation by the provider would undo. */
+/** Refuses a change that the next confirmation by the provider would revert. */
 async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(q, id)) === undefined) return
   throw new ChaperoneError('conflict', {
@@ -146,7 +146,7 @@ async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<voi
   })
 }
 
-/** Only an owner makes or unmakes owners, and nobody unmakes himself: there is always one left. */
+/** Refuses changes of owners by other users, and an owner's change of their own role: one owner always remains. */
 function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
   if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may make somebody an owner or end it')
@@ -158,7 +158,7 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   }
 }
 
-/** The rights of a caller of the cluster were compared with those of the user as `seen`. */
+/** Refuses when the user changed since the rights of a cluster caller were compared with those of `seen`. */
 function refuseChanged(
   { clusterRights }: UserPrincipal,
   { seen, now }: { readonly seen: UserRow | undefined; readonly now: UserRow },
@@ -169,12 +169,12 @@ function refuseChanged(
 }
 
 /**
- * Changes of users follow each other, and who makes one must still be what he was when he signed in: of two owners who
- * end each other's ownership at once, one comes too late.
+ * Serializes changes of users and checks the caller's role again: of two owners who end each other's ownership at the
+ * same time, the second one is refused.
  */
 async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
   await lockUserChanges(q)
-  // The route has just asked the cluster about the right of its caller.
+  // The route has just checked the right of its caller in the cluster.
   if (by.via === 'admin_token' || by.via === 'cluster') return by
   const user = await getUser(q, by.userId)
   const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
@@ -201,7 +201,7 @@ function note(
   return recordEvent(q, { orgId, actor: actorOf(by), type, details })
 }
 
-/** The role alone does not decide here, so an owner may meet it too. */
+/** Returns the refusal. Other conditions than the role decide here, so an owner may get it too. */
 function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
   return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })
 }

@@ -18,7 +18,7 @@ export type UserRow = {
   readonly status: 'active' | 'suspended'
   readonly passwordHash: string
   readonly groups: readonly string[]
-  /** Where the role counts. Null = every namespace. */
+  /** Namespaces in which the role counts. Null = every namespace. */
   readonly namespaces: readonly string[] | null
   readonly lowerRoles: readonly LowerRole[]
   readonly createdAt: Date
@@ -39,13 +39,13 @@ export async function getUser(q: Query, id: string): Promise<UserRow | undefined
   return rows[0]
 }
 
-/** Locked until the transaction ends: two changes of one user follow each other. */
+/** Locks the row until the transaction ends, which serializes changes of one user. */
 export async function lockUser(q: Query, id: string): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for update`, [id])
   return rows[0]
 }
 
-/** The same, unchanged until the transaction ends; several transactions may share it. */
+/** Locks the row against changes until the transaction ends; several transactions may share the lock. */
 export async function shareUser(q: Query, id: string): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for share`, [id])
   return rows[0]
@@ -58,12 +58,12 @@ export async function findUserByEmail(q: Query, email: string): Promise<UserRow 
   return rows[0]
 }
 
-/** Lets one registration at a time look whether there is an owner; until the transaction ends. */
+/** Serializes the checks of registrations for an owner, until the transaction ends. */
 export async function lockRegistrations(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone registrations'])
 }
 
-/** One change of roles, status or keys at a time, over all replicas; until the transaction ends. */
+/** Serializes changes of roles, status and keys over all replicas, until the transaction ends. */
 export async function lockUserChanges(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone user changes'])
 }
@@ -81,7 +81,7 @@ export async function hasOwner(q: Query): Promise<boolean> {
   return onlyRow(rows).some
 }
 
-/** Whether somebody else is an owner and can sign in: by password where that is on, or vouched for by the provider. */
+/** Returns whether another owner can sign in: by password where that is on, or confirmed by the provider. */
 export async function hasOtherOwner(
   q: Query,
   { userId, isPasswordOn }: { readonly userId: string; readonly isPasswordOn: boolean },
@@ -97,7 +97,7 @@ export async function hasOtherOwner(
   return onlyRow(rows).some
 }
 
-/** Every group of an active user with a role in the namespaces. */
+/** Returns every group of active users with a role in the namespaces. */
 export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>> {
   const rows = await q.rows<{ name: string }>(
     [],
@@ -107,7 +107,7 @@ export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>>
   return new Set(rows.map((row) => row.name))
 }
 
-/** Every group that an active user is in. */
+/** Returns every group of active users. */
 export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
   const { rows } = await q.query<{ name: string }>(
     "select distinct unnest(groups) as name from users where status = 'active'",
@@ -116,7 +116,7 @@ export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
   return new Set(rows.map((row) => row.name))
 }
 
-/** Undefined when the e-mail address has an account already. */
+/** Inserts the user. Undefined when the e-mail address already has an account. */
 export async function insertUser(q: Query, row: UserInput): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(
     `insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, $3, $4, $5, $6, $7)
