@@ -2,14 +2,14 @@ import type { Clock } from '../../core/state/clock.ts'
 import type { Query } from '../db/query.ts'
 import { raiseEpoch, type SeenOrders } from '../db/state-order.ts'
 
-/** Begins a new epoch when the database went back behind what a gateway has seen. True when it did. */
+/** Begins a new epoch when the database is behind a state that a gateway has seen. Returns whether it began one. */
 export type EpochRaiser = (seen: SeenOrders) => Promise<boolean>
 
 const RAISE_EVERY_MS = 60_000
 
 /**
- * What a gateway claims is not believed: at most once a minute it may cause a new epoch, which does no harm, because
- * every state is then sent again.
+ * Creates the raiser. Claims of gateways are not trusted, so they cause at most one epoch a minute. A needless epoch
+ * does no harm: every state is sent again.
  */
 export function createEpochRaiser(db: Query, { monotonicMs }: Pick<Clock, 'monotonicMs'>): EpochRaiser {
   let raisedAt = Number.NEGATIVE_INFINITY

@@ -1,10 +1,12 @@
 import type { Clock } from '../../core/state/clock.ts'
 
-/** How recently this replica read what gateways depend on. */
+/** Age of this replica's reads of the state that gateways depend on. */
 export type Freshness = {
-  /** Runs a read of the database; it counts from the moment at which it began. */
+  /** Runs a read of the database; its age counts from its start. */
   read<T>(what: string, work: () => Promise<T>): Promise<T>
-  /** False when any of the reads last succeeded too long ago: another replica may have changed something since. */
+  /**
+   * Returns false when one of the reads last succeeded too long ago: another replica may have changed the state since.
+   */
   isFresh(): boolean
 }
 
@@ -15,7 +17,7 @@ export function createFreshness({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Fr
   return {
     async read(what, work) {
       const startedAt = monotonicMs()
-      // Known as missing until it succeeds for the first time.
+      // The read counts as missing until its first success.
       if (!readAt.has(what)) readAt.set(what, Number.NEGATIVE_INFINITY)
       const value = await work()
       readAt.set(what, startedAt)

@@ -2,24 +2,24 @@ import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { stopsGateway } from './kill-switch/state.ts'
 import type { Peer } from './peer.ts'
 
-/** One running process, connected to whichever replica. */
+/** One running process, connected to any replica. */
 export type Sighting = Pick<
   Peer,
   'name' | 'appliedVersion' | 'sentVersion' | 'lastSeenMs' | 'agents' | 'uptimeSeconds' | 'warnings'
 >
 
-/** What is known of a gateway's running processes. `applied_version` is that of the one furthest behind. */
+/** State of a gateway's running processes. `applied_version` is the lowest one. */
 export type GatewayLive = {
   readonly processes: number
   readonly applied_version: number | null
   readonly desired_version: number | null
-  /** ISO 8601; the latest sign of life of any process. */
+  /** ISO 8601; the latest report of any process. */
   readonly last_seen_at: string
   readonly agents: number
   readonly kill_switch: boolean
-  /** Of the process that runs longest. */
+  /** Uptime of the oldest process. */
   readonly uptime_seconds: number
-  /** Full sentences that any process reports of itself, each once. */
+  /** Sentences that the processes report, without duplicates. */
   readonly warnings: readonly string[]
 }
 

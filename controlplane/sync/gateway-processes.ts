@@ -5,10 +5,13 @@ import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import type { ProcessRegistry } from './process-registry.ts'
 
-/** The configuration that this replica has read. */
+/** Versions of the configuration that this replica has read. */
 export type KnownVersions = {
   readonly version: number | null
-  /** With the version at which what this gateway (for this agent) is sent changed last; null for a gateway that is gone. */
+  /**
+   * Returns the version of the last change of the sections of this gateway (for this agent); null for a deleted
+   * gateway.
+   */
   readonly of: (gatewayId: string, agent: string | null) => { readonly version: number } | null
 }
 
@@ -19,7 +22,7 @@ export type ProcessSources = {
   readonly views: KillViews
 }
 
-/** Every connected gateway process, whichever replica it is connected to. */
+/** Lists every connected gateway process of all replicas. */
 export function processesOf({
   peerRegistry,
   processRegistry,
@@ -47,7 +50,7 @@ export function processesOf({
   return [...peerRegistry.peers.values(), ...others].map(view)
 }
 
-/** Of the processes that have reported it. */
+/** Lists the hosted work of the processes that reported it. */
 export function hostedWorkOf({
   peerRegistry,
   processRegistry,
@@ -76,8 +79,8 @@ type Known = Pick<
 >
 
 /**
- * A gateway keeps the version at which its own content changed last. Once it has applied that one, everything up to the
- * newest version that was read is in force there, whether it concerned this gateway or not.
+ * Returns the version in force. A gateway keeps the version of the last change of its own sections. A process that has
+ * applied that version also covers later versions up to the newest one read, which do not concern the gateway.
  */
 function coveredVersion({ gatewayId, agent, appliedVersion }: Known, versions: KnownVersions): number | null {
   const newest = versions.of(gatewayId, agent)

@@ -39,7 +39,7 @@ import { createVerdictBroadcaster, type VerdictBroadcaster } from './verdict-bro
 
 export type HubDeps = {
   readonly db: Db
-  /** Of all replicas: signs announced stops. */
+  /** Keys of all replicas; signs announced kill switches. */
   readonly keyring: Pick<Keyring, 'derive'>
   readonly library: SectionLibrary
   readonly log: Logger
@@ -47,47 +47,55 @@ export type HubDeps = {
   /** Absent: there are no pods. */
   readonly pods?: PodPresence | null
   readonly podTiming?: PodSessionTiming
-  /** Between two beats of the streams. */
+  /** Milliseconds between two beats of the streams. */
   readonly beatMs?: number
-  /** No other process uses the database: replicas that it names have ended, and with them the local gateway. */
+  /** No other process uses the database: replicas in its rows have ended, and with them the local gateway. */
   readonly isOnlyReplica?: boolean
 }
 
-/** Who asks for a stream; `syncKey` is the key of the gateway's row. */
+/** Owner of a stream; `syncKey` is the key of the gateway's row. */
 export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
-  /** The only agent that it serves, when it is the sidecar of a pod. */
+  /** Agent of a sidecar, the only one that it serves; null for a gateway process. */
   readonly agent?: string | null
   readonly sidecar?: SidecarPrincipal | null
 }
 
-/** Keeps one stream per gateway process supplied with what it must know, and knows what each acknowledged. */
+/** Keeps one stream per gateway process, sends the state of the control plane and tracks acknowledgements. */
 export type Hub = AsyncDisposable & {
-  /** Takes over a stream whose head was sent: hello, kill state and manifest go out at once. Call the result when it closed. */
+  /**
+   * Takes a stream over after its response head: sends hello, kill state and section index. Call the result when it
+   * closes.
+   */
   open(owner: StreamOwner, sink: StreamSink): () => void
-  /** A call of a process: a session adopts its rotated token. */
+  /** Reports a call of a process: its session adopts a rotated token. */
   seen(owner: SessionOwner): void
-  /** What a gateway process says of itself, whichever replica holds its stream. Rejects when it cannot be passed on. */
+  /**
+   * Applies a message of a process at the replica that holds its stream. Rejects when the message cannot be published.
+   */
   publish(message: ProcessMessage): Promise<void>
-  /** Null when no process of it is connected, to any replica. */
+  /** Returns the live state; null when no process of the gateway is connected to any replica. */
   liveOf(gatewayId: string): GatewayLive | null
-  /** Ids of the gateways that have a stream, to any replica. */
+  /** Returns the ids of the gateways with a stream to any replica. */
   connected(): ReadonlySet<string>
-  /** Whether the gateway has a stream here. */
+  /** Returns whether the gateway has a stream to this replica. */
   isHere(gatewayId: string): boolean
-  /** Every gateway process that is connected, to any replica. */
+  /** Lists every gateway process that is connected to any replica. */
   processes(): readonly GatewayProcess[]
-  /** Work that every connected process cancels at providers. */
+  /** Lists the work that connected processes cancel at providers. */
   hostedWork(): readonly ProcessWork[]
   readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
-  /** Hands an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout` after 30 s. */
+  /**
+   * Sends an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout`
+   * after 30 s.
+   */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
-  /** False for a result that is not waited for any more, or comes from a process that does not have the order. */
+  /** Settles an order. Returns false when no order is pending for the result, or another process has the order. */
   settle(result: ResultBody, processId: string): boolean
-  /** Orders that processes here have. */
+  /** Orders of processes that are connected here. */
   readonly orders: Pick<OrderBook, 'processOf' | 'waiting'>
 }
 
-/** Reads the state once, then watches the database. Rejects when it cannot be read. */
+/** Creates the hub: reads the state once, then watches the database. Rejects when the state cannot be read. */
 export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
   const peerRegistry = createPeerRegistry()
@@ -170,7 +178,7 @@ function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): Reado
 const NO_PODS: PodPresence = { ended: async () => () => null }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /** Of the greeting and the beats. */
+  /** Clock of the greeting and the beats. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster
@@ -180,7 +188,7 @@ type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
   readonly verdicts: VerdictBroadcaster
 }
 
-/** Tells a process that has come everything it must know; the result is to be called when it has gone. */
+/** Sends a new process the whole state. Call the result when the process disconnects. */
 function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () => void {
   const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = deps
   const place = { gateway: owner.name, process: owner.processId }
@@ -207,7 +215,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
   }
 }
 
-/** A sidecar knows its own agent alone. */
+/** Returns a process that serves the agent of the order: a gateway process, or the agent's own sidecar. */
 function peerServing(peers: readonly Peer[], { agent }: Order): Peer | undefined {
   return peers.findLast((peer) => peer.agent === null || peer.agent === agent)
 }
@@ -226,7 +234,7 @@ function endAll({ peers }: PeerRegistry): void {
   }
 }
 
-/** All running processes of a gateway. */
+/** Lists all running processes of a gateway. */
 function sightingsOf(
   gatewayId: string,
   {

@@ -1,19 +1,19 @@
 import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
-/** What there is to write about a process. `isVisibleElsewhere`: others wait for it. */
+/** Pending report of a process. `isVisibleElsewhere`: other replicas wait for it. */
 export type Change = {
   readonly report: ProcessReport
   readonly text: string
   readonly isVisibleElsewhere: boolean
 }
 
-/** What was written of each process last, so that only changes are. */
+/** Last report of each process, so that only changes are written. */
 export type LastReported = {
   changesOf(peers: readonly Peer[], nowMs: number): readonly Change[]
   markReported(changes: readonly Change[]): void
   discard(processId: string): void
-  /** Everybody else is to be written again. */
+  /** Discards all other processes, so that they are reported again. */
   retain(processIds: ReadonlySet<string>): void
 }
 
@@ -41,7 +41,7 @@ export function createLastReported(): LastReported {
   }
 }
 
-/** Not the uptime itself: it runs on by itself once it is known. */
+/** Returns the compared text. It lacks the uptime, which readers extrapolate once it is known. */
 function textOf(peer: Peer): string {
   const { name, agents, appliedVersion, sentVersion, killState, uptimeSeconds, rejected } = peer
   const counts = [agents, appliedVersion, sentVersion]

@@ -17,13 +17,16 @@ import {
 import type { Hub } from './hub.ts'
 import type { Order } from './orders.ts'
 
-/** Orders to gateways wherever they are connected, and their results wherever they arrive. */
+/** Sends orders to gateways at any replica, and delivers results that arrive at any replica. */
 export type OrderRelay = AsyncDisposable & {
-  /** Whether a process of the gateway is connected, here or to another replica. */
+  /** Returns whether a process of the gateway is connected to any replica. */
   isConnected(gatewayId: string): Promise<boolean>
-  /** Null: no replica has the gateway, and nothing was sent. Rejects with `upstream_timeout` when no result came. */
+  /**
+   * Executes an order. Null: no replica has the gateway, and nothing was sent. Rejects with `upstream_timeout` without
+   * a result.
+   */
   execute(gatewayId: string, order: Order): Promise<ResultBody | null>
-  /** A result that a gateway has sent here. */
+  /** Delivers a result that a gateway sent to this replica. */
   settle(result: ResultBody, processId: string): boolean
 }
 
@@ -33,7 +36,7 @@ export type OrderRelayDeps = {
   readonly hub: Pick<Hub, 'isHere' | 'execute' | 'settle' | 'orders'>
 }
 
-/** How long the other replicas have to say that the gateway is theirs. */
+/** Milliseconds within which another replica has to report a gateway as connected or take an order for it. */
 const OFFER_MS = 1_000
 const RESULT_MS = 32_000
 
@@ -46,7 +49,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   async function fetchResult(orderId: string): Promise<void> {
     const processId = hub.orders.processOf(orderId)
-    // Only the replica that sent an order knows to which process; the others wait for its word.
+    // Only the replica that sent the order to a process takes its result; other replicas wait until it is passed on.
     if (processId === undefined && !elsewhere.has(orderId)) return
     const result = await takeResult(db, orderId, processId ?? PASSED_ON)
     if (result === undefined) return
@@ -68,7 +71,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     }
   }
 
-  /** The connection was lost for a while: whatever was said meanwhile is looked up. */
+  /** Fetches every pending result, because notifications were lost with the connection. */
   async function lookForAll(): Promise<void> {
     for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
   }
@@ -122,7 +125,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   }
 }
 
-/** What this replica does for the others: it answers for its gateways, and carries their orders out. */
+/** Handles messages of other replicas: reports connected gateways and executes orders on them. */
 function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
   return {
     async ask(askId: string, gatewayId: string): Promise<void> {
@@ -136,7 +139,7 @@ function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
   }
 }
 
-/** Always a result: whoever waits on the other side has nothing else to go by. */
+/** Returns a result in any case: the replica that offered the order waits for one. */
 async function carriedOut(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
   const { order_id, action_request_id } = order
   const failure = { order_id, action_request_id, ok: false, status: null, result: null }

@@ -1,20 +1,20 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
 
-/** What a gateway is asked to carry out after a decision token was consumed. */
+/** An order that a gateway executes after its decision token was used up. */
 export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 
 const TIMEOUT_MS = 30_000
 
-/** Orders that wait for their result. No answer within 30 s: the result is unknown and the order is never repeated. */
+/** Orders that wait for their result. After 30 s without one the result is unknown; an order is never repeated. */
 export type OrderBook = {
-  /** Waits for the result of the process that the order was sent to. */
+  /** Waits for the result of the process to which the order was sent. */
   wait(orderId: string, processId: string): Promise<ResultBody>
-  /** False for a result that is not waited for, or comes from another process than the order was sent to. */
+  /** Settles an order. Returns false when no order is pending for the result, or another process has the order. */
   settle(result: ResultBody, processId: string): boolean
-  /** The process that has the order; undefined when its result is not waited for here. */
+  /** Returns the process that has the order; undefined when the order is not pending here. */
   processOf(orderId: string): string | undefined
-  /** Orders that wait here. */
+  /** Returns the ids of the pending orders. */
   waiting(): readonly string[]
   close(): void
 }

@@ -1,11 +1,11 @@
 import type { Peer } from './peer.ts'
 
-/** Who is connected to this replica. */
+/** Streams that are connected to this replica. */
 export type PeerRegistry = {
   readonly peers: ReadonlyMap<string, Peer>
-  /** The process's earlier stream, if it had one, is answered so that the caller can end it. */
+  /** Adds a stream. Returns the process's earlier stream, if any, so that the caller can end it. */
   add(peer: Peer): Peer | undefined
-  /** False for a stream that another one of the same process has replaced. */
+  /** Removes a stream. Returns false for a stream that a later one of the same process has replaced. */
   remove(peer: Peer): boolean
   of(gatewayId: string): readonly Peer[]
 }

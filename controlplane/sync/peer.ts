@@ -11,50 +11,51 @@ export type StreamSink = {
   readonly destroyed: boolean
 }
 
-/** One connected gateway process: what it was sent and what it acknowledged. */
+/** One connected gateway process, with the state that was sent and acknowledged. */
 export type Peer = {
   readonly gatewayId: string
   /** `namespace/name` of its gateway. */
   readonly name: string
   readonly processId: string
-  /** The only agent that it serves, when it is the sidecar of a pod. */
+  /** Agent of a sidecar, the only one that it serves; null for a gateway process. */
   readonly agent: string | null
-  /** Of a sidecar: its pod and token, and when (monotonic) the token was reviewed. Null outside of pods. */
+  /** Pod and token of a sidecar, and the monotonic time of the token's review. Null outside of pods. */
   pod: { readonly sidecar: SidecarPrincipal; reviewedAtMs: number } | null
   readonly connectedAtMs: number
   readonly syncKey: Uint8Array
   sentVersion: number | null
-  /** Epoch and hashes last sent, as one text, to see whether a new version concerns this gateway at all. */
+  /** Epoch and hashes last sent, as one text, to detect whether a new version concerns this gateway. */
   sentHashes: string
   appliedVersion: number | null
   lastSeenMs: number
   agents: number
   uptimeSeconds: number
-  /** The stops last sent: their number and their name (see `killStateOf`). */
+  /** Kill state last sent: its sequence number and its name (see `killStateOf`). */
   sentKill: { readonly seq: number; readonly state: string } | null
-  /** The name of the stops last acknowledged. */
+  /** Name of the kill state last acknowledged. */
   killState: string | null
-  /** The agents that it was last told to share, as text. A process begins with sharing nothing. */
+  /** Shared agents last sent, as text. A new process starts with none. */
   sentSharing: string
-  /** Why it refused the newest configuration that it was sent; null when it did not. */
+  /** Reason for which it rejected the newest configuration; null when it did not. */
   rejected: string | null
-  /** Error conditions that it reports of itself. */
+  /** Error conditions that the process reports. */
   conditions: readonly string[]
-  /** Full sentences that it reports of itself. */
+  /** Sentences that the process reports. */
   warnings: readonly string[]
-  /** What it cancels at providers because of kill switches; null before the first report. */
+  /** Work that it cancels at providers because of kill switches; null before the first report. */
   hostedWork: HostedWorkReport | null
   send(message: DownMessage): void
-  /** A message as JSON. */
+  /** Sends a message in JSON form. */
   sendLine(line: string): void
   end(): void
-  /** Without a last word: nobody reads it. */
+  /** Destroys the stream without a last message, because its reader is gone. */
   cut(): void
 }
 
 /**
- * A reader that has left this much unread when the next message comes is cut off: it comes back and gets the whole state in
- * a few lines. A message counts from the next one on, because a long kill state would cut off every gateway at its greeting.
+ * Unread bytes beyond which a stream is cut off at its next message: the process reconnects and gets the whole state in
+ * a few lines. The next message itself does not count, because a long kill state would cut off every gateway at its
+ * greeting.
  */
 const MAX_BUFFERED_BYTES = 512 * 1024
 

@@ -6,13 +6,13 @@ import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'
 
 /**
- * What ends the sessions of sidecars: their pod is deleted, their Gateway does not admit its namespace, or the cluster
- * rejects their token. Silence ends none.
+ * Ends sessions of sidecars: when their pod is deleted, their Gateway does not admit its namespace, or the cluster
+ * rejects their token. An unavailable cluster or database ends none.
  */
 export type PodSessions = Disposable & {
-  /** Ends the sessions of pods that are reported as deleted, or are not admitted any more. */
+  /** Ends the sessions of pods that are deleted or no longer admitted. */
   refresh(): Promise<void>
-  /** Adopts the token of a call where the session's own was rotated. */
+  /** Adopts the token of a call when the token of the session was rotated. */
   seen(owner: SessionOwner): void
 }
 
@@ -20,7 +20,7 @@ export type SessionOwner = Pick<Peer, 'processId' | 'gatewayId'> & {
   readonly sidecar: SidecarPrincipal | null
 }
 
-/** Why a pod may not act any more, else null; see the service of pod identities. */
+/** Returns the reason why a pod may not act any more, else null; see the service of pod identities. */
 export type PodPresence = {
   ended(pods: readonly SessionPod[]): Promise<(pod: SessionPod) => string | null>
 }
@@ -34,10 +34,10 @@ export type PodSessionsDeps = {
   readonly timing?: PodSessionTiming
 }
 
-/** `reviewMs`: a session's token is reviewed at least this often; sessions are checked every `checkMs`. */
+/** `reviewMs`: maximum age of the review of a session's token; sessions are checked every `checkMs`. */
 export type PodSessionTiming = { readonly reviewMs: number; readonly checkMs: number }
 
-/** A review that is not answered takes five seconds. */
+/** Bounds reviews in flight: one without an answer takes five seconds. */
 const REVIEWS_IN_FLIGHT = 16
 
 const TIMING: PodSessionTiming = { reviewMs: 5 * 60_000, checkMs: 30_000 }
@@ -61,7 +61,7 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
     await Promise.all(lanes)
   })
 
-  /** Only a rejected token ends a session: this one waits for the next check. */
+  /** Logs a failed review. Only a rejected token ends a session; the next check repeats the review. */
   function notReviewed(error: unknown): void {
     log.debug({ err: error }, 'token of a sidecar not reviewed')
   }
@@ -108,7 +108,7 @@ function isSidecar(peer: Peer): peer is SidecarPeer {
   return peer.pod !== null
 }
 
-/** The sidecar opens its stream again, with the token that the kubelet has renewed meanwhile. */
+/** Makes the sidecar open its stream again, with the token that the kubelet has renewed. */
 function renew(peer: Peer): void {
   peer.send({ type: 'goaway', after_ms: 0 })
   peer.end()

@@ -13,22 +13,22 @@ import type { PeerRegistry } from './peer-registry.ts'
 import { createRecentlyDisconnected, type StoredProcess, type Unreported } from './recently-disconnected.ts'
 import { createSerial } from './serial.ts'
 
-/** All gateway processes of the installation, whichever replica they are connected to. */
+/** All gateway processes of the installation, connected to any replica. */
 export type ProcessRegistry = AsyncDisposable & {
-  /** Tells what is new here and reads what is new elsewhere. Rejects when the database does not answer. */
+  /** Reports changes of this replica and reads those of others. Rejects when the database does not answer. */
   refresh(): Promise<void>
   arrived(peer: Peer): void
   left(peer: Peer): void
-  /** Something that others wait for is new about a process here. */
+  /** Reports a change of a process here that other replicas wait for. */
   changed(): void
-  /** Connected to other replicas, as far as was heard. */
+  /** Lists the processes of other replicas as of the last read. */
   elsewhere(): readonly ElsewhereProcess[]
-  /** Processes that are away, but were there within the last 60 s and were not replaced since. */
+  /** Returns the number of processes that disconnected within the last 60 s and were not replaced since. */
   awayCount(): number
 }
 
 export type ElsewhereProcess = Pick<KnownProcess, 'processId' | 'gatewayId' | 'facts' | 'killState'> & {
-  /** By our clock. */
+  /** By the clock of this replica. */
   readonly lastSeenMs: number
 }
 
@@ -37,9 +37,9 @@ export type ProcessRegistryDeps = {
   readonly replicaId: string
   readonly peerRegistry: PeerRegistry
   readonly clock: Clock
-  /** Milliseconds for which a gateway lets anything pass without its control plane. */
+  /** Milliseconds for which a gateway forwards requests without its control plane. */
   readonly leaseMs: (gatewayId: string) => number
-  /** After each look at what others say. */
+  /** Called after each read of the processes of other replicas. */
   readonly onRead: () => void
   readonly onFailed: (error: unknown) => void
 }
@@ -72,8 +72,8 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     lastReported.markReported(changed)
     known = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
     disconnected.markReported(unreported)
-    // The table is empty after a crash of the database: what is missing there is written again.
     for (const peer of movedAway(known, deps, now)) peer.cut()
+    // The table is empty after a crash of the database: missing processes are discarded here and reported again.
     lastReported.retain(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onRead()
   })
@@ -99,7 +99,7 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     awayCount: disconnected.count,
     async [Symbol.asyncDispose]() {
       isDisposed = true
-      // Behind the one that is under way.
+      // Serialized after a refresh that is in progress.
       await refresh().catch(onFailed)
       await withdrawReplica(db, replicaId).catch(onFailed)
     },
@@ -110,7 +110,9 @@ function ownedOf({ gatewayId, processId, pod }: Peer) {
   return { gatewayId, processId, owner: ownerKey({ gatewayId, sidecar: pod?.sidecar ?? null }) }
 }
 
-/** Whose gateway process has come to another replica since: the stream here is dead, and its end was never heard. */
+/**
+ * Returns streams whose process has connected to another replica since: the connection is broken, but not closed yet.
+ */
 function movedAway(
   known: readonly StoredProcess[],
   { replicaId, peerRegistry }: Pick<ProcessRegistryDeps, 'replicaId' | 'peerRegistry'>,
@@ -131,7 +133,7 @@ function idOf({ processId }: KnownProcess): string {
   return processId
 }
 
-/** Whoever was replaced leaves no trace. */
+/** Returns the rows to write; a replaced process has none. */
 function rowsOf({ left, replaced }: Unreported, nowMs: number) {
   const away = left.filter(({ processId }) => !replaced.includes(processId))
   return {

@@ -1,54 +1,54 @@
 import type { KnownProcess } from '../features/gateways/process-store.ts'
 
-/** A process that was connected a moment ago: it still counts when somebody asks how many were stopped. */
+/** A process that was connected recently; it still counts in the total of a kill switch. */
 export type DisconnectedProcess = {
   readonly gatewayId: string
   readonly processId: string
-  /** Its pod or gateway; see `ownerKey`. */
+  /** Pod or gateway of the process; see `ownerKey`. */
   readonly owner: string
   readonly atMs: number
-  /** It did not leave: its replica is silent, and the process may run under its lease. */
+  /** The process did not disconnect: its replica is silent, and the process may act by its lease. */
   readonly isSilent: boolean
 }
 
-/** A row of the database and when we read it, by our clock. */
+/** A row of the database with the time of its read, by the clock of this replica. */
 export type StoredProcess = KnownProcess & { readonly readAtMs: number }
 
-/** What is not in the database yet. */
+/** Changes that are not in the database yet. */
 export type Unreported = {
   readonly left: readonly DisconnectedProcess[]
   readonly replaced: readonly string[]
 }
 
-/** Who is away, as the database says it and as this replica has just seen it. */
+/** Disconnected processes, by the database and by this replica's unreported changes. */
 export type RecentlyDisconnected = {
   left(process: Pick<DisconnectedProcess, 'gatewayId' | 'processId' | 'owner'>): void
   /**
-   * A process that comes for the first time takes the place of the one of its owner that left first. Sidecars of other
-   * pods stay away, although they have the same gateway.
+   * Handles a connection. A new process replaces the process of the same owner that disconnected first. Sidecars of
+   * other pods are not replaced, although they have the same gateway.
    */
   arrived(process: Pick<DisconnectedProcess, 'processId' | 'owner'>): void
   /**
-   * Away, but there within the last 60 s and not replaced since; or connected to a replica that fell silent, until it is
-   * seen elsewhere or its lease is over.
+   * Returns the number of processes that disconnected within the last 60 s and were not replaced, and of those at a
+   * silent replica that are not connected elsewhere and whose lease is not over.
    */
   count(): number
   unreported(): Unreported
-  /** From now on the database says it. */
+  /** Discards changes that are in the database now. */
   markReported(unreported: Unreported): void
 }
 
 export type RecentlyDisconnectedDeps = {
   readonly known: () => readonly StoredProcess[]
-  /** Ids of the processes that are connected, to any replica. */
+  /** Returns the ids of the processes that are connected to any replica. */
   readonly connected: () => ReadonlySet<string>
-  /** Milliseconds for which a gateway lets anything pass without its control plane. */
+  /** Milliseconds for which a gateway forwards requests without its control plane. */
   readonly leaseMs: (gatewayId: string) => number
   readonly nowMs: () => number
 }
 
 const REMEMBER_MS = 60_000
-/** A replica beats for 10 s after its last read, and a beat counts for a moment. */
+/** A replica sends beats for 10 s after its last read; the rest is the time in which a beat is valid. */
 const BEATS_ON_MS = 15_000
 
 export function createRecentlyDisconnected({
@@ -64,7 +64,7 @@ export function createRecentlyDisconnected({
     const gone = new Map(leaving)
     for (const { awayS, readAtMs, isPodDeleted, ...row } of known()) {
       if (awayS === null || gone.has(row.processId)) continue
-      // Its session ended and its pod is gone: nothing runs there.
+      // The session ended and the pod is deleted: no process runs there.
       if (isPodDeleted && !row.isSilent) continue
       const { processId, gatewayId, owner, isSilent } = row
       gone.set(processId, { processId, gatewayId, owner, atMs: readAtMs - awayS * 1_000, isSilent })

@@ -2,7 +2,7 @@ import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { Query } from '../db/query.ts'
 import { SYNC_CHANNEL } from '../features/kill-switch/store.ts'
 
-/** Payload on SYNC_CHANNEL; the id of the process follows. */
+/** Payload prefix on SYNC_CHANNEL; the id of the process follows. */
 export const MAILBOX_PAYLOAD = 'mailbox '
 
 /** A message of a gateway process. */
@@ -14,10 +14,10 @@ export type ProcessMessage = {
   | { readonly kind: 'status'; readonly body: StatusBody }
 )
 
-/** Messages of processes that are connected to no replica are deleted after this time. */
+/** Seconds after which messages of processes that are connected to no replica are deleted. */
 const EXPIRE_S = 60
 
-/** Stores messages in their order for the replicas that hold the streams of these processes. */
+/** Stores messages in order, for the replicas that hold the streams of their processes. */
 export async function publishMessages(q: Query, messages: readonly ProcessMessage[]): Promise<void> {
   await q.query(
     `with old as (

@@ -4,11 +4,11 @@ import type { PeerRegistry } from './peer-registry.ts'
 import { type ProcessMessage, publishMessages, receiveMessages } from './replica-mailbox-store.ts'
 import { createSerial } from './serial.ts'
 
-/** Messages of gateway processes on their way to the replica that holds their stream. */
+/** Delivers messages of gateway processes to the replica that holds their stream. */
 export type ReplicaMailbox = {
-  /** Resolves when the message took effect here or is stored for its replica. Rejects when neither succeeds. */
+  /** Resolves when the message is applied here or stored for its replica. Rejects when both fail. */
   publish(message: ProcessMessage): Promise<void>
-  /** Reads the messages of this process that another replica has published. */
+  /** Reads the messages that another replica published for this process. */
   receive(processId: string): void
   /** Reads the messages of every process that is connected here. */
   refresh(): Promise<void>
@@ -44,7 +44,7 @@ export function createReplicaMailbox({
     for (const message of await receiveMessages(db, ids)) applyHere(message)
   })
 
-  /** False unless the process is connected here under the gateway that the message names. */
+  /** Applies a message. Returns false unless the process is connected here under the gateway in the message. */
   function applyHere(message: ProcessMessage): boolean {
     const peer = peerRegistry.peers.get(message.process_id)
     if (peer === undefined || peer.gatewayId !== message.gateway_id) return false

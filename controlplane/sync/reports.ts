@@ -15,10 +15,10 @@ export type ReportsDeps = {
   readonly log: Logger
 }
 
-/** Enough for every message of ours; a gateway does not decide how much of it everybody reads. */
+/** Characters that are kept of a reported error: enough for every error of the product, whatever a gateway sends. */
 const MAX_ERROR = 2_000
 
-/** Makes what a connected gateway process said of itself known here, and to the other replicas. */
+/** Applies a message of a connected process here, and reports the change to the other replicas. */
 export function applyMessage(peer: Peer, message: ProcessMessage, deps: ReportsDeps): void {
   peer.lastSeenMs = deps.clock.nowMs()
   if (message.kind === 'ack') applyAck(peer, message.body, deps)
@@ -34,7 +34,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
   peer.hostedWork = body.hosted_work ?? peer.hostedWork
   const before = peer.killState
   kill.ack(peer, body)
-  // Another replica may be counting.
+  // Another replica may be counting acknowledgements.
   if (peer.killState !== before) processRegistry.changed()
   if (body.config_order !== undefined) {
     deps.manifests.reported(peer, body.config_order).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * Runs `work` one at a time. A call while it runs is answered by one more run that starts afterwards, so that
- * whoever calls after a change always gets a run that has seen the change.
+ * Runs `work` one at a time. Calls during a run share one further run that starts afterwards, so that a caller that
+ * calls after a change always gets a run that reads the change.
  */
 export function createSerial(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
@@ -13,7 +13,7 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
     return run
   }
   return () => {
-    // A run that is about to start sees the change as well; starting beside it would let the older of two win.
+    // A run that is about to start reads the change too; a parallel run could let the older one of two win.
     if (next !== null) return next
     if (running === null) return start()
     next = running.then(ignore, ignore).then(() => {
@@ -24,5 +24,5 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** The failure of the run before belongs to its own caller. */
+/** The failure of the previous run belongs to its own caller. */
 function ignore(): void {}

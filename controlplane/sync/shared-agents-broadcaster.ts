@@ -2,9 +2,12 @@ import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import type { ProcessRegistry } from './process-registry.ts'
 
-/** Tells each process which agents it shares with others: the budget of such an agent is lent out, not counted alone. */
+/**
+ * Sends each process the agents that it shares with others: it takes quota leases for such an agent instead of counting
+ * alone.
+ */
 export type SharedAgentsBroadcaster = {
-  /** Whoever came, left or was heard of. */
+  /** Sends changes. Call it when a process connected, disconnected or was reported. */
   broadcast(): void
 }
 
@@ -29,11 +32,11 @@ export function createSharedAgentsBroadcaster({
 }
 
 type Served = { readonly gatewayId: string; readonly agent: string | null }
-/** The processes of one gateway: those that serve every agent, and the sidecars by their agent. */
+/** Processes of one gateway: those that serve every agent, and the sidecars by agent. */
 type ServingCounts = { whole: number; readonly byAgent: Map<string, number> }
 type Sharing = ReadonlyArray<{ readonly agent: string; readonly processes: number }>
 
-/** Counted once for all: a gateway may have a thousand sidecars. */
+/** Counts all processes in one pass: a gateway may have a thousand sidecars. */
 function servingCountsOf(processes: readonly Served[]): ReadonlyMap<string, ServingCounts> {
   const counts = new Map<string, ServingCounts>()
   for (const { gatewayId, agent } of processes) {

@@ -5,11 +5,14 @@ import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'
 
-/** People's answers on their way to the gateways that asked. */
+/** Sends verdicts of approvers to the gateways that hold the requests. */
 export type VerdictBroadcaster = {
-  /** Sends each answer of the last half minute once to every process of its gateway. */
+  /** Sends each verdict of the last half minute once to every process of its gateway. */
   refresh(): Promise<void>
-  /** A process that was away gets what was answered meanwhile; it knows which of them it waits for. */
+  /**
+   * Sends a new process the verdicts of the last ten minutes; the process ignores those of requests that it does not
+   * hold.
+   */
   greet(peer: Peer): Promise<void>
 }
 
@@ -40,7 +43,7 @@ export function createVerdictBroadcaster({
   }
 }
 
-/** A sidecar holds requests of its own agent only. */
+/** Returns whether the process may hold the request: a sidecar holds requests of its own agent only. */
 function isFor({ agent }: AnsweredHold, peer: Peer): boolean {
   return peer.agent === null || peer.agent === agent
 }

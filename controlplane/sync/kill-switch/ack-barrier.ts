@@ -1,14 +1,17 @@
 import type { Clock } from '../../../core/state/clock.ts'
 
-/** How far a stop got: `4 of 5` when one of the gateway processes known in the last minute is away. */
+/**
+ * Acknowledgements of a kill switch: `4 of 5` when one process of the last minute is disconnected. `ms`: time until the
+ * last one.
+ */
 export type KillAcks = { readonly acked: number; readonly total: number; readonly ms: number }
 
-/** One sending of the kill state, and who acknowledged it, here and at other replicas. */
+/** One broadcast of the kill state and its acknowledgements, at all replicas. */
 export type AckBarrier = {
   ack(processId: string, seq: number): void
-  /** The process of another replica has acknowledged these stops. */
+  /** Counts a process of another replica that has acknowledged this kill state. */
   complete(processId: string): void
-  /** Resolves when all connected processes acknowledged, or after `timeoutMs` with those that did. */
+  /** Resolves when all connected processes have acknowledged, or after `timeoutMs` with those that have. */
   acknowledged(timeoutMs: number): Promise<KillAcks>
   isOver(): boolean
 }
@@ -16,12 +19,12 @@ export type AckBarrier = {
 export type AckBarrierInit = {
   readonly seq: number
   readonly processes: readonly string[]
-  /** Connected ones and those that are away. */
+  /** Number of connected and recently disconnected processes. */
   readonly total: number
   readonly clock: Clock
 }
 
-/** A round is forgotten after this time, complete or not. */
+/** Milliseconds after which a barrier is discarded, complete or not. */
 const OVER_AFTER_MS = 10_000
 
 export function createAckBarrier({ seq, processes, total, clock }: AckBarrierInit): AckBarrier {

@@ -6,21 +6,21 @@ import type { ElsewhereProcess, ProcessRegistry } from '../process-registry.ts'
 import { type AckBarrier, createAckBarrier } from './ack-barrier.ts'
 import type { KillPlace, KillView, KillViews } from './views.ts'
 
-/** Sends the kill state to gateways and counts the acknowledgements. */
+/** Sends the kill state to gateways and counts acknowledgements. */
 export type AckBarriers = {
-  /** To every connected gateway. */
+  /** Sends it to every connected process. */
   broadcast(): AckBarrier
-  /** To one gateway, with its number raised. `settled`: further ids that it is sent as settled. */
+  /** Sends it to one process with a raised sequence number. `settled`: further ids to send as settled. */
   send(peer: Peer, settled?: readonly string[]): void
-  /** To gateways whose view is another one since it was sent: they serve other agents now. */
+  /** Sends it to processes whose view changed since the last message, because they serve other agents now. */
   resend(): void
   ack(peer: Peer, seq: number): void
-  /** Processes of other replicas may have acknowledged. */
+  /** Counts acknowledgements of processes of other replicas. */
   countAcks(): void
 }
 
 export type AckBarriersDeps = {
-  /** The views as they are at the call. */
+  /** Returns the views at the time of the call. */
   readonly views: () => KillViews
   readonly peerRegistry: PeerRegistry
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>
@@ -37,12 +37,12 @@ export function createAckBarriers({
   let seq = 0
 
   function nextSeq(): void {
-    // Rises across restarts and replicas too.
+    // The number also rises across restarts and replicas.
     seq = Math.max(seq + 1, clock.nowMs())
   }
 
   function sendTo(peers: Iterable<Peer>, viewOf: KillViews, settled: readonly string[] = []): void {
-    // Thousands of processes are sent a few long lines: each is written once.
+    // Thousands of processes share a few long lines: each is serialized once.
     const lines = new Map<KillView, string>()
     for (const peer of peers) {
       const view = viewOf(peer)
@@ -83,7 +83,7 @@ export function createAckBarriers({
     },
     ack(peer, acked) {
       const sent = peer.sentKill
-      // The number of another replica, whose clock may be ahead, says nothing of what this one sent.
+      // A higher number comes from another replica with a clock ahead; it does not acknowledge a message of this one.
       if (sent === null || acked > sent.seq) return
       if (acked === sent.seq) peer.killState = sent.state
       for (const open of barriers) open.ack(peer.processId, acked)
@@ -96,7 +96,7 @@ function messageOf({ effective, state }: KillView, seq: number, settled: readonl
   return { type: 'kill', seq, effective: [...effective], ...full }
 }
 
-/** Processes of other replicas that acknowledged what is in force now. */
+/** Counts processes of other replicas that acknowledged the kill state in force. */
 function countElsewhere(
   barriers: readonly AckBarrier[],
   views: () => KillViews,
@@ -110,7 +110,7 @@ function countElsewhere(
   }
 }
 
-/** Of a process that is connected to another replica. */
+/** Returns the place of a process that is connected to another replica. */
 function placeOf({ gatewayId, facts }: Pick<ElsewhereProcess, 'gatewayId' | 'facts'>): KillPlace {
   return { gatewayId, name: facts.name, agent: facts.agent ?? null }
 }

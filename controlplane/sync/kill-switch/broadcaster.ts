@@ -19,47 +19,47 @@ import { createKillState } from './state.ts'
 import { createKillViews, type KillViews } from './views.ts'
 
 /**
- * `gateway`: another replica announced it, and a gateway has given it back. `lifted`: so was this one, which was lifted
- * meanwhile and is not in force. `lost`: the database had stored it and lost it.
+ * `gateway`: another replica announced the kill switch, and a gateway returned it. `lifted`: the same, but the kill
+ * switch was lifted meanwhile and is not in force. `lost`: the database lost a stored kill switch.
  */
 export type AdoptedFrom = 'gateway' | 'lifted' | 'lost'
 export type StoreAdopted = (announcement: KillAnnouncement, from: AdoptedFrom) => void
 
-/** Stops on their way to the gateways. */
+/** Sends kill switches to the gateways. */
 export type KillBroadcaster = {
-  /** The union of all sources, stored or only announced. */
+  /** Returns the union of all sources, stored or only announced. */
   effective(): readonly KillEntry[]
-  /** Stops that are in force and not stored yet. */
+  /** Returns the kill switches that are in force and not stored yet. */
   announced(): readonly KillEntry[]
   announcements(): readonly KillAnnouncement[]
-  /** Sends a stop to every connected gateway at once, before it is stored. One that has this `id` is sent again. */
+  /** Sends a kill switch to every connected gateway at once, before it is stored. One with this `id` is sent again. */
   announce(
     entry: KillEntry,
     id?: string,
   ): { readonly barrier: AckBarrier; readonly announcement: KillAnnouncement }
-  /** Called with each stop that has to be stored, or settled where it was lifted, though nobody set it on this replica. */
+  /** Sets the listener for kill switches that were not set on this replica: it stores them, or settles lifted ones. */
   onAdopted(store: StoreAdopted): void
-  /** The announcement is stored now, or was settled elsewhere. */
+  /** Marks the announcement as stored, or as settled by another replica. */
   settle(id: string): void
-  /** Discards announcements that were lifted. */
+  /** Discards announcements of lifted kill switches. */
   retract(ids: readonly string[]): void
-  /** Whether the announcement still waits to be stored. */
+  /** Returns whether the announcement is not stored yet. */
   isAnnounced(id: string): boolean
-  /** Whether this replica remembers that the announcement was stored or lifted. */
+  /** Returns whether this replica has a note that the announcement was stored or lifted. */
   isSettled(id: string): boolean
-  /** Where the stored state stands that was read last; null before that. */
+  /** Returns the order of the stored state that was read last; null before the first read. */
   order(): StateOrder | null
-  /** Reads the stored stops again and sends them when they changed. */
+  /** Reads the stored kill switches again and broadcasts a changed state. */
   refresh(): Promise<void>
-  /** Sends the state as it is, to count acknowledgements. */
+  /** Broadcasts the present state, to count acknowledgements. */
   broadcast(): AckBarrier
-  /** The views as they are at the call. */
+  /** Returns the views at the time of the call. */
   views(): KillViews
-  /** The configuration has changed, and with it perhaps the agents that a gateway serves. */
+  /** Sends the state again where a changed configuration changed the agents of a gateway. */
   resend(): void
   greet(peer: Peer): void
   ack(peer: Peer, body: AckBody): void
-  /** Processes of other replicas may have acknowledged. */
+  /** Counts acknowledgements of processes of other replicas. */
   countAcks(): void
 }
 
@@ -92,7 +92,7 @@ export function createKillBroadcaster(deps: KillBroadcasterDeps): KillBroadcaste
     const take = state.begin()
     const read = () => readKillState(deps, state.stored())
     const { stored, lost } = await deps.freshness.read('kill switches', read)
-    // Announced before the state without them is sent, so that no gateway is released.
+    // Announced before the state without them is sent, so that no gateway lifts them.
     const announcements = lost.map((entry) => announceOnly(entry))
     if (take(stored)) barriers.broadcast()
     if (lost.length > 0) log.error({ scopes: lost.map(({ scope }) => scope) }, LOST)

@@ -3,11 +3,11 @@ import type { KillAnnouncement, KillEntry } from '../../../core/wire/gateway/kil
 import type { Keyring } from '../../crypto/keyring.ts'
 
 /**
- * Lets a replica take back from a gateway what another replica announced, without believing the gateway: every replica
+ * Authenticates an announcement of another replica that a gateway returns. The gateway is not trusted: every replica
  * has the key, no gateway has it.
  */
 export type KillProof = {
-  /** `id`: of the gateway that forwards the stop; absent for a new one. */
+  /** Signs the kill switch. `id`: id from the gateway that forwards it; absent for a new one. */
   announcementOf(entry: KillEntry, id?: string): KillAnnouncement
   isGenuine(announcement: KillAnnouncement): boolean
 }

@@ -6,13 +6,13 @@ import type { EpochRaiser } from '../epoch-raiser.ts'
 
 export type KillReading = {
   readonly stored: StoredKills
-  /** Kill switches that were known and that the database lost: it went back to an earlier state. */
+  /** Known kill switches that the database lost, because it went back to an earlier state. */
   readonly lost: readonly KillEntry[]
 }
 
 /**
- * Reads the stored kill state. A state that is earlier than the known one counts in a new epoch only: the database has
- * lost commits, by a failover to a standby that lagged or by a restored backup. Rejects when no epoch could be begun.
+ * Reads the stored kill state. An earlier state than the known one counts only in a new epoch: the database lost
+ * commits, by a failover to a lagging standby or a restored backup. Rejects when no epoch could be begun.
  */
 export async function readKillState(
   { db, raiseEpoch }: { readonly db: Query; readonly raiseEpoch: EpochRaiser },
@@ -26,12 +26,12 @@ export async function readKillState(
   }
   if (isEarlier(stored.order, known.order))
     throw new Error('the database has an earlier kill state than this replica has read before')
-  // Whoever began the new epoch need not have known every kill switch of the former one.
+  // The replica that began the new epoch may not have read every kill switch of the former one.
   if (stored.order.epoch === known.order.epoch) return { stored, lost: [] }
   return { stored, lost: await lostOf(db, known.entries, stored.entries) }
 }
 
-/** What was lifted has an audit event behind the moment at which it was set. */
+/** Returns the lost kill switches. A lifted one has an audit event after the time at which it was set. */
 async function lostOf(
   db: Query,
   known: readonly KillEntry[],

@@ -10,7 +10,7 @@ import type { Peer } from '../peer.ts'
 import type { KillProof } from './proof.ts'
 import type { KillState } from './state.ts'
 
-/** What gateways report of the kill state, which may be more than this replica has. */
+/** Compares the kill state that gateways report with that of this replica, which may have less. */
 export type KillReports = {
   compare(peer: Peer, body: Pick<AckBody, 'kill_order' | 'announced'>): void
 }
@@ -29,16 +29,16 @@ export type KillReportsDeps = {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** Notes of settled announcements are kept a little longer than this. */
+/** Notes of settled announcements are kept slightly longer than this. */
 const MAX_AGE_MS = 80 * 86_400_000
 
 export function createKillReports(deps: KillReportsDeps): KillReports {
   const { state, clock, proof, refresh } = deps
 
   /**
-   * A gateway that changed replicas brings stops that its former replica could not store. Only the database can tell
-   * whether one was lifted since: without its answer nothing is sent to other gateways, and the gateway, in which the
-   * stop is in force, gives it back again.
+   * Adopts kill switches that a gateway brings from its former replica, which could not store them. Only the database
+   * shows whether one was lifted since. Without its answer nothing is sent to other gateways; the kill switch stays in
+   * force in the gateway, which returns it again.
    */
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
     const unknown = given.filter((each) => !state.isAnnounced(each.id) && proof.isGenuine(each))
@@ -47,7 +47,7 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
     const open = unknown.filter(({ id }) => !settled.includes(id) && !state.isAnnounced(id))
     if (open.length > 0) take(open)
     if (settled.length === 0) return
-    // The state that this replica has read may be earlier than the moment at which they were settled.
+    // The state of this replica may be from before the announcements were settled.
     await refresh()
     deps.sendSettled(peer, settled)
   }
@@ -71,7 +71,7 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
     return announcements.filter((each) => known.includes(each.id) || isOld(each)).map(({ id }) => id)
   }
 
-  /** The gateway has a later state than this replica, which reads again and finds out whether the database went back. */
+  /** Reads again when a gateway has a later state than this replica, and begins an epoch if the database went back. */
   async function catchUp(order: StateOrder): Promise<void> {
     const isBehind = () => {
       const own = state.order()

@@ -5,34 +5,34 @@ import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire
 import type { StoredKills } from '../../features/kill-switch/store.ts'
 import { sha256Hex } from '../sections/signature.ts'
 
-/** Kill state of one replica: what the database holds, and what was announced but is not stored yet. */
+/** Kill state of one replica: the stored one, and announcements that are not stored yet. */
 export type KillState = {
-  /** The stored state as it was read last; null before that. */
+  /** Returns the stored state of the last read; null before the first one. */
   stored(): StoredKills | null
-  /** Where the stored state stands; null before the first one. */
+  /** Returns the order of the stored state; null before the first read. */
   order(): StateOrder | null
-  /** The union, without repetitions of a scope by one source. */
+  /** Returns the union, without duplicates of a scope by one source. */
   effective(): readonly KillEntry[]
   announced(): readonly KillAnnouncement[]
-  /** Ids of the announcements that were stored or retracted last. */
+  /** Returns the ids of the announcements that were stored or retracted last. */
   settled(): readonly string[]
-  /** In force from now on, whatever the database does. */
+  /** Adds an announcement; it is in force at once, whatever the state of the database. */
   announce(announcement: KillAnnouncement): void
-  /** Stored, or found settled by another replica: the next `begin`/`take` pair takes it over. */
+  /** Marks an announcement as stored, or as settled by another replica; the next `begin`/`take` pair removes it. */
   settle(id: string): void
-  /** Discards these announcements, known or still on their way: they were lifted before they were stored. */
+  /** Discards announcements, known or in flight, that were lifted before they were stored. */
   retract(ids: readonly string[]): void
-  /** False once it was stored or retracted: then there is nothing left to store. */
+  /** Returns false once the announcement was stored or retracted: nothing is left to store. */
   isAnnounced(id: string): boolean
   isSettled(id: string): boolean
   /**
-   * To be called before the database is read, so that an earlier answer cannot lift a later stop. The result takes the
-   * answer; true when it changed what gateways are sent.
+   * Begins a read; call it before the query, so that the result of an earlier query cannot lift a later kill switch.
+   * The returned function takes the rows and returns whether the state for gateways changed.
    */
   begin(): (stored: StoredKills) => boolean
 }
 
-/** Ids that every message repeats. Gateways that missed them report theirs and are sent them once more. */
+/** Maximum number of ids in every message. A gateway that missed one reports its id and receives it once more. */
 const MAX_SETTLED = 64
 
 export function createKillState(): KillState {
@@ -79,14 +79,15 @@ export function createKillState(): KillState {
   }
 }
 
-/** The entries that one gateway is sent: a stop in a Gateway manifest concerns that gateway only. */
+/** Returns the entries for one gateway: a kill switch of a Gateway manifest concerns that gateway only. */
 export function entriesFor(entries: readonly KillEntry[], gatewayName: string): KillEntry[] {
   return entries.filter(({ source }) => concernsGateway(source, gatewayName))
 }
 
 /**
- * A name for a state of stops as one gateway is sent it, the same on every replica that has read it. A kill switch that was
- * lifted and set again has another `since`: an acknowledgement of the earlier one is none of the later one.
+ * Returns the name of a kill state as one gateway receives it; the name is the same on every replica that read the
+ * state. A kill switch that was lifted and set again has another `since`: an acknowledgement of the earlier one does
+ * not count for the later one.
  */
 export function killStateOf(entries: readonly KillEntry[]): string {
   const parts = entries.map(({ scope, source, reason, since }) =>
@@ -95,7 +96,7 @@ export function killStateOf(entries: readonly KillEntry[]): string {
   return sha256Hex(parts.sort().join('\n'))
 }
 
-/** Whether a stop covers the whole gateway (and not only an agent or a connector). */
+/** Returns whether the kill switch covers the whole gateway (and not only an agent or a connector). */
 export function stopsGateway(entry: KillEntry, gatewayName: string): boolean {
   return matchKill([entry], { gateway: gatewayName, agent: null, agentId: null, connectors: [] }) !== null
 }

@@ -9,7 +9,7 @@ import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../cor
 import type { Configuration } from '../sections/configuration.ts'
 import { type KillState, killStateOf } from './state.ts'
 
-/** The process of a gateway, or the sidecar of one agent. */
+/** A gateway process, or the sidecar of one agent. */
 export type KillPlace = {
   readonly gatewayId: string
   /** `namespace/name` of the gateway. */
@@ -17,28 +17,33 @@ export type KillPlace = {
   readonly agent: string | null
 }
 
-/** What a process is sent, the name of which it acknowledges. `state`: undefined before the first stored state. */
+/**
+ * Kill state for one process. An acknowledgement stands for its `name`. `state`: undefined before the first stored
+ * state.
+ */
 export type KillView = {
   readonly name: string
   readonly effective: readonly KillEntry[]
   readonly state: KillStateMessage | undefined
 }
 
-/** Processes that are sent the same share one view. */
+/** Returns the view of a process; processes with the same content share one view. */
 export type KillViews = (place: KillPlace) => KillView
 
 export type KillViewsDeps = {
   readonly kills: Pick<KillState, 'stored' | 'announced' | 'settled'>
-  /** Null before it was read: then every process is sent everything. */
+  /** Null before the first read: every process then receives every kill switch. */
   readonly configuration: () => Pick<Configuration, 'agents'> | null
 }
 
-/** Of what is sent as announced; further ones are sent as stored: gateways obey them and give none of them back. */
+/**
+ * Bytes of announcements in a message. Gateways receive further ones as stored, so they apply but do not return them.
+ */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 
 /**
- * Gives the views of the current state. A kill switch of the ConfigMap of a namespace goes only to processes that serve
- * agents of that namespace, or whose Gateway is of it, so that no tenant lengthens the kill state of the others.
+ * Returns the views of the current state. A kill switch of a namespace's ConfigMap goes only to processes that serve
+ * agents of that namespace or whose Gateway is in it, so that a tenant cannot lengthen the kill state of others.
  */
 export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {
   let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
@@ -91,8 +96,8 @@ function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boo
 }
 
 /**
- * Those that gateways keep and give back to another replica: the shortest ones, so that nobody takes the room of others
- * with long reasons, and those of the scope `all` before every other.
+ * Returns the announcements that gateways keep and return to another replica: the scope `all` first, then shorter
+ * before longer ones, so that long reasons of one user do not displace other kill switches.
  */
 export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
   const measured = announced.map((each) => ({
@@ -110,7 +115,7 @@ export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnn
   return announced.filter((each) => kept.has(each))
 }
 
-/** Namespaces of the agents that each gateway serves, those of no gateway in particular included. */
+/** Returns the namespaces of the agents of each gateway, agents without a gateway included. */
 function servedNamespaces({
   agents,
 }: Pick<Configuration, 'agents'>): (gatewayId: string) => ReadonlySet<string> {
