@@ -10,8 +10,8 @@ import type { Bound } from './configuration.ts'
 type Placed = Pick<ConnectorRow, 'name' | 'gatewayIds'>
 
 /**
- * Policies that are no rows: they are bound to every gateway, and nobody can change or disable them. The names of
- * `connectors`, which lead to the chat, reach only the gateways that have them.
+ * Returns policies that are no rows: they are bound to every gateway, and no user can change or disable them. The names
+ * of `connectors`, which lead to the chat, go only to the gateways that have them.
  */
 export function approvalsChannelPolicies(
   channel: string,

@@ -12,15 +12,17 @@ import { createSerial } from '../serial.ts'
 import type { SectionLibrary } from './library.ts'
 import { signBeat, signManifest } from './signature.ts'
 
-/** Configuration on its way to the gateways: which sections there are, and that the control plane still lives. */
+/** Sends configuration to gateways: the section index, and beats that extend their lease. */
 export type SectionBroadcaster = {
-  /** Looks whether there is a newer version; sends manifests to the gateways that it concerns. */
+  /** Reads a newer version, if any; sends the section index to the gateways that it concerns. */
   refresh(): Promise<void>
-  /** Rejects when the database cannot be read and the gateway is not known yet. */
+  /** Sends a new process its state. Rejects when the database cannot be read and the gateway is not known yet. */
   greet(peer: Peer): Promise<void>
-  /** Nothing while this replica is not fresh: it cannot vouch for what it sent. */
+  /** Sends a beat; nothing while this replica is not fresh, because it may have sent an outdated state. */
   beat(): void
-  /** A gateway has a later configuration than it was sent here: this replica lags, or the database went back. */
+  /**
+   * Handles a gateway with a later configuration than this replica sent: the replica lags, or the database went back.
+   */
   reported(peer: Peer, order: StateOrder): Promise<void>
 }
 
@@ -31,7 +33,7 @@ export type SectionBroadcasterDeps = {
   readonly clock: Clock
   readonly freshness: Freshness
   readonly raiseEpoch: EpochRaiser
-  /** Called after the configuration was read again and before gateways are sent it. */
+  /** Called after the configuration was read again, before it is sent to gateways. */
   readonly onReloaded?: () => void
 }
 
@@ -40,12 +42,12 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   function send(peer: Peer): void {
     const set = library.of(peer.gatewayId, peer.agent)
     if (set === null) {
-      // Its row is gone: there is nothing to tell this gateway any more.
+      // The row of the gateway was deleted.
       peer.send({ type: 'goaway', after_ms: LIMITS.beatMs })
       peer.end()
       return
     }
-    // Read before its agent was registered: the first rules of a sidecar must not say that nobody knows it.
+    // The state was read before the agent was registered: the first rules of a sidecar must contain its agent.
     if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
     const sent = JSON.stringify([library.order?.epoch, set.hashes])
     if (sent === peer.sentHashes) return
@@ -54,7 +56,10 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     peer.send(signManifest(peer.syncKey, set, library.order))
   }
 
-  /** An earlier configuration than the known one counts in a new epoch only: the database has lost commits. */
+  /**
+   * Returns the order. An earlier configuration than the known one counts only in a new epoch: the database lost
+   * commits.
+   */
   async function readOrder(): Promise<StateOrder> {
     const read = await currentOrder(db)
     const known = library.order
@@ -65,7 +70,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     throw new Error('the database has an earlier configuration than this replica has read before')
   }
 
-  // Submitted actions reload the library, too: what it has read says nothing about what gateways were sent.
+  // Submitted actions reload the library too, so its version does not show what gateways received.
   let broadcast: StateOrder | null = null
 
   const refresh = createSerial(async () => {
@@ -77,7 +82,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     broadcast = library.order
     deps.onReloaded?.()
     for (const peer of peerRegistry.peers.values()) {
-      // Whoever came meanwhile may be newer than what was read: its greeting reads once more and says what there is.
+      // A gateway that connected meanwhile may be newer than this read; its greeting reads again.
       const isUnread = peer.sentVersion === null && library.of(peer.gatewayId, peer.agent) === null
       if (!isUnread) send(peer)
     }
@@ -94,7 +99,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   return {
     refresh,
     async greet(peer) {
-      // A gateway that enrolled a moment ago, or the agent of a sidecar, may be faster than the word of it.
+      // A new gateway, or the agent of a sidecar, may connect before the notification of its row arrives.
       if (peer.agent !== null || library.of(peer.gatewayId) === null) await refresh()
       send(peer)
       beatTo([peer])
@@ -102,7 +107,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     beat: () => beatTo(peerRegistry.peers.values()),
     async reported(peer, order) {
       if (library.order === null || !isEarlier(library.order, order)) return
-      // It may have refused what it was sent, which is then sent again whatever this replica reads.
+      // The gateway may have rejected the configuration, so it is sent again whatever this replica reads.
       peer.sentHashes = ''
       await refresh()
       const isBehind = isEarlier(library.order, order)

@@ -29,13 +29,13 @@ import { policyEntry } from './policy-entry.ts'
 
 export type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
 
-/** Everything that gateways are told, read at one version in one transaction. */
+/** The whole configuration of gateways at one version, read in one transaction. */
 export type Configuration = {
   readonly version: number
-  /** Of the database, see `StateOrder`. */
+  /** Epoch of the database, see `StateOrder`. */
   readonly epoch: number
   readonly gateways: ReadonlyMap<string, GatewayRow>
-  /** The gateway that executes actions of agents without a gateway of their own; null without the setting `gateway_url`. */
+  /** Gateway that executes actions of agents without a gateway; null without the setting `gateway_url`. */
   readonly urlGatewayId: string | null
   readonly agents: readonly AgentRow[]
   readonly connectors: ReadonlyArray<Bound<ConnectorEntry>>
@@ -52,19 +52,19 @@ export type ConfigurationDeps = {
     readonly read: (q: Query) => Promise<string | null>
     readonly scope: OrganisationTokenScope
   }
-  /** Left out: there is no platform team. */
+  /** Absent: there is no platform team. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Left out: no Gateway has a floor. */
+  /** Absent: no Gateway has a floor. */
   readonly floorRules?: FloorRules
-  /** Where approvals are answered in the chat, and the token of the bot that shows them; null when not set. */
+  /** Returns the channel for approvals in the chat, and the token of the bot that posts them; null when not set. */
   readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
-  /** The setting `gateway_url`. Left out: it is not set. */
+  /** Returns the setting `gateway_url`. Absent: it is not set. */
   readonly gatewayUrl?: (q: Query) => Promise<string | null>
 }
 
 export type ApprovalsChat = { readonly channel: string | null; readonly botToken: string | null }
 
-/** Reads it all in one snapshot of the database, so that rows and version belong together. */
+/** Reads the configuration in one snapshot of the database, so that rows and version belong together. */
 export async function loadConfiguration(deps: ConfigurationDeps): Promise<Configuration> {
   return deps.db.tx(async (q) => {
     await q.query('set transaction isolation level repeatable read, read only')
@@ -113,11 +113,13 @@ type Loaded = {
   readonly gateways: readonly GatewayRow[]
   /** The organisation's token; null when none is set. */
   readonly token: string | null
-  /** Why a credential is not sent, by connector: agents never act as the bot whose cards people answer. */
+  /**
+   * Reason for which a credential is withheld, by connector: no agent may act as the bot whose cards approvers answer.
+   */
   readonly withheld: ReadonlyMap<string, string>
 }
 
-/** One entry; two where only some of its gateways may use the organisation's token. */
+/** Returns one entry, or two where only some of its gateways may use the organisation's token. */
 function boundEntries(
   row: ConnectorRow,
   { deps, gateways, token, withheld }: Loaded,
@@ -139,7 +141,7 @@ function boundEntries(
   return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
 }
 
-/** Without the domains that others have, Gateway by Gateway. */
+/** Returns the entry without domains that other connectors own, per Gateway. */
 function withoutLostDomains(
   { lostDomains }: ConnectorRow,
   { gatewayIds, entry }: Bound<ConnectorEntry>,
@@ -183,7 +185,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
   }
 }
 
-/** What holds for the things and the tools of the provider. */
+/** Returns the rules for the provider's tools and handles. */
 function providerRules({
   providerTools,
   handles,
@@ -194,7 +196,7 @@ function providerRules({
   }
 }
 
-/** Fields and parameters that pass although their names are of the kind that is refused or removed. */
+/** Returns headers and parameters that pass although their names would be refused or removed. */
 function exceptionsOf({
   impersonationHeaders,
   keepQuery,
@@ -205,7 +207,7 @@ function exceptionsOf({
   }
 }
 
-/** Where two connectors claim a host the first has it: the one that has a credential to send. */
+/** Orders connectors with a credential first: of two connectors that claim a host, the first one owns it. */
 function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
   const isUsable = ({ entry }: Bound<ConnectorEntry>) => entry.secret !== null || entry.auth.type === 'none'
   return [...connectors.filter(isUsable), ...connectors.filter((connector) => !isUsable(connector))]

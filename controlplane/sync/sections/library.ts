@@ -4,18 +4,18 @@ import { type Configuration, type ConfigurationDeps, loadConfiguration } from '.
 import { buildSections, type SectionSet } from './sections.ts'
 
 /**
- * The section sets of all gateways as they were last read; each is built once, when first asked for. A set keeps the
- * version at which its content last changed: that is the version its gateway was sent and decides with.
+ * Section sets of all gateways as of the last read; each is built at its first use. A set keeps the version of its last
+ * change, which is the version that its gateway received and decides by.
  */
 export type SectionLibrary = {
   readonly version: number | null
-  /** Where what was read stands among all states; null before the first `reload`. */
+  /** Order of the configuration that was read; null before the first `reload`. */
   readonly order: StateOrder | null
-  /** What was read; null before the first `reload`. */
+  /** The configuration that was read; null before the first `reload`. */
   readonly configuration: Configuration | null
-  /** Reads the configuration again. Rejects when the database cannot be read; what was read before stays. */
+  /** Reads the configuration again. Rejects when the database cannot be read; the earlier configuration stays. */
   reload(): Promise<void>
-  /** What a gateway is sent; what the sidecar of one agent is sent when `agent` names it. Null for no such gateway. */
+  /** Returns the sections of a gateway, or of the sidecar of one agent. Null for an unknown gateway. */
   of(gatewayId: string, agent?: string | null): SectionSet | null
 }
 

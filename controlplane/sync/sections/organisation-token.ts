@@ -3,22 +3,22 @@ import type { ConnectorSpec } from '../../../core/crd/schemas.ts'
 import type { ConnectorRow } from '../../features/connectors/store.ts'
 import type { GatewayRow } from '../../features/gateways/store.ts'
 
-/** What a code-host Connector without `domains` owns. */
+/** Hosts of a code-host Connector without `domains`. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set(
   codehost.domains({ name: 'codehost', domains: [], actions: [] }),
 )
 
-/** Who may use the organisation's code-host token (setting `codehost_pat`, spec 2.9). */
+/** Scope of the organisation's code-host token (setting `codehost_pat`, spec 2.9). */
 export type OrganisationTokenScope =
   /** One machine: every gateway. */
   | { readonly kind: 'all' }
-  /** A cluster: gateways and Connectors of these namespaces only, because every tenant can make a Connector. */
+  /** A cluster: gateways and Connectors of these namespaces only, because every tenant can create a Connector. */
   | { readonly kind: 'namespaces'; readonly namespaces: ReadonlySet<string> }
 
 /**
  * Returns the ids of the gateways on which this Connector uses the organisation's token. The token belongs to the whole
- * organisation and the Connector to a tenant, so the token goes to the provider's own hosts over TLS and nowhere else:
- * none for a Connector that names another domain, address, port or CA.
+ * organisation and the Connector to a tenant, so the token goes only to the provider's own hosts over TLS: none for a
+ * Connector that names another domain, address, port or CA.
  */
 export function organisationTokenGateways(
   row: Pick<ConnectorRow, 'name' | 'source' | 'spec' | 'gatewayIds'>,

@@ -6,16 +6,16 @@ import type { PolicyEntry } from '../../../core/wire/gateway/sync.ts'
 import type { PolicyRow } from '../../features/policies/store.ts'
 import type { Bound } from './configuration.ts'
 
-/** Of a cluster: whose namespace is whose. */
+/** Namespaces of a cluster: those of the platform team and those of the Gateways. */
 export type Tenancy = {
   readonly platformNamespaces: ReadonlySet<string>
-  /** Of the Gateway with this id; empty for one that is not there. */
+  /** Returns the namespace of the Gateway with this id; empty for an unknown one. */
   readonly namespaceOf: (gatewayId: string) => string
 }
 
 /**
- * What gateways are sent for one policy: the text in force; for the manifest of a policy that was never in force, the
- * denial of its scope. Nothing for a text of the API that was never in force.
+ * Returns the entries for one policy: the text in force, or, for a manifest that was never in force, the denial of its
+ * scope. None for a text of the API that was never in force.
  */
 export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled) return []
@@ -26,7 +26,7 @@ export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bou
   if (tenancy.platformNamespaces.has(namespace))
     return [{ gatewayIds: row.gatewayIds, entry: { ...entry, tier: 'platform' } }]
   const own = { agentsOf: namespace }
-  // Bound when its namespace was the platform's.
+  // The policy was bound when its namespace belonged to the platform team.
   if (row.gatewayIds.length === 0) return [{ gatewayIds: [], entry: { ...entry, tier: 'guest', ...own } }]
   const owned = row.gatewayIds.filter((id) => tenancy.namespaceOf(id) === namespace)
   const guest = row.gatewayIds.filter((id) => !owned.includes(id) && !row.lostGatewayIds.includes(id))
@@ -43,7 +43,10 @@ function neverInForce(row: PolicyRow): PolicyEntry | null {
   return denialOf(row, row.policyYaml, row.invalid)
 }
 
-/** Conditions that no longer compile count as such that cannot be evaluated; a text that cannot be read denies its scope. */
+/**
+ * Returns the entry in force. A condition that no longer compiles fails its evaluation; an unreadable text denies its
+ * scope.
+ */
 function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   try {
     const { id, name, priority, mode } = row

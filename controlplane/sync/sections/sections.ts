@@ -8,7 +8,7 @@ import type { Configuration } from './configuration.ts'
 import { permissionsOf, sidecarConnectors } from './sidecar-share.ts'
 import { sha256Hex } from './signature.ts'
 
-/** What one gateway is to know at one version: per section the exact JSON text that is sent, and its SHA-256 in hex. */
+/** Sections of one gateway at one version: the exact JSON text per section, and its SHA-256 in hex. */
 export type SectionSet = {
   readonly version: number
   readonly hashes: Readonly<Record<string, string>>
@@ -16,8 +16,8 @@ export type SectionSet = {
 }
 
 /**
- * `agent`: what the sidecar of this one agent needs and no more. Null when the configuration has no such gateway.
- * Pure: the same configuration gives the same bytes.
+ * Builds the sections. `agent`: only the content that the sidecar of this agent needs. Null when the configuration has
+ * no such gateway. Pure: the same configuration gives the same bytes.
  */
 export function buildSections(
   configuration: Configuration,
@@ -58,8 +58,9 @@ function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
 }
 
 /**
- * Agents of this gateway and agents of none in particular, but not the built-in one: nobody can send a request as it. A name that a revoked agent has given up belongs to
- * whoever bears it now; a revoked agent that nobody replaced stays, so that its refusal can say why.
+ * Returns agents of this gateway and agents without a gateway, except the built-in one, which sends no requests. The
+ * name of a revoked agent belongs to the agent that uses it now; a revoked agent without a successor stays, so that its
+ * refusal gives the reason.
  */
 function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[] {
   const byName = new Map<string, AgentRow>()
@@ -77,7 +78,7 @@ function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[
   }))
 }
 
-/** An entry without gateways serves all of them. */
+/** Returns the entries of the gateway; an entry without gateways applies to all. */
 function forGateway<E>(
   entries: ReadonlyArray<{ readonly gatewayIds: readonly string[]; readonly entry: E }>,
   gatewayId: string,
@@ -112,7 +113,7 @@ function permissionEntry(row: PermissionRow): PermissionEntry {
   }
 }
 
-/** Manifests of a folder are all in one namespace. */
+/** Returns the name; manifests of a folder are all in one namespace. */
 function manifestName({ owner, source }: PermissionRow): string | undefined {
   const [, namespace, name] = owner?.split('/') ?? []
   return source === 'kubernetes' && name !== undefined ? `${namespace}/${name}` : name

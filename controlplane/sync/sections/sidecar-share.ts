@@ -3,13 +3,13 @@ import type { AgentEntry, ConnectorEntry } from '../../../core/wire/gateway/sync
 import type { GatewayRow } from '../../features/gateways/store.ts'
 import type { PermissionRow } from '../../features/permissions/store.ts'
 
-/** The permissions that can decide about an agent: its own, its namespace's and everybody's. */
+/** Returns the permissions that can decide about an agent: its own, those of its namespace, and those of all agents. */
 export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {
   const names = ['*', agent, wholeNamespace(agent)]
   return rows.filter((row) => names.includes(row.agent))
 }
 
-/** What a sidecar is sent of the connectors. No credential while its agent is suspended or revoked. */
+/** Returns the connectors for a sidecar; without credentials while its agent is suspended or revoked. */
 export function sidecarConnectors(
   entries: readonly ConnectorEntry[],
   rows: readonly PermissionRow[],
@@ -21,9 +21,9 @@ export function sidecarConnectors(
 }
 
 /**
- * The connectors that the sidecar of one agent has a use for: those of which something is allowed to it or held for
- * it. A tenant's pod holds no credential that its agent can never use. Where hosts that nobody owns are let through,
- * the others come without their credential: left out, their hosts would be nobody's and pass.
+ * Returns the connectors of which an action is allowed to the agent or held for it: a tenant's pod holds no credential
+ * that its agent can never use. Where egress may pass, the other connectors come without their credential, because
+ * without their entry their hosts would count as egress and pass.
  */
 function connectorsOf(
   entries: readonly ConnectorEntry[],
@@ -39,7 +39,7 @@ function connectorsOf(
   })
 }
 
-/** What no permission names may happen all the same. */
+/** Returns whether actions without a permission may pass. */
 function isLenient({ enforcementLevel, defaultDecision }: GatewayRow['spec']): boolean {
   return enforcementLevel !== 'full_enforce' || defaultDecision !== 'deny'
 }

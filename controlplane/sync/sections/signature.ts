@@ -7,7 +7,7 @@ import type { SectionSet } from './sections.ts'
 type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 type Beat = Extract<DownMessage, { type: 'beat' }>
 
-/** `syncKey` is the gateway's row's: SHA-256 of `sync:` and its token, 32 bytes. */
+/** Signs the section index. `syncKey`, from the gateway's row: SHA-256 of `sync:` and its token, 32 bytes. */
 export function signManifest(
   syncKey: Uint8Array,
   { version, hashes }: Pick<SectionSet, 'version' | 'hashes'>,
@@ -17,7 +17,7 @@ export function signManifest(
   return { type: 'sections', version, sections: { ...hashes }, mac, ...(order === null ? {} : { order }) }
 }
 
-/** Says: at `version`, and still the control plane until `until` (ISO 8601). */
+/** Signs a beat: the control plane is at `version`, and the lease lasts until `until` (ISO 8601). */
 export function signBeat(syncKey: Uint8Array, version: number, until: string): Beat {
   return { type: 'beat', version, until, mac: hmac(syncKey, beatMacText(version, until)) }
 }

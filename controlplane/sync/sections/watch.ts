@@ -15,15 +15,15 @@ export type WatchDeps = {
   readonly refreshProcesses: () => Promise<void>
   readonly refreshMailbox: () => Promise<void>
   readonly refreshPods: () => Promise<void>
-  /** Another replica was told something by this process. */
+  /** Called when another replica published a message of this process. */
   readonly onMailbox: (processId: string) => void
 }
 
 const POLL_MS = 2_000
 
 /**
- * Hears of changes that any replica made. Notifications make it quick; looking every two seconds makes it certain.
- * Both end in the same few questions, which cost little when nothing changed.
+ * Watches for changes by any replica. Notifications make it fast, a poll every two seconds makes it reliable. Both run
+ * the same few queries, which are cheap when nothing changed.
  */
 export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const { db, log } = deps
@@ -37,7 +37,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshMailbox)
     run(deps.refreshPods)
   }
-  // Anything else is the id of an approval.
+  // Any other payload is the id of an approval.
   const byPayload = new Map([
     [KILL_PAYLOAD, deps.refreshKill],
     [PROCESSES_PAYLOAD, deps.refreshProcesses],
