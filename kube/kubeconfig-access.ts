@@ -2,8 +2,8 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import type { KubeAccess } from './transport.ts'
 
 /**
- * Access by a kubeconfig file, with its credential plugins. The package is loaded here alone: it takes 85 MiB of memory,
- * which a pod with a ServiceAccount does not need.
+ * Loads access by a kubeconfig file, with its credential plugins. Only this module loads the package: it takes 85 MiB
+ * of memory, which a pod with a ServiceAccount does not need.
  */
 export async function loadKubeconfig(file: string): Promise<KubeAccess> {
   const { KubeConfig } = await import('@kubernetes/client-node')
@@ -12,7 +12,7 @@ export async function loadKubeconfig(file: string): Promise<KubeAccess> {
   return kubeconfigAccess(config)
 }
 
-/** Access by the current context. Throws where the kubeconfig has none. */
+/** Returns access by the current context. Throws where the kubeconfig has none. */
 export function kubeconfigAccess(config: KubeConfig): KubeAccess {
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new Error('The kubeconfig has no current cluster. Set current-context.')

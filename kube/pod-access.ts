@@ -1,12 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import type { KubeAccess } from './transport.ts'
 
-/** The API server of the cluster that this pod runs in, and the files that the pod has for it. */
+/** API server of the cluster of this pod, and the files that the pod has for it. */
 export type PodApi = { readonly url: string; readonly caFile: string; readonly tokenFile: string }
 
 export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** Access with the ServiceAccount of this pod. Both files are read for each request, because the kubelet rotates them. */
+/**
+ * Creates access with the ServiceAccount of this pod. Reads both files for each request, because the kubelet rotates
+ * them.
+ */
 export function createPodAccess({ url, caFile, tokenFile }: PodApi): KubeAccess {
   return {
     server: url.replace(/\/+$/, ''),
@@ -20,8 +23,8 @@ export function createPodAccess({ url, caFile, tokenFile }: PodApi): KubeAccess 
 }
 
 /**
- * The API server as the kubelet names it in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`; null outside of a
- * cluster.
+ * Returns the API server by `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`, which the kubelet sets; null
+ * outside of a cluster.
  */
 export function podApiOf(env: Readonly<Record<string, string | undefined>>): PodApi | null {
   const host = env['KUBERNETES_SERVICE_HOST']?.trim() ?? ''

@@ -3,11 +3,11 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { text } from 'node:stream/consumers'
 
-/** Where an API server is, and with which trust and credentials it is called. */
+/** Address of an API server, and the trust and credentials of its requests. */
 export type KubeAccess = {
   /** Without a trailing slash. */
   readonly server: string
-  /** True where a proxy needs its own kind of connection: connections are not kept. */
+  /** True where a proxy needs its own kind of connection: connections are not kept alive. */
   readonly usesProxy: boolean
   /** Adds trust and credentials to the options of one request. Rejects when they cannot be read. */
   applyTo(options: https.RequestOptions): Promise<void>
@@ -22,7 +22,7 @@ export type KubeCall = {
   /** Requests metadata only: of one object (also of each object in a watch), or of a list. */
   readonly metadata?: 'object' | 'list'
   readonly signal?: AbortSignal
-  /** Default 30 s, from the first byte sent to the last received. */
+  /** Limit from the first byte sent to the last one received; default 30 s. */
   readonly timeoutMs?: number
 }
 
@@ -33,7 +33,7 @@ export type KubeResponse = {
   readonly retryAfter?: string
 }
 
-/** The HTTP transport to one API server. Both methods reject when the server cannot be reached or is late. */
+/** HTTP transport to one API server. Both methods reject when the server cannot be reached or exceeds the timeout. */
 export type KubeTransport = Disposable & {
   /** Resolves with the response of any status, read whole. */
   send(call: KubeCall): Promise<KubeResponse>
