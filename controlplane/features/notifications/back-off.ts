@@ -1,10 +1,12 @@
-/** Seconds from one failed attempt to the next: 45 hours in all, then the message is dead. */
+/** Seconds between a failed attempt and the next: 45 hours in all. Afterwards the message is dead. */
 export const RETRY_AFTER_S: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400]
 
-/** Up to a tenth more than planned, so that a receiver that comes back is not met by everything at once. */
+/** Up to a tenth more than planned, so that a recovered receiver does not get all messages at once. */
 const JITTER = 0.1
 
-/** Seconds to wait after the attempt with this number (from 1), or null when it was the last. `random`: 0 to 1. */
+/**
+ * Returns the seconds to wait after the attempt with this number (from 1); null after the last one. `random`: 0 to 1.
+ */
 export function waitAfter(attempts: number, random: number): number | null {
   const planned = RETRY_AFTER_S[attempts - 1]
   return planned === undefined ? null : planned * (1 + JITTER * random)

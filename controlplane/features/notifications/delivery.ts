@@ -1,7 +1,7 @@
 import type { Query } from '../../db/query.ts'
 import type { Leased } from './store.ts'
 
-/** What became of one attempt. */
+/** Result of one attempt. */
 export type Delivery =
   /** `store` runs in the transaction that ends the message. */
   | {
@@ -9,18 +9,18 @@ export type Delivery =
       readonly status: number
       readonly store?: (q: Query) => Promise<void>
     }
-  /** There is nothing to tell any more. */
+  /** The message is no longer necessary. */
   | { readonly outcome: 'obsolete'; readonly why: string }
-  /** The receiver wants no more of it. */
+  /** The receiver refuses the message for good. */
   | { readonly outcome: 'refused'; readonly why: string; readonly status: number }
   | {
       readonly outcome: 'failed'
       readonly why: string
       readonly status: number | null
-      /** At least so long until the next attempt. */
+      /** Lower limit of the wait until the next attempt. */
       readonly retryAfterS?: number | null
     }
-  /** The receiver asks everything of its lane to wait; that is no failed attempt. */
+  /** The receiver limits the rate of its lane; the attempt does not count as failed. */
   | { readonly outcome: 'slow_down'; readonly why: string; readonly retryAfterS: number }
 
 /** Makes one attempt. A rejection counts as `failed` with its message. */

@@ -25,20 +25,20 @@ export type NotifyDeps = {
   readonly settings: Pick<Settings, 'read'>
   readonly approvals: Pick<Approvals, 'respond'>
   readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs' | 'publicUrl'>
-  /** The chat provider's web API; its public one by default. */
+  /** Web API of the chat provider; the public one by default. */
   readonly chatApiUrl?: string | undefined
-  /** The decision token of an action as it is now; null once it is used, expired or cancelled. */
+  /** Returns the current decision token of an action; null once the token is used, expired or cancelled. */
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
-  /** Whether the user of a click still may act. */
+  /** Tells whether the user of a click still has access. */
   readonly vouchFor: VouchFor
 }
 
-/** Everything that tells the outside, running until disposed. */
+/** Delivers notifications and chat messages until disposed. */
 export type Notify = AsyncDisposable & {
   readonly notifications: Notifications
   readonly webhookSecret: WebhookSecret
   readonly chatAnswers: ChatAnswers
-  /** Looks now whether there is something to tell. */
+  /** Reads the outbox now instead of at the next poll. */
   wake(): void
 }
 
@@ -64,7 +64,7 @@ export async function createNotify(deps: NotifyDeps): Promise<Notify> {
   }
 }
 
-/** What sends to the outside, and the chat provider's web API through it. */
+/** Creates the sender of outbound requests, and the chat provider's web API. */
 export function createChatClient({
   config,
   chatApiUrl = CHAT_API_URL,

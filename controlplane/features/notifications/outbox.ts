@@ -19,23 +19,26 @@ export type OutboxDeps = {
   readonly db: Db
   readonly log: Logger
   readonly deliver: Readonly<Record<OutboxKind, Deliver>>
-  /** Runs before each look: puts into the outbox what became due by itself. */
+  /** Runs before each read of the outbox. Adds the messages that have become due. */
   readonly prepare?: () => Promise<void>
-  /** Time for back-off and leases; null (the default) is the database's, which all replicas share. */
+  /** Time for back-off and leases; null (the default) means the database's clock, which all replicas share. */
   readonly now?: () => Date | null
-  /** 0 to 1, for jitter. */
+  /** Returns 0 to 1, for jitter. */
   readonly random?: () => number
 }
 
-/** Sends what is in the outbox until disposed. Disposing gives requests under way a moment, then hands them back. */
+/**
+ * Delivers the messages of the outbox until disposed. Disposal gives requests in flight 1 s, then releases their
+ * leases.
+ */
 export type Outbox = AsyncDisposable & {
-  /** Looks now instead of at the next poll. */
+  /** Reads the outbox now instead of at the next poll. */
   wake(): void
 }
 
 const POLL_MS = 1_000
 const PURGE_MS = 3_600_000
-/** Longer than the longest attempt: who holds a lease for longer is gone. */
+/** Longer than the longest attempt: an expired lease means that its process is gone. */
 const LEASE_S = 30
 const PER_LANE = 4
 const IN_FLIGHT = 256
@@ -105,7 +108,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
   }
 }
 
-/** What could not be prepared must not keep what is ready. */
+/** Continues after an error, which must not delay the messages that are ready. */
 async function prepare({ prepare, log }: OutboxDeps): Promise<void> {
   await prepare?.().catch((error: unknown) => log.error({ err: error }, 'outbox could not be filled'))
 }
@@ -124,7 +127,7 @@ async function attempt(deps: OutboxDeps, message: Leased, given: Attempt): Promi
   await conclude(deps, message, { ...given, delivery })
 }
 
-/** We are stopping: whoever looks next takes it. */
+/** Releases the lease at shutdown, so that another replica delivers the message. */
 async function handBack({ db }: OutboxDeps, { id }: Leased, { by, now }: Attempt): Promise<void> {
   await retryLater(db, { id, by, now: now(), inS: 0, isCounted: false, error: null, status: null })
 }

@@ -16,7 +16,7 @@ export type NotificationRouteDeps = {
   readonly notify: { readonly notifications: Notifications; readonly webhookSecret: WebhookSecret }
 }
 
-/** What was told to receivers and what was not, and the secret that they check signatures with. */
+/** Returns the routes for notifications with their states, and for the secret that signs them. */
 export function createNotificationRoutes(deps: NotificationRouteDeps): readonly Route[] {
   return [...outboxRoutes(deps), ...secretRoutes(deps)]
 }

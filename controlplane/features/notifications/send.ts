@@ -13,35 +13,36 @@ import {
 
 export type SendRequest = {
   readonly method?: 'GET' | 'POST'
-  /** http or https; user information becomes basic authentication. */
+  /** http or https. User information in the URL becomes basic authentication. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** How much of the answer's body is wanted, in bytes; 0 answers as soon as the status is known. */
+  /** Limit of the returned body, in bytes. With 0, the reply resolves as soon as the status is known. */
   readonly readBytes: number
   readonly signal: AbortSignal
 }
 
 export type SendReply = {
   readonly status: number
-  /** What `Retry-After` says, in seconds, at most an hour; null when it says nothing. */
+  /** `Retry-After` in seconds, at most an hour; null when absent or not a number of seconds. */
   readonly retryAfterS: number | null
   readonly body: string
 }
 
 /**
- * One request to an address that somebody outside chose. Never follows a redirect. Rejects with `address_refused`
- * (nothing was sent), `upstream_timeout` or `upstream_failed`; messages name the host and never the path.
+ * Sends one request to an address that a user or an agent chose. Never follows a redirect. Rejects with
+ * `address_refused` (nothing was sent), `upstream_timeout` or `upstream_failed`. Messages name the host and never the
+ * path.
  */
 export type Send = (request: SendRequest) => Promise<SendReply>
 
 export type SenderOptions = {
-  /** Where receivers may lie; public addresses only by default. */
+  /** Allowed ranges of receivers; public addresses only by default. */
   readonly reach?: Reach
   readonly resolve?: Resolve
-  /** From the look-up of the name to the status of the answer; default 10 s. */
+  /** Limit in ms from the look-up of the name to the status of the response; default 10 s. */
   readonly timeoutMs?: number
-  /** Trusted besides the public authorities, PEM. */
+  /** Certificate authorities (PEM) that replace Node's default ones. */
   readonly ca?: readonly string[]
 }
 
@@ -119,7 +120,9 @@ function exchange(out: ClientRequest, { body, readBytes }: SendRequest): Promise
   })
 }
 
-/** Reads to the end or to the limit. What nobody wants is read as well: a receiver is not cut off in its answer. */
+/**
+ * Reads the body to its end or to the limit. Reads an unused body too, so that the receiver can complete its response.
+ */
 function collect(answer: IncomingMessage, limit: number, done: (text: string) => void): void {
   const chunks: Buffer[] = []
   let size = 0

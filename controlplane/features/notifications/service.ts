@@ -14,20 +14,20 @@ export type NotifyEvent =
 
 export type Notification = {
   readonly orgId: string
-  /** The `webhook_url` of the request: http or https. */
+  /** `webhook_url` of the action request: http or https. */
   readonly url: string
   readonly event: NotifyEvent
   readonly actionRequestId: string
-  /** The action's status after the event. */
+  /** Status of the action after the event. */
   readonly status: string
   readonly decision: unknown
-  /** Not stored: the token is signed again when the notification leaves, and only for https. */
+  /** Not stored: the token is signed again at delivery, and only for https. */
   readonly decisionToken?: string | null
   readonly actionSpec: unknown
 }
 
 export type Notifications = {
-  /** Queues one notification in the caller's transaction: it leaves once that commits, or never. */
+  /** Queues one notification in the caller's transaction. It is delivered only after the commit. */
   enqueue(q: Query, notification: Notification): Promise<void>
   list(filter: {
     readonly state?: OutboxState | undefined
@@ -35,7 +35,7 @@ export type Notifications = {
     readonly limit: number
     readonly offset: number
   }): Promise<{ readonly rows: readonly OutboxEntry[]; readonly total: number }>
-  /** Sends a dead message again. Throws `not_found`, `conflict` when it is not dead. */
+  /** Sends a dead message again. Throws `not_found`, or `conflict` when the message is not dead. */
   retry(eventId: string): Promise<void>
 }
 
@@ -71,7 +71,7 @@ export function createNotifications({ db, orgId, keyring }: Deps): Notifications
   }
 }
 
-/** Where the sealed address of a message belongs. */
+/** Returns the context to which the address of a message is sealed. */
 export function urlPlace(eventId: string): string {
   return `outbox ${eventId}`
 }
@@ -80,7 +80,7 @@ export function newEventId(): string {
   return `ntf_${base62(randomBytes(20))}`
 }
 
-/** Who receives: the part of the address that is no secret. */
+/** Returns the receiver: scheme and host of the address, which are not secret. */
 function laneOf(url: string): string {
   if (!URL.canParse(url)) return 'no address'
   const { protocol, host } = new URL(url)

@@ -2,7 +2,10 @@ import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
-/** Said in the transaction that writes to the outbox: whoever listens looks at once. */
+/**
+ * Channel of the notification that a transaction sends when it writes to the outbox. Subscribers read the outbox at
+ * once.
+ */
 export const OUTBOX_CHANNEL = 'chaperone_outbox'
 
 export type OutboxKind = 'webhook' | 'chat_post' | 'chat_update' | 'chat_tell'
@@ -16,17 +19,17 @@ export type OutboxInput = {
   readonly lane: string
   readonly url: Sealed | null
   readonly event: string
-  /** The action request, or for chat the approval. */
+  /** The action request; for chat messages the approval. */
   readonly subjectId: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** A message that this process has leased. `attempts` counts the one that is about to be made. */
+/** A message that this process has leased. `attempts` includes the attempt in progress. */
 export type Leased = Omit<OutboxInput, 'orderKey'> & {
   readonly id: number
   readonly attempts: number
   readonly createdAt: Date
-  /** The database's clock at the lease: the time stamp of the attempt. */
+  /** Time of the lease by the database's clock: the time stamp of the attempt. */
   readonly leasedAt: Date
 }
 
@@ -54,20 +57,20 @@ export async function insertMessage(q: Query, row: OutboxInput): Promise<void> {
 }
 
 export type LeaseRequest = {
-  /** Marks the lease as this process's own. */
+  /** Id of the process that takes the lease. */
   readonly by: string
-  /** Null = the database's clock, which is the one that counts; tests move time with it. */
+  /** Null for the database's clock. Tests set the time. */
   readonly now: Date | null
   readonly leaseS: number
   readonly perLane: number
   readonly limit: number
-  /** Messages of each lane that this process is sending already. */
+  /** Numbers of messages per lane that this process is sending already. */
   readonly busy: ReadonlyMap<string, number>
 }
 
 /**
- * Takes what is due: at most `perLane` of each receiver, the oldest of each order key only, nothing that another
- * process holds. A lease that ran out (its process died) is due again.
+ * Leases the due messages: at most `perLane` per receiver, only the oldest of each order key, none that another
+ * process has leased. A message with an expired lease (its process ended) is due again.
  */
 export async function leaseDue(q: Query, request: LeaseRequest): Promise<readonly Leased[]> {
   const { rows } = await q.query<Leased>(
@@ -110,7 +113,7 @@ export type Ending = {
   readonly status: number | null
 }
 
-/** Ends a message that this process still holds; false when its lease went to somebody else. */
+/** Ends a message that this process has leased. Returns false when another process has the lease. */
 export async function endMessage(q: Query, ending: Ending): Promise<boolean> {
   const { rowCount } = await q.query(
     `update outbox set state = $3, last_error = $4, last_status = $5, leased_by = null, leased_until = null,
@@ -126,7 +129,7 @@ export type Retry = {
   readonly by: string
   readonly now: Date | null
   readonly inS: number
-  /** False when the attempt was no fault of the receiver: we are stopping, or it asked us to slow down. */
+  /** False when the receiver did not fail: this process shuts down, or the receiver limits the rate. */
   readonly isCounted: boolean
   readonly error: string | null
   readonly status: number | null
@@ -141,7 +144,7 @@ export async function retryLater(q: Query, retry: Retry): Promise<void> {
   )
 }
 
-/** Nothing of this lane leaves for so long: its receiver said so. */
+/** Delays all messages of the lane for so many seconds, as its receiver requires. */
 export async function pauseLane(
   q: Query,
   { lane, now, forS }: { readonly lane: string; readonly now: Date | null; readonly forS: number },
@@ -169,7 +172,7 @@ export type OutboxEntry = {
   readonly endedAt: Date | null
 }
 
-/** Newest first, with the number of all that fit. */
+/** Lists messages, newest first, with the number of all that match. */
 export async function listMessages(
   q: Query,
   orgId: string,
@@ -191,7 +194,7 @@ export async function listMessages(
   return { rows: rows.map(({ total: _total, ...row }) => row), total: rows[0]?.total ?? 0 }
 }
 
-/** A dead message gets all its attempts again, from now. Gives the state it was in; undefined when there is none. */
+/** Gives a dead message all its attempts again, from now. Returns the previous state; undefined when there is none. */
 export async function reviveMessage(
   q: Query,
   orgId: string,
@@ -211,7 +214,7 @@ export async function reviveMessage(
   return 'dead'
 }
 
-/** Forgets ended messages and old callbacks. Gives the number of messages. */
+/** Deletes expired messages and chat callbacks. Returns the number of messages. */
 export async function purgeMessages(
   q: Query,
   keep: { readonly deliveredDays: number; readonly deadDays: number; readonly callbackS: number },
@@ -229,7 +232,7 @@ export async function purgeMessages(
   return onlyRow(rows).count
 }
 
-/** Stores a setting unless there is one already: of two replicas that make a secret at once, one wins. */
+/** Stores a setting unless it exists: of two replicas that create a secret concurrently, one wins. */
 export async function insertSettingOnce(
   q: Query,
   orgId: string,

@@ -8,11 +8,11 @@ import { getSetting, putSetting } from '../settings/store.ts'
 import { insertSettingOnce } from './store.ts'
 
 export type WebhookSecret = {
-  /** Newest first. The one before the last rotation still signs, so that receivers can change over in peace. */
+  /** Returns the secrets, newest first. The previous secret still signs, so that receivers can change over. */
   all(): Promise<readonly string[]>
-  /** `whsec_…`, made when first asked for. */
+  /** Returns the newest secret (`whsec_…`); creates it when there is none. */
   current(): Promise<string>
-  /** A new secret; gives it. Rotating twice takes the old one out of use. */
+  /** Creates and returns a new secret. A second rotation retires the secret before it. */
   rotate(by: Actor): Promise<string>
 }
 
@@ -56,7 +56,7 @@ export function createWebhookSecret(deps: {
   }
 }
 
-/** The `webhook-signature` of Standard Webhooks: one `v1,<base64>` per secret. `timestamp`: seconds of the epoch. */
+/** Returns the `webhook-signature` of Standard Webhooks: one `v1,<base64>` per secret. `timestamp`: Unix seconds. */
 export function signWebhook(
   secrets: readonly string[],
   message: { readonly id: string; readonly timestamp: number; readonly body: string },

@@ -1,12 +1,12 @@
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 
-/** In clear only where a version before sealing has written it. */
+/** A string (plaintext) only in rows of versions that did not seal addresses. */
 export type StoredWebhook = Sealed | string
 
 const BATCH = 500
 
-/** Addresses that still rest in clear; rows that another replica is sealing are left to it. */
+/** Lists and locks addresses in plaintext, at most 500. Skips rows that another replica is sealing. */
 export async function listUnsealedWebhooks(
   q: Query,
 ): Promise<readonly { readonly id: string; readonly url: string }[]> {

@@ -9,7 +9,7 @@ export type WebhookDeps = {
   readonly send: Send
   readonly keyring: Keyring
   readonly secret: WebhookSecret
-  /** The decision token of an action as it is now; null once it is used, expired or cancelled. */
+  /** Returns the current decision token of an action; null once the token is used, expired or cancelled. */
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
 }
 
@@ -33,7 +33,7 @@ export function createWebhookDelivery(deps: WebhookDeps): Deliver {
   }
 }
 
-/** A token would be readable on the way over plain http: it is left out there. */
+/** Leaves the decision token out over plain http, where it would be readable in transit. */
 async function bodyOf(message: Leased, url: string, tokenFor: WebhookDeps['tokenFor']): Promise<string> {
   const { status, decision, action_spec } = message.payload
   const mayCarryToken = url.startsWith('https:') && status === 'allowed'
