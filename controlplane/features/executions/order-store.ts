@@ -6,7 +6,7 @@ type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 /** Payloads: `ask <id> <gateway id>`, `have <id>`, `order <id> <gateway id>`, `result <order id>`. */
 export const ORDERS_CHANNEL = 'chaperone_orders'
 
-/** Asks the other replicas whether the gateway is connected to one of them. */
+/** Queries the other replicas for a connection of the gateway. */
 export async function askForGateway(q: Query, askId: string, gatewayId: string): Promise<void> {
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `ask ${askId} ${gatewayId}`])
 }

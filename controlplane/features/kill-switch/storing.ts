@@ -211,7 +211,7 @@ export async function auditActivated(
     details: {
       ...{ scope, activated_by: by.label, reason, source },
       ...(isChecked ? {} : { checked: false }),
-      // It was in force on the gateways of one replica and was lifted before it was stored.
+      // The kill switch was in force on the gateways of one replica and was lifted before it was stored.
       ...(isLifted ? { lifted: true } : {}),
     },
   })

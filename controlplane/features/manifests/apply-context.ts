@@ -38,7 +38,7 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
   /** `namespace/name` of the Gateways of other namespaces that the object was bound to since its last change. */
   readonly boundBefore: readonly string[]
   readonly uid: string
-  /** For a Connector: since when it claims its hosts. */
+  /** Times since which a Connector claims its hosts; undefined for other kinds. */
   readonly claims: HostClaims | undefined
   /** The resolved credential of a Connector; null when there is none. */
   readonly credential: string | null

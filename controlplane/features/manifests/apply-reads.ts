@@ -16,7 +16,7 @@ import { type DesiredRow, listDesired } from './store.ts'
  */
 export type ApplyReads = {
   gateways(): Promise<readonly GatewayRow[]>
-  /** By name, in the order in which Connectors claim hosts. */
+  /** Connectors by name, in the order in which they claim hosts. */
   connectors(): Promise<ReadonlyMap<string, ConnectorRow>>
   /** Actions that Connectors in force declare. */
   declaredActions(): Promise<readonly string[]>

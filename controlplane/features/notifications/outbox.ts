@@ -38,7 +38,7 @@ export type Outbox = AsyncDisposable & {
 
 const POLL_MS = 1_000
 const PURGE_MS = 3_600_000
-/** Longer than the longest attempt: an expired lease means that its process is gone. */
+/** Longer than the longest attempt: an expired lease means that its process has ended. */
 const LEASE_S = 30
 const PER_LANE = 4
 const IN_FLIGHT = 256
