@@ -45,7 +45,7 @@ export type CallerServices = AsyncDisposable & {
 }
 
 /**
- * Composes the authentication of callers, sidecars of a cluster included, and the CA that signs gateway certificates.
+ * Composes the authentication of callers, sidecars of a cluster included, and the CA that issues their certificates.
  */
 export async function createCallerServices(given: {
   readonly db: Db

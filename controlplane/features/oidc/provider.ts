@@ -27,7 +27,10 @@ export type Provider = {
   confirm(tokens: ProviderTokens, subject: string): Promise<Confirmed>
 }
 
-/** Asymmetric algorithms only: any holder of the client's secret can forge a symmetric signature. */
+/**
+ * Asymmetric algorithms only: the client's secret suffices to forge a symmetric signature, and an unsigned token proves
+ * nothing.
+ */
 const ALGORITHMS: ReadonlySet<string> = new Set([
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],

@@ -15,7 +15,7 @@ export type AuthKeyRoutesDeps = { readonly approverKeys: ApproverKeys }
 
 const PATH = '/api/auth/keys'
 
-/** Extension: approver keys; only the user whose answers a key gives creates and revokes it. */
+/** Extension: approver keys. Only the user in whose name a key answers can create and revoke it. */
 export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readonly Route[] {
   return [
     route({

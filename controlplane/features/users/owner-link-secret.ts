@@ -18,8 +18,8 @@ const Secret = z.object({ data: z.object({ token: z.string(), 'expires-at': z.st
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * Creates the reader of a cluster's owner link. The right to update the Secret writes it; the control plane only reads
- * it.
+ * Creates the reader of a cluster's owner link. Only a user with the right to update the Secret can write the link; the
+ * control plane reads it.
  */
 export function createOwnerLinkSecret(
   kube: KubeClient,
