@@ -128,7 +128,7 @@ describe('the import', () => {
         name: 'in-one',
         error: expect.stringContaining('There is an agent named in-one already'),
       },
-      { kind: 'agent', name: 'bad:name', error: expect.stringContaining('name: has no `:`') },
+      { kind: 'agent', name: 'bad:name', error: expect.stringContaining('name: cannot contain `:`') },
       { kind: 'agent', name: '', error: expect.stringContaining('expected object') },
       { kind: 'policy', name: 'broken', error: expect.stringContaining('policyYaml: line 1') },
       { kind: 'policy', name: 'odd', error: 'colour: is not a known field' },

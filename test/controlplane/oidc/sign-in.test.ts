@@ -163,7 +163,7 @@ describe('a role that counts in some namespaces', () => {
     const refused = await cleo.call('POST', '/api/dashboard/users', invite)
     expect([refused.status, refused.text]).toEqual([
       403,
-      expect.stringContaining('the role admin in all namespaces, you have it in team-b'),
+      expect.stringContaining('the role admin in all namespaces; you have it in team-b'),
     ])
     const { status, body } = await cleo.call('GET', '/api/dashboard/policies')
     expect([status, at(body, 'policies')]).toEqual([200, []])

@@ -145,7 +145,7 @@ test.each([
     'a NUL in its scope',
     { text: policyText().replace('codehost.*', 'code\\0host.*').replace('"code', '"code') },
   ],
-  ['a scope that ends in broken YAML', { text: policyText().replace('"llm_c.*"]', '"llm_c.*"') }],
+  ['a scope that ends in broken YAML', { text: policyText().replace('"mcp.rpc.*"]', '"mcp.rpc.*"') }],
   [
     'a policy that is sound beside a broken object',
     {
