@@ -37,7 +37,7 @@ async function chaperone(...args: readonly string[]): Promise<Ran> {
 test('status says what runs, and every Gateway', async () => {
   const { stdout } = await chaperone('status')
   expect(stdout).toMatch(/^control plane {2}healthy at https:\/\/localhost:\d+/m)
-  expect(stdout).toMatch(/kill switch {4}nothing is stopped/)
+  expect(stdout).toMatch(/kill switch {4}not active/)
   expect(stdout).toMatch(new RegExp(`${AGENTS} +${GATEWAY} +full_enforce +transparent +1/1`))
 })
 

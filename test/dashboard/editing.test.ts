@@ -71,7 +71,7 @@ describe.skipIf(whySkipped !== null)(
         .first()
         .click()
       await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-      await page.getByText('To remove from the repository').waitFor()
+      await page.getByText('Objects to remove from the repository').waitFor()
       await seen('connectors')
       const rows = await stage.laptop.api('GET', '/api/dashboard/policies')
       const text = JSON.stringify(rows.body)

@@ -300,7 +300,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect(await explain('other/bot')).toContain('There is no agent other/bot')
     await database.query("delete from kill_switches where source = 'test'")
     await eventually('the kill switches are lifted', async () =>
-      (await chaperone('status')).includes('nothing is stopped') ? true : null,
+      (await chaperone('status')).includes('kill switch    not active') ? true : null,
     )
   }, 120_000)
 
