@@ -202,7 +202,7 @@ describe.skipIf(process.platform !== 'linux' || address === undefined)('a progra
 
   test('is named once, and capture is offered', async () => {
     const stderr = await connectTo(address ?? '', (text) => text.includes('without the gateway'))
-    expect(stderr).toMatch(/python3[\d.]* \(process \d+\) has connected to \S+ without the gateway/)
+    expect(stderr).toMatch(/python3[\d.]* \(pid \d+\) has connected to \S+ without the gateway/)
     expect(stderr).toContain(`connected to ${address}:`)
     expect(stderr.match(/without the gateway/g)).toHaveLength(1)
     expect(stderr).toContain('--capture')

@@ -183,7 +183,10 @@ describe('the session of the command line', () => {
       headers: { cookie: `svc_session=${id}` },
     })
     expect(answer.status).toBe(401)
-    expect(await laptop.cli(['logout'])).toMatchObject({ code: 0, stdout: expect.stringContaining('No user is signed in') })
+    expect(await laptop.cli(['logout'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('No user is signed in'),
+    })
   })
 
   test('begins also while a program of the machine guesses the password, with the proof of an earlier sign-in', async () => {

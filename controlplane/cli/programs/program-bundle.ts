@@ -44,6 +44,8 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
  */
 const OPTIONS = {
   bundle: true,
+  // Loaded for kubeconfig files only: 17 MB that no other start has to read.
+  external: ['@kubernetes/client-node'],
   platform: 'node',
   target: 'node24',
   format: 'cjs',
@@ -149,12 +151,12 @@ function keepDirnames(root: string, outdir: string): Plugin {
 
 /** Includes the files that define how a bundle is built, and the lockfile as a substitute for the packages. */
 function hashesOf(root: string, inputs: readonly string[]): Record<string, string> {
-  const own = ['program-bundle.ts', 'one-byte.ts'].map((name) =>
+  const own = ['program-bundle.ts', 'escape-non-ascii.ts'].map((name) =>
     relative(root, join(import.meta.dirname, name)),
   )
   const sources = inputs.filter((path) => !path.startsWith('node_modules/'))
   const paths = [...sources, ...own, 'package-lock.json']
-  return Object.fromEntries(paths.map((path) => [path, hashOf(join(root, path)) ?? '']))
+  return Object.fromEntries(paths.map((path) => [path, sha256(readFileSync(join(root, path)))]))
 }
 
 /** Writes each file atomically, because several installations may start at the same time. */

@@ -139,7 +139,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
     expect((await ask(people.issue('ann'), CALLER)).status).toBe(200)
     expect((await ask(people.issue('ann'), CALLER, 'POST')).status).toBe(404)
     const eve = await ask(people.issue('eve'), CALLER)
-    expect([eve.status, eve.text]).toEqual([403, expect.stringContaining('bound to eve')])
+    expect([eve.status, eve.text]).toEqual([403, expect.stringContaining('a role of the cluster to eve')])
   })
 
   test('are not agents: the name of a ServiceAccount that a governed pod uses is nobody’s', async () => {

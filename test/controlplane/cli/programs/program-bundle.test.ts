@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -31,6 +31,8 @@ async function bundle(program: BundledProgram = 'sidecar'): Promise<string> {
   return file
 }
 
+/** Another one after each build. */
+const manifestInode = () => statSync(join(root, 'node_modules/.cache/chaperone/gateway/made.json')).ino
 const outputOf = (file: string) => execFileSync(process.execPath, [file], { encoding: 'utf8' }).trim()
 
 describe('the bundle of a program', () => {
@@ -44,7 +46,9 @@ describe('the bundle of a program', () => {
 
   test('is reused while the sources are unchanged, and rebuilt when one of them has changed', async () => {
     const first = await bundle()
+    const built = manifestInode()
     expect(await bundle()).toBe(first)
+    expect(manifestInode()).toBe(built)
     write('core/word.ts', "export const word: string = 'second'\n")
     const second = await bundle()
     expect(second).not.toBe(first)
