@@ -44,7 +44,7 @@ export type HubDeps = {
   readonly library: SectionLibrary
   readonly log: Logger
   readonly clock: Clock
-  /** Absent: there are no pods. */
+  /** Null or absent outside a Kubernetes cluster. */
   readonly pods?: PodPresence | null
   readonly podTiming?: PodSessionTiming
   /** Milliseconds between two beats of the streams. */

@@ -14,7 +14,10 @@ export type MessageProtocol = {
 }
 
 export type Message =
-  /** `body`: the body of the equivalent HTTP request. `lane`: the name that events of its response carry. */
+  /**
+   * `body`: the body of the equivalent HTTP request. `lane`: the stream id (`stream_id` of the OpenAI Responses API) that
+   * correlates response events with this message; null when the message has none.
+   */
   | { readonly kind: 'request'; readonly body: Uint8Array; readonly lane: string | null }
   /** Acknowledges a response and requests nothing. */
   | { readonly kind: 'acknowledgement' }

@@ -38,7 +38,7 @@ export type Slot = {
 }
 
 export type Quotas = {
-  /** Counts a new connection as unauthenticated; evicts the one that has been so for longest when there is no room. */
+  /** Counts a new connection as unauthenticated. At the limit, evicts the oldest unauthenticated connection. */
   open(connection: QuotaConnection): Slot
   /** Ends connections that did not authenticate in time. */
   sweep(nowMs: number): void

@@ -46,7 +46,7 @@ export type ExchangeKind = 'http' | 'upgrade' | 'tunnel'
 /** A port that belongs to one agent and takes its key: a local port, or the socket of captured commands. */
 export type KeyedPort = {
   readonly agent: string
-  /** Whether a key is the one of this port. The agent's own key is checked apart from it. */
+  /** Reports whether `key` is the port key of the agent. The agent's API key is verified separately. */
   readonly accepts: (agent: AgentEntry, key: string) => boolean
 }
 
@@ -97,7 +97,7 @@ export type Reply = {
   upgrade(head: string): Duplex
   /** Asks the client, where the protocol has a way to; false also when it takes nothing. Never rejects. */
   isThere?(): Promise<boolean>
-  /** Set while an event stream is open that was begun before there was an answer: every answer is a part of it. */
+  /** The event stream that was started while the request was held. The response is then sent as events of this stream. */
   readonly events?: OpenEvents | undefined
   readonly bytesOut: number
 }

@@ -36,9 +36,8 @@ export type PipelineOptions = {
 const BODY_BUDGET_BYTES = 256 * 1024 * 1024
 
 /**
- * Serves one exchange from its head to its record. A stage continues or has responded; whatever throws is answered
- * as a refusal, and nothing that throws before `forward` can reach an upstream. The record is written exactly once.
- * The promise never rejects.
+ * Runs the stages of one exchange. Each stage continues or responds. An error of a stage becomes a refusal; after an error
+ * before `forward` nothing reaches an upstream. Writes the record exactly once. The promise never rejects.
  */
 export function createPipeline(
   ports: PipelinePorts,

@@ -149,7 +149,10 @@ function keepDirnames(root: string, outdir: string): Plugin {
   }
 }
 
-/** Includes the files that define how a bundle is built, and the lockfile as a substitute for the packages. */
+/**
+ * Returns the SHA-256 of each source by path. Adds the files that define how a bundle is built, and the lockfile, whose
+ * hash replaces those of the packages.
+ */
 function hashesOf(root: string, inputs: readonly string[]): Record<string, string> {
   const own = ['program-bundle.ts', 'escape-non-ascii.ts'].map((name) =>
     relative(root, join(import.meta.dirname, name)),

@@ -66,7 +66,7 @@ function capableGateway({ gateway, connectors, action }: Place): Chosen {
   )
 }
 
-/** Sends an order without the decision token. The order is never sent a second time. */
+/** Executes through the stream of a gateway process. The order carries no decision token and is sent at most once. */
 function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway: Chosen): Executor {
   const sent = {
     action_request_id: row.id,

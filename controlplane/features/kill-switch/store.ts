@@ -131,7 +131,10 @@ export async function releaseKillSwitch(
   return rowCount > 0
 }
 
-/** Lifts the scope in any spelling for every source. Returns the sources. */
+/**
+ * Lifts the kill switches of all sources for a scope, also those stored under another spelling of it. Returns the
+ * sources.
+ */
 export async function releaseKillScope(q: Query, orgId: string, scope: string): Promise<string[]> {
   const { rows } = await q.query<{ source: string }>(
     'delete from kill_switches where org_id = $1 and scope = any($2::text[]) returning source',

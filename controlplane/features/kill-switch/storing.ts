@@ -45,7 +45,7 @@ export type KillLift = {
   readonly source: string
   readonly reason?: string | undefined
   readonly by: Actor
-  /** Lifts the scope for every source. */
+  /** Lifts the kill switches of all sources for the scope. Default: only that of `source`. */
   readonly override?: boolean
   /** Id of an announcement that may still be in flight to this replica. */
   readonly id?: string | undefined

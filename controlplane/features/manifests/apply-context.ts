@@ -38,7 +38,10 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
   /** `namespace/name` of the Gateways of other namespaces that the object was bound to since its last change. */
   readonly boundBefore: readonly string[]
   readonly uid: string
-  /** Times since which a Connector claims its hosts; undefined for other kinds. */
+  /**
+   * When the Connector began to claim each of its hosts, ports and Gateways. Undefined for other kinds, and for a
+   * Connector that never had a valid spec.
+   */
   readonly claims: HostClaims | undefined
   /** The resolved credential of a Connector; null when there is none. */
   readonly credential: string | null

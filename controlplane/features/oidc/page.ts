@@ -1,4 +1,4 @@
-/** Headers of responses to a browser during a sign-in: their address holds codes that no other page may read. */
+/** Headers of sign-in pages: no referrer, no subresources, no framing. The URL contains one-time codes. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':

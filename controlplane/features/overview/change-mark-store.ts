@@ -37,8 +37,8 @@ function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks
 }
 
 /**
- * Marks of some namespaces. The last request of each agent stands for its records. Every change of the configuration of
- * the namespaces has an audit event or a new push result of a manifest object.
+ * Reads the marks of some namespaces. `agents.last_seen_at` substitutes for the newest traffic record. Every configuration
+ * change of a namespace inserts an audit event or updates the push result of a manifest object (`desired.updated_at`).
  */
 function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(

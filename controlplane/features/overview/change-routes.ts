@@ -7,7 +7,7 @@ import type { ChangeListener, Changes } from './changes.ts'
  * Milliseconds between comments, which detect a disconnected client and keep proxies from closing an idle connection.
  */
 const BEAT_MS = 15_000
-/** Milliseconds after which the browser has to reconnect with its cookie: an ended session receives nothing more. */
+/** Maximum duration of a stream in milliseconds. Reconnecting checks the cookie again, which rejects an ended session. */
 const LIFE_MS = 120_000
 
 /** `Accept: text/event-stream` gets a stream of `{"kinds": [...]}`; any other request gets the present versions. */

@@ -3,8 +3,8 @@ import type { KillAnnouncement, KillEntry } from '../../../core/wire/gateway/kil
 import type { Keyring } from '../../crypto/keyring.ts'
 
 /**
- * Authenticates an announcement of another replica that a gateway returns. The gateway is not trusted: every replica
- * has the key, no gateway has it.
+ * Signs and verifies announcements of kill switches. Gateways relay announcements between replicas and are not trusted:
+ * every replica has the key, no gateway has it.
  */
 export type KillProof = {
   /** Signs the kill switch. `id`: id from the gateway that forwards it; absent for a new one. */

@@ -23,7 +23,7 @@ export function exposesCredential({ upstream, auth }: Sender): boolean {
   return leavesInClear(upstream)
 }
 
-/** Reason why the gateway does not send such a credential. */
+/** Reason for withholding a credential that would be sent over plain HTTP. */
 export const PLAINTEXT_CREDENTIAL =
   'The address of its upstream is plain http, so the credential would cross the network in clear text. Use https, or set allowPlaintextCredential: true under upstream of the Connector (allow_plaintext_credential over the API) where clear text is meant.'
 

@@ -84,7 +84,7 @@ function effectsOfName({ type, effect }: Pick<Action, 'type' | 'effect'>): reado
   return table.byType.get(type) ?? (effect === 'read' && !OPEN_END.test(type) ? table.reads : null)
 }
 
-/** Names of requests whose content is unknown. */
+/** Action names of requests with unknown content; their effect classes are unknown, too. */
 const UNREAD: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 const OPEN_END = /^[^.]+\.(unmapped|tunnel|websocket)\./
 

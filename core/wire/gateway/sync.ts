@@ -147,7 +147,7 @@ export const SECTION_SCHEMAS = {
 } as const
 export const PermissionShard = z.array(PermissionEntry)
 
-// ---- down -----------------------------------------------------------------------------------------------------
+// ---- control plane to gateway ---------------------------------------------------------------------------------
 
 export const VerdictMessage = z.object({
   id: z.string(),
@@ -205,7 +205,7 @@ export const DownMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('goaway'), after_ms: z.number() }),
 ])
 
-// ---- up -------------------------------------------------------------------------------------------------------
+// ---- gateway to control plane ---------------------------------------------------------------------------------
 
 export const AckBody = z.object({
   version: z.number().int().optional(),

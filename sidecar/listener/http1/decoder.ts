@@ -4,7 +4,10 @@ import type { BodyIntake } from '../body-intake.ts'
 
 /** Takes a body out of the bytes behind a head and gives it to the intake. */
 export type BodyDecoder = {
-  /** Returns what lies behind the body once that is complete, else null. After `problem` is set nothing is read any more. */
+  /**
+   * Decodes the next bytes. Returns the bytes after the end of the body; null when there are none or the body is
+   * incomplete. Decodes nothing after `problem` is set.
+   */
   feed(bytes: Buffer): Buffer | null
   readonly isDone: boolean
   readonly problem: string | null

@@ -5,7 +5,7 @@ export type RejectedStreams = {
   accepted(id: number): void
   /** Reports streams up to the last one received. Call it before the session is destroyed, after its last frame. */
   check(): void
-  /** The session has failed. Reported once, and not at all when the client closed it with an error of its own. */
+  /** Reports a protocol error of the session, at most once. Ignores an error that the client sent in a GOAWAY frame. */
   failed(error: Error): void
   /** A stream has failed; the request on it has a record of its own. */
   streamFailed(error: Error): void

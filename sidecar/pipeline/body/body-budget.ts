@@ -48,7 +48,7 @@ export function createBodyBudget({
 }: BodyBudgetOptions): BodyBudget {
   const quota = createByteQuota({ totalBytes, waitMs, full: (bytes) => full(totalBytes, bytes, waitMs) })
 
-  /** Counts bytes reserved for an earlier read of the same body. */
+  /** Reserves `bytes` for the body. Bytes already reserved by an earlier read of the same body are subtracted. */
   async function reserve(exchange: Exchange, bytes: number): Promise<void> {
     const more = bytes - (exchange.reservedBytes ?? 0)
     if (more <= 0) return

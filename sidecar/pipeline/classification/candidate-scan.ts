@@ -14,7 +14,7 @@ const MAX_SCANNED = 256 * 1024
  */
 export function scanCandidates(exchange: Exchange): BodyWatch | null {
   const { provisional, named, request } = exchange
-  // A body in another format, charset or encoding is not what a scan for JSON keys reads.
+  // The key scan supports only JSON in UTF-8 without a content encoding.
   const isReadable = request !== undefined && isPlainJson(request.body)
   const isOpen = named !== undefined && isSettledByBody(named)
   return isOpen && provisional !== undefined && isReadable ? new CandidateScan(exchange, provisional) : null

@@ -23,7 +23,7 @@ export function addToRow(row: RefusalRecord, record: TrafficRecord): void {
   row.common = after
 }
 
-/** The record of the row as it stands; null before its first request is finished. */
+/** Returns the current aggregate record of the row; null until its first request is finished. */
 export function recordOfRow({ item, tally }: RefusalRow<RefusalRecord>): TrafficRecord | null {
   if (item.common === null) return null
   return {

@@ -137,7 +137,7 @@ class FailureEvent implements ReplyStream {
   }
 }
 
-/** Null also for what was cut at `MAX_ERROR`. */
+/** Returns the parsed object; null for other JSON and for invalid JSON, which includes text truncated at `MAX_ERROR`. */
 function jsonObject(text: string): ErrorObject | null {
   try {
     const value: unknown = JSON.parse(text)
