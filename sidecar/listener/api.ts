@@ -6,7 +6,7 @@ import type { Incoming } from './http1/incoming.ts'
 const MAX_BODY_BYTES = 1024 * 1024
 const JSON_TYPE: RawHeaders = ['Content-Type', 'application/json']
 
-/** A request to the gateway's own API. Its body is read when the API asks for it, after the token. */
+/** Serves a request to the gateway's own API. The API reads the body only after it has verified the token. */
 export async function serveApi(deps: FrontDeps, { head, body, reply, connection }: Incoming): Promise<void> {
   const question = head.target.indexOf('?')
   const { slot, socket } = connection.deadline
@@ -40,8 +40,8 @@ async function readWithin(body: Incoming['body'], ms: number): Promise<Buffer> {
 }
 
 /**
- * Origin-form request on an agent's port: the address was opened in a browser, or the client has no proxy
- * configuration.
+ * Explains, with a 404, that the port is a proxy. An origin-form request on an agent's port comes from a browser, or
+ * from a client without proxy configuration.
  */
 export function explainPort({ reply, connection }: Incoming): Promise<void> {
   const address = `http://NAME:KEY@127.0.0.1:${connection.deadline.socket.localPort ?? 0}`

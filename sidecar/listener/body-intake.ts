@@ -2,30 +2,30 @@ import { Readable } from 'node:stream'
 import { addChunk } from '../collections/chunk-list.ts'
 import type { RequestBody } from '../pipeline/exchange.ts'
 
-/** Flow control that a body has over its connection. */
+/** Flow control of the connection that carries a request body. */
 export type BodySource = {
-  /** Bytes are wanted: send 100-continue if the client waits for it, and read on. */
+  /** Resumes reading. Sends 100-continue first if the client waits for it. */
   want(): void
   /** Pauses reading: no reader consumes the bytes. */
   hold(): void
 }
 
-/** Bytes buffered ahead of a reader. */
+/** Limit of buffered body bytes while nothing reads the body. The connection is paused beyond it. */
 const READ_AHEAD_BYTES = 64 * 1024
-/** Large, because every pause and resume of an upload costs a round through the event loop. */
+/** Each pause and resume of an upload costs a turn of the event loop, so the buffer is large. */
 const STREAM_BUFFER_BYTES = 256 * 1024
 
 type Waiter = {
   readonly limit: number
-  /** Of a reader of the head: as in `RequestBody.peek`. */
+  /** For `peek` only: the scan function of `RequestBody.peek`. */
   readonly scan?: (bytes: Buffer) => number
-  /** How many bytes `scan` waits for. */
+  /** Number of bytes that the next call of `scan` needs. */
   wanted: number
   readonly resolve: (body: Buffer | null) => void
   readonly reject: (error: Error) => void
 }
 
-/** A request body that may still be arriving. Small ones that are here whole never become a stream. */
+/** Buffers a request body while it arrives. A small body that is already complete never becomes a stream. */
 export class BodyIntake implements RequestBody {
   readonly isEmpty = false
   bytesIn = 0
@@ -33,7 +33,9 @@ export class BodyIntake implements RequestBody {
   readonly #declared: number | null
   #chunks: Buffer[] = []
   #queued = 0
-  /** Where a body of a declared length is put together, so that it never takes its memory twice. */
+  /**
+   * Preallocated buffer for a body of declared length. Chunks are copied into it, so the body is in memory only once.
+   */
   #room: Buffer | null = null
   #isComplete = false
   #isDiscarding = false
@@ -41,7 +43,7 @@ export class BodyIntake implements RequestBody {
   #waiter: Waiter | null = null
   #stream: BodyStream | null = null
 
-  /** `declared`: the length the framing promises, null when only the end will tell. */
+  /** `declared` is the body length in bytes; null when the length is unknown until the body ends (chunked). */
   constructor(source: BodySource, declared: number | null) {
     this.#source = source
     this.#declared = declared
@@ -117,7 +119,7 @@ export class BodyIntake implements RequestBody {
     if (this.#waiter === null && this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
   }
 
-  /** The system commits no memory before it is written. */
+  /** Allocates the whole declared length. The kernel commits memory only for pages that are written. */
   #makeRoom(): void {
     if (this.#declared === null || this.#declared <= READ_AHEAD_BYTES || this.#queued > this.#declared) return
     this.#room = Buffer.allocUnsafeSlow(this.#declared)
@@ -141,7 +143,7 @@ export class BodyIntake implements RequestBody {
     this.#settle((waiter) => waiter.resolve(this.#whole()))
   }
 
-  /** The rest will not come: the client left, or broke the framing. */
+  /** Fails the body: the client disconnected or broke the framing. */
   fail(error: Error): void {
     if (this.#isComplete || this.#error !== null) return
     this.#error = error
@@ -164,7 +166,9 @@ export class BodyIntake implements RequestBody {
     if (!this.#isComplete) this.#source.want()
   }
 
-  /** More than its limit is too much for a reader of the whole body, and enough for a reader of its head. */
+  /**
+   * Resolves the waiting reader. Beyond the limit, `buffer` resolves with null and `peek` with the bytes read so far.
+   */
   #notifyWaiter(): void {
     const waiter = this.#waiter
     if (waiter === null) return
@@ -201,7 +205,8 @@ class BodyStream extends Readable {
     super({ highWaterMark: STREAM_BUFFER_BYTES })
     this.#intake = intake
     this.#source = source
-    // The forwarding code has a listener of its own; without this one an early error would end the process.
+    // The stream may fail before the forwarding code attaches its listener. An unhandled `error` event would end the
+    // process.
     this.on('error', ignore)
   }
 
@@ -219,7 +224,7 @@ function ignore(): void {}
 
 const NOTHING = Buffer.alloc(0)
 
-/** The body of every request that has none. */
+/** The body of a request without a body. */
 export const EMPTY_BODY: RequestBody = {
   isEmpty: true,
   bytesIn: 0,

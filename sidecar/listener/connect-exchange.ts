@@ -7,7 +7,7 @@ import { newExchange } from './new-exchange.ts'
 
 export type ConnectParts = {
   readonly id: string
-  /** `host:port`. */
+  /** Destination as `host:port`. */
   readonly target: string
   readonly sources?: RequestSources
   readonly credentials: Credentials
@@ -16,7 +16,7 @@ export type ConnectParts = {
   readonly problem: Problem | null
 }
 
-/** Creates the exchange of a CONNECT that no client sent, for a connection or a name look-up that stands for one. */
+/** Creates the exchange of a CONNECT that no client sent. It represents a redirected connection or a DNS query. */
 export function newConnectExchange(parts: ConnectParts): Exchange {
   const { target, sources = { connectAuthority: target }, ...rest } = parts
   return newExchange({

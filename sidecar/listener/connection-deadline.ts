@@ -5,12 +5,11 @@ import type { Quotas, Slot } from './connection-quotas.ts'
 export const LINGER_MS = 5_000
 
 /**
- * An accepted connection: its deadline, its quota slot, and how to drain it. Deadlines are checked by a sweep, so
- * setting one costs an assignment; they fire up to one sweep late.
+ * Deadline, quota slot and drain function of one accepted connection. A sweep checks the deadlines, so `arm` costs one
+ * assignment and a deadline fires up to one sweep late.
  */
 export class ConnectionDeadline {
   readonly socket: Socket
-  /** Quota slot of the connection. */
   readonly slot: Slot
   /** Drains the connection: closes it at once when idle, otherwise after the current reply. */
   drain: () => void
@@ -26,13 +25,13 @@ export class ConnectionDeadline {
     this.slot = quotas.open(this)
   }
 
-  /** Calls `expire` when `ms` pass without another call of `arm` or `disarm`. */
+  /** Calls `expire` after `ms` milliseconds unless `arm` or `disarm` is called before. */
   arm(ms: number, expire: () => void): void {
     this.#deadline = this.#clock.nowMs + ms
     this.#expire = expire
   }
 
-  /** Removes the deadline; the timers of another component apply. */
+  /** Removes the deadline, so that another timer can apply. */
   disarm(): void {
     this.#deadline = Number.POSITIVE_INFINITY
   }
@@ -45,14 +44,16 @@ export class ConnectionDeadline {
 }
 
 export type ConnectionDeadlines = {
-  /** Registers a new socket; it is removed when it closes. */
+  /** Registers a new socket, and removes it when it closes. */
   add(socket: Socket): ConnectionDeadline
   readonly size: number
-  /** Drains all connections, and destroys the remaining ones after `graceMs`. Resolves when none is left. */
+  /** Drains all connections, and destroys the remaining ones after `graceMs`. Resolves when no connection is open. */
   close(graceMs: number): Promise<void>
 }
 
-/** All connections of the listener, and the timer that enforces their deadlines. */
+/**
+ * Creates the registry of all connections and the timer that enforces their deadlines. `sweepMs` is the timer interval.
+ */
 export function createConnectionDeadlines(sweepMs: number, quotas: Quotas): ConnectionDeadlines {
   const all = new Set<ConnectionDeadline>()
   const clock = { nowMs: performance.now() }

@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net'
 
 export type QuotaLimits = {
-  /** Authenticated connections of all agents. */
+  /** Limit of authenticated connections, all agents together. */
   readonly maxConnections: number
   readonly maxConnectionsPerAgent: number
-  /** CONNECT tunnels; each is a connection, too. */
+  /** Limit of CONNECT tunnels. Each tunnel also counts as a connection. */
   readonly maxTunnelsPerAgent: number
-  /** Connections that have not presented an agent's key yet, probes and scrapers included. */
+  /** Limit of connections that have not presented an agent's key yet, including those of probes and scrapers. */
   readonly maxUnauthenticated: number
   readonly unauthenticatedTimeoutMs: number
 }
 
-/** The name of the setting whose limit is reached. */
+/** Name of the setting whose limit is reached. */
 export type QuotaName =
   | 'MAX_CONNECTIONS'
   | 'MAX_CONNECTIONS_PER_AGENT'
   | 'MAX_TUNNELS_PER_AGENT'
   | 'MAX_UNAUTHENTICATED_CONNECTIONS'
 
-/** `agent`: null for a connection that had not authenticated. */
+/** Reports a refusal or eviction by a quota. `agent` is null for an unauthenticated connection. */
 export type OnQuota = (agent: string | null, name: QuotaName) => void
 
 export type QuotaConnection = { readonly socket: Socket; drain: () => void }
@@ -26,23 +26,30 @@ export type QuotaConnection = { readonly socket: Socket; drain: () => void }
 /** Quota slot of one connection. */
 export type Slot = {
   /**
-   * Counts the connection for the agent; the reason when the agent, or the gateway, has no room for it. A full gateway ends
-   * the oldest connection of the agent with the most, when that agent keeps more than the claiming one gets.
+   * Counts the connection for the agent. Returns the reason when the quota of the agent or of the gateway is used up,
+   * else null. A full gateway closes the oldest connection of the agent with the most connections, if that agent still
+   * has more than the claiming one.
    */
   claim(agent: string): string | null
-  /** Counts it as a tunnel of the agent that claimed it, until it closes or `endTunnel`; the reason when there is no room. */
+  /**
+   * Counts the connection as a tunnel of its agent until it closes or `endTunnel` is called. Returns the reason when
+   * the quota is used up, else null.
+   */
   tunnel(): string | null
   endTunnel(): void
-  /** A caller of the internal API showed the token: the connection is neither an agent's nor evicted. */
+  /**
+   * Marks a connection whose caller presented the token of the internal API. It counts for no agent and is never
+   * evicted.
+   */
   trust(): void
 }
 
 export type Quotas = {
   /** Counts a new connection as unauthenticated. At the limit, evicts the oldest unauthenticated connection. */
   open(connection: QuotaConnection): Slot
-  /** Ends connections that did not authenticate in time. */
+  /** Closes connections that did not authenticate in time. */
   sweep(nowMs: number): void
-  /** Connections that are open, of whatever kind. */
+  /** Number of open connections, authenticated or not. */
   readonly size: number
 }
 
@@ -55,17 +62,17 @@ type State = {
   isDraining: boolean
 }
 
-/** How long a connection that was told to end may take. */
+/** Time in milliseconds that an evicted connection has to finish before it is destroyed. */
 const GRACE_MS = 5_000
-/** Callers of the internal API; beyond it they count as unauthenticated. */
+/** Limit of connections to the internal API. More of them count as unauthenticated. */
 const MAX_TRUSTED = 32
 
 /**
- * Limits how many connections who may hold. The unauthenticated ones have a room of their own, from which the oldest
- * has to leave: a client that presents its key at once, a probe and a scraper are therefore always accepted.
+ * Creates the connection quotas. Unauthenticated connections have a quota of their own, and a new one evicts the
+ * oldest. The gateway therefore always accepts probes, scrapers and clients that present their key at once.
  */
 export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
-  /** In the order of arrival. */
+  /** Oldest first. */
   const unauthenticated = new Set<State>()
   const agents = createAgentCounts(limits, onQuota, endSoon)
   let trusted = 0
@@ -146,13 +153,14 @@ function endOverdue(state: State, dueMs: number): void {
   }
 }
 
-/** `connections`: in the order of arrival. */
+/** `connections` is ordered by arrival, oldest first. */
 type Counts = { readonly connections: Set<State>; tunnels: number }
 const ADVICE = 'Close connections that are not used, or try again in a second.'
 
 /**
- * The connections and tunnels of each agent, and the limits of both. Additions return the reason of a refusal. `end` ends a
- * connection, so that an agent with fewer gets a place: few agents must not take the connections of all others.
+ * Counts connections and tunnels of each agent and enforces their limits. Methods that add one return the reason of a
+ * refusal, else null. `end` closes a connection in favor of an agent with fewer, so that a few agents cannot use all
+ * connections.
  */
 function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota, end: (state: State) => void) {
   const agents = new Map<string, Counts>()
@@ -175,7 +183,10 @@ function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota, end: (state: S
     get total() {
       return total
     },
-    /** Makes room for a connection. `isCounted`: the connection is another agent's so far. */
+    /**
+     * Returns null when the agent may have one more connection, else the reason. May close a connection of another
+     * agent. `isCounted` is true when the connection is already counted for another agent.
+     */
     admit(agent: string, isCounted: boolean): string | null {
       const own = agents.get(agent)?.connections.size ?? 0
       if (own >= limits.maxConnectionsPerAgent) {

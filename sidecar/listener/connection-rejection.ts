@@ -10,16 +10,16 @@ import { newExchange } from './new-exchange.ts'
 export type RejectedConnection = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
-  /** Credentials that follow from the port alone, because nothing was read. */
+  /** Credentials that follow from the port alone, because no request was read. */
   readonly credentials: Credentials
-  /** The exceeded limit. */
+  /** Reason of the rejection: the limit that is exceeded. */
   readonly detail: string
 }
 
 /**
- * Answers a connection over the limit with 503 and records one exchange. A client whose connection is closed retries
- * at once, a client that receives 503 waits. Nothing is read and nothing waits, so each connection costs one record
- * only; records that a full journal cannot take count as lost.
+ * Answers a connection over the limit with 503 and records one exchange. A client whose connection is closed retries at
+ * once; a client that receives 503 waits. No request is read, so each connection costs one record only. Records that do
+ * not fit into a full journal count as lost.
  */
 export function rejectConnection(
   deps: FrontDeps,

@@ -4,19 +4,22 @@ import type { Log } from '../process/log.ts'
 import type { LeafCache } from '../tls/leaf-cache.ts'
 import type { OnQuota, QuotaLimits } from './connection-quotas.ts'
 
-/** A request to the gateway itself: origin-form on the shared port. */
+/** A request to the gateway's own API: in origin form, on the shared port. */
 export type ApiRequest = {
   readonly method: string
   readonly path: string
-  /** Without `?`; empty when there is none. */
+  /** Query string without `?`; empty when there is none. */
   readonly query: string
   readonly headers: RawHeaders
-  /** The whole body. Rejects with `body_too_large`, and with `malformed_request` when it is not complete in time. */
+  /**
+   * Reads the whole body. Rejects with `body_too_large`, and with `malformed_request` when the body is incomplete after
+   * the time limit.
+   */
   readonly readBody: () => Promise<Buffer>
-  /** The caller has shown the token. */
+  /** Called when the caller has presented the token of the API. */
   readonly onAuthenticated: () => void
   readonly remoteAddress: string
-  /** Our end of the connection. */
+  /** Gateway's end of the connection. */
   readonly local: { readonly address: string; readonly port: number }
 }
 
@@ -33,25 +36,31 @@ export type FrontLimits = QuotaLimits & {
 
 export type FrontDeps = {
   readonly leaf: LeafCache
-  /** Certificates of hosts that are refused: agents choose these names, and must not evict those of owned hosts. */
+  /**
+   * Certificates for refused hosts, cached apart. Agents choose these names, and must not evict certificates of owned
+   * hosts.
+   */
   readonly refusalLeaf: LeafCache
   /**
-   * Clients trust the certificates for every name, so that refusals of hosts that no connector owns are sent inside TLS.
-   * False in pods, and where the names of the certificate authority are constrained.
+   * True when clients trust the gateway's certificates for every name, so that it can refuse hosts that no connector
+   * owns inside TLS. False in pods, and where the certificate authority has name constraints.
    */
   readonly canRefuseInside: boolean
-  /** Takes one exchange through the pipeline; resolves when it is answered. */
+  /** Runs one exchange through the pipeline. Resolves when the response is sent. */
   handle(exchange: Exchange): Promise<void>
-  /** Decides how a CONNECT is handled; see `Admit`. */
+  /** Returns how a CONNECT is handled; see `Admit`. */
   admit(
     target: { readonly host: string; readonly port: number },
     credentials: Credentials,
   ): 'intercept' | 'refuse' | 'pipeline'
-  /** True for a host some of whose clients fail over HTTP/2: TLS chooses HTTP/1.1 for a client that offers both. */
+  /**
+   * Returns true for a host at which some clients fail over HTTP/2. TLS then selects HTTP/1.1 for clients that offer
+   * both.
+   */
   prefersHttp1(host: string): boolean
   /** Returns the agent with these credentials; null for unknown credentials. */
   agentOf(credentials: Credentials): string | null
-  /** A connection was refused or evicted, because a quota is used up. */
+  /** Called when a quota refuses or evicts a connection. */
   readonly onQuota: OnQuota
   api(request: ApiRequest): Promise<ApiReply>
   newRequestId(): string

@@ -1,6 +1,6 @@
 import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
 
-/** Reply of an exchange whose client is unreachable: counts as sent and discards everything. */
+/** Creates the reply of an exchange whose client cannot be reached. It counts as sent and discards all data. */
 export function createDiscardingReply(): Reply {
   const state = { isStarted: false }
   const sink: ReplyStream = {

@@ -13,22 +13,22 @@ import { terminateTls } from './terminate-tls.ts'
 import { contextFor, enterTunnel } from './tunnel.ts'
 
 export type Front = {
-  /** Opens the shared port; 0 takes any. Resolves with the port. */
+  /** Opens the shared port and resolves with its number. Port 0 selects a free port. */
   listen(port: number, host: string): Promise<number>
   /**
-   * Opens an agent's own proxy port on loopback, which takes the keys that `accepts` knows and the agent's own; without
-   * `accepts` the port alone identifies the agent (a pod). Resolves with the port; rejects when the wanted one is taken.
+   * Opens an agent's own proxy port on loopback and resolves with its number. With `accepts` clients must present a
+   * key; without it the port alone identifies the agent (a pod). Rejects when the port is taken.
    */
   openAgentPort(agent: string, port?: number, accepts?: KeyedPort['accepts']): Promise<number>
   closeAgentPort(agent: string): Promise<void>
-  /** Listens on one more address and passes accepted connections to `arrive`: redirected traffic, a socket of its own. */
+  /** Listens on one more address and passes accepted connections to `arrive`, for example redirected connections. */
   openListener(address: ListenAddress, arrive: (arrival: AcceptedConnection) => void): Promise<void>
-  /** Stops accepting, ends idle connections, lets the others finish for `graceMs`, then cuts. */
+  /** Closes the listeners and idle connections, lets other connections finish for `graceMs`, then destroys them. */
   close(graceMs: number): Promise<void>
   readonly connections: number
 }
 
-/** A port of one address, or the path of a Unix socket. */
+/** Address and port, or the path of a Unix socket. */
 export type ListenAddress = { readonly port: number; readonly host: string } | { readonly path: string }
 export type AcceptedConnection = { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 
@@ -38,7 +38,10 @@ type Reception = { readonly credentials: Credentials; readonly arrive: (arrival:
 const NOBODY: Credentials = { kind: 'none' }
 const LOOPBACK = '127.0.0.1'
 
-/** Every socket that agents and operators reach: accepted, told apart by its first bytes, served. */
+/**
+ * Creates the listeners for agents and operators. They accept connections, detect the protocol by the first bytes, and
+ * serve it.
+ */
 export function createFront(deps: FrontDeps): Front {
   const { limits } = deps
   const quotas = createQuotas(limits, deps.onQuota)
@@ -50,7 +53,7 @@ export function createFront(deps: FrontDeps): Front {
   function accept(socket: Socket, { credentials, arrive }: Reception): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
     const deadline = deadlines.add(socket)
-    // Elsewhere the first request says whose connection it is.
+    // On other ports the first request identifies the agent, so the connection is counted later.
     const detail = credentials.kind === 'port' ? deadline.slot.claim(credentials.agent) : null
     if (detail === null) arrive({ socket, deadline })
     else rejectConnection(deps, { socket, deadline, credentials, detail })
@@ -125,12 +128,15 @@ type Arrival = { readonly socket: Socket; readonly deadline: ConnectionDeadline;
 function serve(deps: FrontDeps, { socket, deadline, owner }: Arrival, what: Sniffed): void {
   if (what.protocol === 'none') socket.destroySoon()
   else if (what.protocol !== 'tls') http1(deps, socket, deadline, owner).start(what.bytes)
-  // TLS to a port that takes a key is TLS to the proxy: inside it the key can be given.
+  // On a port that requires a key, TLS is a connection to the proxy itself. The client presents the key inside it.
   else if (owner === null || owner.accepts !== undefined) secureProxy(deps, { socket, deadline, owner }, what)
   else enterTunnel(deps, directTls(socket, deadline, owner, what.serverName), what)
 }
 
-/** TLS straight on the port of a pod's agent, as a redirected or hosts-file client sends it: the server name says where to. */
+/**
+ * Describes direct TLS on the port of a pod's agent, sent by clients that are redirected by packet rules or a hosts
+ * file. The server name determines the destination.
+ */
 function directTls(
   socket: Socket,
   deadline: ConnectionDeadline,
@@ -148,7 +154,7 @@ function directTls(
   }
 }
 
-/** An `https://` proxy: the way to the proxy itself is encrypted, inside it is the same port. */
+/** Terminates TLS of an `https://` proxy. Inside it, requests are served as on the same port without TLS. */
 function secureProxy(
   deps: FrontDeps,
   { socket, deadline, owner }: Arrival,

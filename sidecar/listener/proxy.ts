@@ -9,7 +9,10 @@ import { newExchange } from './new-exchange.ts'
 import { openTunnel } from './tunnel.ts'
 import { refusingDeps } from './tunnel-refusal.ts'
 
-/** The agent of a port: none on the shared port; with `accepts` the port takes a key, without it the port identifies its agent. */
+/**
+ * Agent to which a port belongs; null for the shared port. With `accepts` clients must present a key; without it the
+ * port identifies the agent.
+ */
 export type PortOwner = ({ readonly agent: string } & Partial<KeyedPort>) | null
 
 type Authority = { readonly host: string; readonly port: number }
@@ -18,7 +21,7 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 const HAS_PORT = /:\d{1,5}$/
 const NO_SOURCES = Object.freeze({})
 
-/** CONNECT: opens the tunnel and listens inside, or leaves the answer to the pipeline. */
+/** Handles CONNECT: opens the tunnel and serves the requests inside, or runs the CONNECT through the pipeline. */
 export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
   const { head } = incoming
   const credentials = credentialsOf(incoming, owner)
@@ -38,7 +41,7 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
   return Promise.resolve()
 }
 
-/** Leaves the CONNECT to the pipeline, and sends what the pipeline answers inside the tunnel. */
+/** Runs the CONNECT through the pipeline, and sends the refusal inside the tunnel. */
 function refuseInside(
   deps: FrontDeps,
   incoming: Incoming,
@@ -75,7 +78,10 @@ function targetProblem({ head }: Incoming, target: Authority | null): Problem | 
   return { code: 'misdirected', detail }
 }
 
-/** Counts the connection for the agent whose credentials it presents, a tunnel as such. */
+/**
+ * Counts the connection for the agent whose credentials it presents, and a CONNECT also as a tunnel. Returns the
+ * problem when a quota is used up, else null.
+ */
 function overQuota(
   deps: FrontDeps,
   { head, connection }: Incoming,
@@ -88,7 +94,10 @@ function overQuota(
   return detail === null ? null : { code: 'not_ready', detail }
 }
 
-/** The Host header of a CONNECT repeats its target; the port may be left out. HTTP/1.0 clients send none. */
+/**
+ * Returns true when the Host header of a CONNECT names its target. The port may be omitted, and HTTP/1.0 clients send
+ * no Host.
+ */
 function namesSameHost(rawHeaders: RawHeaders, target: Authority): boolean {
   const value = headerValue(rawHeaders, 'host')
   if (value === undefined) return true
@@ -96,7 +105,7 @@ function namesSameHost(rawHeaders: RawHeaders, target: Authority): boolean {
   return named !== null && named.host === target.host && named.port === target.port
 }
 
-/** An absolute-form request of a client that uses us as a plain proxy. */
+/** Handles an absolute-form request, which a client sends to a plain HTTP proxy. */
 export function serveAbsolute(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
   const isHttp = /^https?:\/\//i.test(incoming.head.target)
   const detail = 'the request target must be an http or https URL, or CONNECT host:port'
@@ -114,7 +123,7 @@ type Manner = {
   readonly kind: ExchangeKind
   readonly transport: Transport
   readonly problem: Problem | null
-  /** Instead of the reply of the connection. */
+  /** Replaces the reply of the connection. */
   readonly reply?: Reply
 }
 
@@ -157,14 +166,14 @@ function credentialsOf({ head: { rawHeaders } }: Incoming, owner: PortOwner): Cr
   return unread
 }
 
-/** Returns the credentials that follow from the port alone, before anything is read. */
+/** Returns the credentials that follow from the port alone, before a request is read. */
 export function unreadCredentials(owner: PortOwner): Exclude<Credentials, { kind: 'basic' }> {
   if (owner === null) return { kind: 'none' }
   const { agent, accepts } = owner
   return accepts === undefined ? { kind: 'port', agent } : { kind: 'none', keyedPort: { agent, accepts } }
 }
 
-/** `host:port` or `[v6]:port`, read as the pipeline does: lower case, without brackets and without a dot at the end. */
+/** Parses `host:port` or `[v6]:port` as the pipeline does: lower case, without brackets and without a trailing dot. */
 function parseTarget(text: string): Authority | null {
   if (!HAS_PORT.test(text)) return null
   const authority = parseAuthority(text, 'https')

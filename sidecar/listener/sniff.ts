@@ -6,10 +6,10 @@ import type { ConnectionDeadline } from './connection-deadline.ts'
 export type Sniffed =
   | { readonly protocol: 'tls'; readonly bytes: Buffer; readonly serverName: string | null }
   | { readonly protocol: 'h2' | 'http1'; readonly bytes: Buffer }
-  /** The stream ended first. */
+  /** The stream ended, or the timeout expired, before the protocol was detected. */
   | { readonly protocol: 'none'; readonly bytes: Buffer; readonly detail: string }
 
-/** How long to wait for the first byte, and from then on for the rest of the greeting. */
+/** Timeouts in milliseconds: `idleTimeoutMs` for the first byte, `headTimeoutMs` for the rest of the greeting. */
 type Timeouts = { readonly idleTimeoutMs: number; readonly headTimeoutMs: number }
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')

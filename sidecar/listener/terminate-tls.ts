@@ -18,14 +18,14 @@ export type TlsResult =
     }
   | { readonly kind: 'failed'; readonly detail: string }
 
-/** Speaks TLS as the server on a stream whose first bytes were already read. Calls `done` exactly once. */
+/** Terminates TLS on a stream whose first bytes were already read. Calls `done` once. */
 export function terminateTls(
   stream: Socket,
   first: Buffer,
   options: TlsOptions,
   done: (r: TlsResult) => void,
 ): void {
-  // TLSSocket takes over bytes that the stream has buffered at its construction only.
+  // TLSSocket reads only the bytes that the stream has buffered when the TLSSocket is created.
   stream.unshift(first)
   const socket = new TLSSocket(stream, {
     isServer: true,
@@ -43,17 +43,17 @@ export function terminateTls(
   }
 
   socket.on('error', (error: Error) => (failure = error.message))
-  // A TLSSocket without a tls.Server reports errors of the protocol under this name only, and goes on.
+  // A TLSSocket without a tls.Server emits protocol errors only as `_tlsError`, and does not close.
   socket.on('_tlsError', (error: Error) => {
     failure = error.message
     socket.destroy()
   })
-  // Half-open streams are ours to close; a handshake cannot go on with half of one.
+  // The sockets allow half-open connections. A handshake cannot continue after the client has ended its side.
   const onEnd = (): void => void socket.destroy()
   socket.once('end', onEnd)
   socket.once('close', () => finish({ kind: 'failed', detail: failure }))
   socket.once('secure', () => {
-    // tls.Server does this for its own sockets; an HTTP/2 session waits for it.
+    // A tls.Server clears this flag on its own sockets, and an HTTP/2 session waits for it.
     socket.removeListener('end', onEnd)
     Reflect.set(socket, 'secureConnecting', false)
     finish({

@@ -10,11 +10,11 @@ export type TunnelContext = {
   readonly scheme: 'http' | 'https'
   readonly credentials: Credentials
   readonly sources: RequestSources
-  /** The tunnel belongs to an agent's own port. */
+  /** True when the tunnel belongs to an agent's own port. */
   readonly isPort: boolean
 }
 
-/** Requests inside a tunnel: each becomes an exchange of its own. */
+/** Creates the request handler of a tunnel. Each request becomes a separate exchange. */
 export function createTunnelHandler(deps: FrontDeps, context: TunnelContext): RequestHandler {
   const transport: Transport = context.isPort ? 'port-h1' : 'connect-h1'
   return (incoming) => {

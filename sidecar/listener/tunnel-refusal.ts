@@ -1,19 +1,19 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { FrontDeps } from './deps.ts'
 
-/** Response of the pipeline to a connection, sent to the requests on it. */
+/** Response of the pipeline to a connection. The gateway sends it to each request on that connection. */
 export type Refusal = {
   readonly status: number
   readonly headers: RawHeaders
   readonly body: Buffer | string
 }
 
-/** Idle limit of a refused tunnel. */
+/** Idle timeout of a refused tunnel in milliseconds. */
 const SILENCE_MS = 5_000
 
 /**
- * Returns dependencies with which every request in a tunnel receives the refusal. No request reaches the pipeline;
- * the connection is already recorded.
+ * Returns dependencies with which every request in a tunnel receives the refusal. No request reaches the pipeline,
+ * because the connection is already recorded.
  */
 export function refusingDeps(deps: FrontDeps, { status, headers, body }: Refusal): FrontDeps {
   const { limits } = deps

@@ -11,26 +11,26 @@ import { type Sniffed, sniff } from './sniff.ts'
 import { type TlsResult, terminateTls } from './terminate-tls.ts'
 import { createTunnelHandler, type TunnelContext } from './tunnel-handler.ts'
 
-/** A stream inside which requests are expected: behind a CONNECT, or straight on an agent's port. */
+/** A stream that carries requests: inside a CONNECT, or directly on an agent's port. */
 export type Tunnel = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
   readonly credentials: Credentials
   readonly sources: RequestSources
-  /** Whose certificate is shown to a client that names no server. */
+  /** Host of the certificate for a client that sends no server name. */
   readonly host: string
   readonly isPort: boolean
 }
 
 type Secured = TlsResult & { readonly kind: 'secure' }
 
-/** Finds out what speaks inside the tunnel and serves it. */
+/** Detects the protocol inside the tunnel and serves it. */
 export function openTunnel(deps: FrontDeps, tunnel: Tunnel): void {
   const { socket, deadline } = tunnel
   sniff(socket, deadline, deps.limits, (what) => enterTunnel(deps, tunnel, what))
 }
 
-/** The same for a stream whose first bytes were already looked at. */
+/** Serves a tunnel whose protocol is already detected. */
 export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): void {
   switch (what.protocol) {
     case 'tls':
@@ -46,7 +46,7 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
       )
       return
     case 'none':
-      // A tunnel that was opened and never used is no request; half a greeting is a failed one.
+      // An unused tunnel is not recorded; an incomplete greeting is a failed handshake.
       if (what.bytes.length > 0) reportTlsFailure(deps, tunnel, what.detail, null)
       tunnel.socket.end()
       tunnel.socket.destroySoon()
@@ -54,7 +54,7 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
   }
 }
 
-/** Speaks HTTP/1.1 on the stream; call `start` on the result. */
+/** Creates an HTTP/1.1 connection on the stream. Call `start` on the result. */
 function serveHttp1(
   deps: FrontDeps,
   context: TunnelContext,
@@ -92,7 +92,8 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
     use.isUsed = true
     return deps.handle(exchange)
   }
-  // Some clients (Node) check the certificate only after the handshake: what they refuse looks like this.
+  // Some clients (Node) verify the certificate only after the handshake. When they reject it, they close without a
+  // request.
   socket.once('close', () => {
     const why = 'the client left after it saw the certificate, without a request: does it trust the CA?'
     if (!use.isUsed) reportTlsFailure(deps, tunnel, why, serverName)
@@ -102,7 +103,7 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
   else serveHttp1({ ...deps, handle }, context, socket, tunnel.deadline).start(null)
 }
 
-/** The identity for a host, or why there is none: the name comes from the client. */
+/** Returns the TLS context for a host, or the reason why there is none. The client chooses the name. */
 export function contextFor(
   deps: FrontDeps,
   host: string,

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net'
 
 /**
- * Readies a socket that HTTP was spoken on for its next owner (a WebSocket, a tunnel, TLS): bytes that were read
- * too far are put back, and the next `data` listener starts the flow, as on a fresh socket. The former owner has
- * removed its listeners.
+ * Detaches a socket from HTTP for its next consumer (a WebSocket, a tunnel, TLS). Puts back the bytes that were read
+ * too far; the next `data` listener resumes the flow. The previous consumer must have removed its listeners.
  */
 export function detachSocket(socket: Socket, unread: Buffer | null): Socket {
   // Stops the flow until the next consumer attaches. `pause()` would require an explicit `resume()`.

@@ -9,20 +9,23 @@ import { enterTunnel } from '../tunnel.ts'
 import { type Refusal, refusingDeps } from '../tunnel-refusal.ts'
 import { detachSocket } from '../upgrade.ts'
 
-/** A connection that is passed through to its destination undecrypted, if the pipeline allows it. */
+/** Describes a connection that is forwarded to its destination without decryption, if the pipeline allows it. */
 export type Passthrough = {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
   readonly credentials: Credentials
-  /** Target of the equivalent CONNECT. */
+  /** Destination of the connection, as a CONNECT would name it. */
   readonly authority: { readonly host: string; readonly port: number }
   /** Bytes received from the client so far. */
   readonly first: Buffer
-  /** The client speaks TLS, so that a refusal can be sent inside it. */
+  /** True when the client speaks TLS. A refusal can then be sent as a response inside TLS. */
   readonly isTls: boolean
 }
 
-/** Handles a redirected connection that is not decrypted like the equivalent CONNECT: one exchange, one record. */
+/**
+ * Handles a redirected connection that is not decrypted. It makes one exchange and one record, like the equivalent
+ * CONNECT.
+ */
 export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void {
   const { socket, authority } = passthrough
   const target = authority.host.includes(':')
@@ -54,15 +57,18 @@ export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void
 }
 
 /**
- * Returns true when the certificate of the pod covers the host. A host may be refused on a port that its connector
- * does not list.
+ * Returns true when the certificate of the pod covers the host. `unknown_host` is also the reason for an owned host on
+ * a port that its connector does not list.
  */
 function isOwned({ outcome, snapshot, request }: Exchange): boolean {
   if (outcome.denyReason !== 'unknown_host' || snapshot === undefined) return true
   return portsOfHost(snapshot, request?.host ?? '').length > 0
 }
 
-/** The client sent no CONNECT, so an approval is silent: the stream itself. */
+/**
+ * Creates the reply of a passthrough. The client sent no CONNECT, so an approval sends no response and only opens the
+ * stream.
+ */
 function createPassthroughReply(
   { socket, deadline, first }: Passthrough,
   refused: (refusal: Refusal) => void,
@@ -89,7 +95,9 @@ function createPassthroughReply(
   }
 }
 
-/** Sends the refusal inside TLS: clients retry connections that are closed, and show no reason. */
+/**
+ * Sends the refusal as a response inside TLS. If the connection is only closed, clients retry it and show no reason.
+ */
 function refuseInside(deps: FrontDeps, passthrough: Passthrough, refusal: Refusal): void {
   const { socket, deadline, authority, first, credentials } = passthrough
   const tunnel = { socket, deadline, credentials, sources: {}, host: authority.host, isPort: true }
@@ -98,7 +106,7 @@ function refuseInside(deps: FrontDeps, passthrough: Passthrough, refusal: Refusa
   })
 }
 
-/** Fatal `access_denied` (RFC 8446, section 6.2). */
+/** TLS alert: fatal `access_denied` (RFC 8446, section 6.2). */
 const ACCESS_DENIED = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x31])
 
 function closeRefused({ socket, isTls }: Passthrough): void {

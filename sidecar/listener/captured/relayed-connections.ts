@@ -8,10 +8,10 @@ import { type CapturedConnection, createTransparent, type TransparentDeps } from
 export type RelayedConnectionsDeps = FrontDeps & {
   readonly isOpaque: TransparentDeps['isOpaque']
   readonly isUnowned: TransparentDeps['isUnowned']
-  /** Called with agents whose key was shown. */
+  /** Returns the DNS of an agent. Called only with agents whose key was verified. */
   readonly dnsOf: (agent: string) => AgentDns
   readonly accepts: KeyedPort['accepts']
-  /** Whether the credentials are those of an agent. */
+  /** Returns true when the credentials are valid for an agent. */
   readonly isKnown: (credentials: Credentials) => boolean
 }
 
@@ -41,7 +41,7 @@ function serveDns(
   what: ConnectionPreamble,
 ): void {
   const credentials = credentialsOf(deps, what)
-  // A DNS response cannot carry a reason.
+  // A DNS response cannot carry the reason of a refusal, so invalid keys are rejected before DNS is served.
   const isKnown = deps.isKnown(credentials)
   const refusal = isKnown ? deadline.slot.claim(what.agent) : 'The key is not the one of the agent.'
   if (refusal === null) deps.dnsOf(what.agent).serve(socket, credentials)
@@ -51,7 +51,7 @@ function serveDns(
   }
 }
 
-/** Same credentials as on the agent's port, so that a wrong key causes the same record. */
+/** Builds the credentials that a request on the agent's port would have, so that a wrong key causes the same record. */
 function credentialsOf({ accepts }: RelayedConnectionsDeps, { agent, key }: ConnectionPreamble): Credentials {
   const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`
   return { kind: 'basic', header, keyedPort: { agent, accepts } }
@@ -74,7 +74,10 @@ function serve(
   transparent(kind, captured)
 }
 
-/** Calls `done` once, with the socket paused and the rest of the bytes put back; null for a line that is none. */
+/**
+ * Reads the first line and calls `done` once. The socket is then paused and the bytes after the line are put back.
+ * `done` receives null when the line is too long, late or incomplete.
+ */
 function readFirstLine(
   { socket, deadline }: CapturedConnection,
   timeoutMs: number,

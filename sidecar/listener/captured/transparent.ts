@@ -12,12 +12,11 @@ import { type Sniffed, sniff } from '../sniff.ts'
 import { enterTunnel } from '../tunnel.ts'
 import { openPassthrough } from './passthrough.ts'
 
-/** The listeners that redirected packets land on: TCP 443, TCP 80, and all other TCP ports. */
+/** Listeners that receive redirected connections: TCP 443, TCP 80, and all other TCP ports. */
 export type CapturedKind = 'tls' | 'http' | 'other'
 
 /**
- * Original destination of a connection, if known. `host` is set when the gateway's DNS assigned the address to a
- * name.
+ * Original destination of a redirected connection. `host` is set when the gateway's DNS assigned the address to a name.
  */
 export type CapturedDestination = {
   readonly host: string | null
@@ -26,14 +25,14 @@ export type CapturedDestination = {
 }
 
 export type TransparentDeps = FrontDeps & {
-  /** Of the agent whose connections are redirected here. */
+  /** Credentials of the agent whose connections are redirected to these listeners. */
   readonly credentials: Credentials
   readonly destinationOf: (socket: Socket) => Promise<CapturedDestination | null>
-  /** Listed in `egress.tcp`. */
+  /** Returns true when `egress.tcp` lists the host and port. */
   readonly isOpaque: (host: string, port: number) => boolean
-  /** True when no connector owns the host on any port, and the gateway refuses it. */
+  /** Returns true when no connector owns the host on any port, and the gateway refuses it. */
   readonly isUnowned: (host: string, port: number) => boolean
-  /** True when the connection is the sidecar's own proof that capture works; it is closed then. */
+  /** Returns true for the sidecar's own connections that test whether capture works. The gateway resets them. */
   readonly isProbe: (kind: CapturedKind, socket: Socket) => boolean
 }
 
@@ -43,22 +42,25 @@ type Arrival = CapturedConnection & {
   readonly credentials: Credentials
   /** Name to which the gateway's DNS assigned the address; null otherwise. */
   readonly host: string | null
-  /** The address that the client dialled; null when it cannot be told. */
+  /** Address that the client dialed; null when it is unknown. */
   readonly address: string | null
-  /** The port that the client dialled; null when it cannot be told. */
+  /** Port that the client dialed; null when it is unknown. */
   readonly port: number | null
 }
 type Hello = Extract<Sniffed, { protocol: 'tls' }>
 
 /**
- * Limit of silence on ports other than 80 and 443: the server of such a protocol may speak first, so the connection
- * is recorded as unsupported after this time instead of the idle timeout.
+ * Time in milliseconds to wait for the first byte on ports other than 80 and 443. It is shorter than the idle timeout,
+ * because in other protocols the server may speak first; the connection is then recorded as unsupported.
  */
 const SILENCE_MS = 10_000
-/** Fatal `unrecognized_name`: the client learns that it has to name its server. */
+/** TLS alert: fatal `unrecognized_name` (RFC 6066, section 3). It tells the client that it must send a server name. */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70])
 
-/** Serves connections that the rules of the pod sent here. The address that the client chose counts for nothing. */
+/**
+ * Serves connections that the redirect rules of the pod sent to the gateway. The requested host decides the
+ * destination, not the address that the client dialed.
+ */
 export function createTransparent(
   deps: TransparentDeps,
 ): (kind: CapturedKind, captured: CapturedConnection) => void {
@@ -76,7 +78,7 @@ export function createTransparent(
   }
 }
 
-/** True when the agent has no room for another connection. */
+/** Rejects the connection and returns true when the connection quota of the agent is used up. */
 function isRejected(deps: TransparentDeps, { socket, deadline }: CapturedConnection): boolean {
   const { credentials } = deps
   const agent = deps.agentOf(credentials)
@@ -106,7 +108,7 @@ function listen(deps: TransparentDeps, arrival: Arrival, limits: FrontDeps['limi
   })
 }
 
-/** The server name says where to; without one there is no name to show a certificate for. */
+/** Serves TLS. The server name (SNI) determines destination and certificate, so TLS without one is refused. */
 function serveTls(deps: TransparentDeps, arrival: Arrival, hello: Hello): void {
   const { socket, deadline, credentials, port } = arrival
   if (port === 80) {
@@ -140,13 +142,17 @@ function serveHttp(deps: TransparentDeps, arrival: Arrival, what: Plain): void {
   enterTunnel({ ...deps, handle }, tunnel, what)
 }
 
-/** Only HTTP's first word is upper-case letters and a space; half of it may still be on its way. */
+/**
+ * Returns true when the bytes may start an HTTP request: only its method is upper-case letters followed by a space. The
+ * method may be incomplete.
+ */
 function looksLikeHttp(bytes: Buffer): boolean {
   return /^[A-Z]{1,32}(?: |$)/.test(bytes.toString('latin1', 0, 33))
 }
 
 /**
- * Requires that the port in Host equals the dialled port, so that the governed and the intended destination agree.
+ * Refuses a request whose Host names another port than the client dialed, so that the governed destination is the
+ * intended one.
  */
 function onPort(exchange: Exchange, port: number | null): Exchange {
   const { raw, malformed } = exchange
@@ -158,7 +164,10 @@ function onPort(exchange: Exchange, port: number | null): Exchange {
   return { ...exchange, malformed: { code: 'misdirected', detail } }
 }
 
-/** On the ports of HTTP a connection that was opened ahead and never used is nothing; elsewhere a server was waited for. */
+/**
+ * Handles a connection without a complete greeting. On ports 80 and 443 an unused connection is not recorded, because
+ * clients open connections ahead. On other ports the client waits for the server to speak first, which is unsupported.
+ */
 function serveSilence(deps: TransparentDeps, arrival: Arrival, { bytes }: { readonly bytes: Buffer }): void {
   const { socket, port } = arrival
   const isWaiting = port !== 443 && port !== 80 && !socket.readableEnded && !socket.destroyed
@@ -167,7 +176,7 @@ function serveSilence(deps: TransparentDeps, arrival: Arrival, { bytes }: { read
   else socket.destroySoon()
 }
 
-/** The client cannot be answered in its protocol; the attempt leaves its one record. */
+/** Records an unsupported protocol and closes the connection. The gateway cannot send a response in that protocol. */
 function unsupported(deps: TransparentDeps, arrival: Arrival, what: string): void {
   withAddress(deps, arrival)
     .then((placed) => recordUnsupported(deps, placed, what))
@@ -175,10 +184,13 @@ function unsupported(deps: TransparentDeps, arrival: Arrival, what: string): voi
     .finally(() => arrival.socket.destroySoon())
 }
 
-/** On the ports of HTTP the destination is read only here, because the name of a request replaces it. */
+/**
+ * Adds the original destination. On ports 80 and 443 it is read for this record only; requests name their destination
+ * themselves.
+ */
 async function withAddress(deps: TransparentDeps, arrival: Arrival): Promise<Arrival> {
   if (arrival.host !== null || arrival.address !== null) return arrival
-  // Without the address there is still a record.
+  // The attempt is recorded even when the destination is unknown.
   const destination = await deps.destinationOf(arrival.socket).catch(() => null)
   return destination === null ? arrival : { ...arrival, ...destination }
 }

@@ -1,21 +1,24 @@
 /**
- * Addresses that the gateway's DNS returns. Connections to them are redirected, so no packet is sent to them. Without
- * the redirect they lead nowhere: 198.18.0.0/15 is reserved for benchmarks (RFC 2544), 100::/64 for discard (RFC
- * 6666). Each name has a pair of its own, so that an address identifies the name.
+ * Addresses that the gateway's DNS returns. Connections to them are redirected to the gateway. Without the redirect
+ * they are unreachable: 198.18.0.0/15 is reserved for benchmarks (RFC 2544), 100::/64 for discard (RFC 6666). Each name
+ * has its own IPv4 and IPv6 address, so that an address identifies the name.
  */
 export type AddressPool = Pick<AddressRange, 'nameOf'> & {
   readonly owned: AddressRange
-  /** For names that no connector owns. Agents choose these names, and must not take the addresses of owned ones. */
+  /**
+   * Addresses of names that no connector owns. Agents choose these names, and must not evict the addresses of owned
+   * names.
+   */
   readonly unowned: AddressRange
 }
 
 export type AddressRange = {
   addressesOf(name: string): { readonly v4: string; readonly v6: string }
-  /** The name that was last given this address. */
+  /** Returns the name to which the address was last assigned; null for an address that is not assigned. */
   nameOf(address: string): string | null
 }
 
-/** Beyond this the oldest name gives its addresses up: names under a wildcard are without end. */
+/** Limit of names. A new name takes the addresses of the oldest one, because a wildcard allows any number of names. */
 const SIZE = 60_000
 
 export function createAddressPool(size = SIZE): AddressPool {
@@ -24,7 +27,7 @@ export function createAddressPool(size = SIZE): AddressPool {
   return { owned, unowned, nameOf: (address) => owned.nameOf(address) ?? unowned.nameOf(address) }
 }
 
-/** `v4` is the first half of its addresses; `v6` is everything before the last group. */
+/** Fixed part of the addresses of a range: `v4` is the first two octets, `v6` all groups except the last. */
 type Prefix = { readonly v4: string; readonly v6: string }
 
 function createRange(prefix: Prefix, size: number): AddressRange {

@@ -2,15 +2,15 @@ import { createLru } from '../../collections/lru.ts'
 import { type AddressPool, createAddressPool } from './address-pool.ts'
 import { createDnsStream, type DnsStream, type DnsStreamDeps } from './dns.ts'
 
-/** The DNS of one agent where one process serves several. */
+/** DNS of one agent, in a process that serves several agents. */
 export type AgentDns = Pick<AddressPool, 'nameOf'> & { readonly serve: DnsStream }
 
-/** Agents beyond it, the longest idle ones, lose the names of the addresses that they were given. */
+/** Limit of agents. Beyond it the agent that was idle longest is evicted, and the names of its addresses are lost. */
 const MAX_AGENTS = 1_000
 
 /**
- * Returns the DNS of an agent, with addresses and a limit of queries of its own: an agent that looks up many names
- * neither takes the answers of another one nor gives its addresses to other names.
+ * Returns the DNS of an agent. Each agent has its own addresses and query limit, so an agent that looks up many names
+ * neither uses up the query limit of another agent nor evicts its addresses.
  */
 export function createAgentDns(deps: Omit<DnsStreamDeps, 'pool'>): (agent: string) => AgentDns {
   const known = createLru<AgentDns>(MAX_AGENTS)

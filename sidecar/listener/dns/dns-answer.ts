@@ -9,16 +9,22 @@ import { isPublicName, type NameOwner } from '../../../core/capture/host-names.t
 import type { AddressPool, AddressRange } from './address-pool.ts'
 
 export type DnsAnswerDeps = {
-  /** Null while there are no rules yet. */
+  /** Returns the owner of the name; null before the first snapshot. */
   readonly ownerOf: (name: string) => NameOwner | null
-  /** Resolves with whether an unlisted name exists outside. Called only where such names are allowed. */
+  /**
+   * Resolves with true when a name that no connector lists exists in public DNS. Called only where the gateway allows
+   * such names.
+   */
   readonly exists: (name: string) => Promise<boolean>
   readonly pool: Pick<AddressPool, 'owned' | 'unowned'>
-  /** Whether names that no connector owns get addresses, too, so that connections to them are refused with the reason. */
+  /**
+   * True when names that no connector owns also get addresses, so that the gateway can refuse connections to them with
+   * the reason.
+   */
   readonly answersUnowned: boolean
-  /** Called with each name, in lower case, that no connector owns. */
+  /** Called with each name that no connector owns, in lower case. */
   readonly onUnowned: (name: string) => void
-  /** The families in which this machine can connect to the outside at all. */
+  /** Returns the address families in which this machine has outbound connectivity. */
   readonly families: () => { readonly v4: boolean; readonly v6: boolean }
 }
 
@@ -27,10 +33,10 @@ const TTL_S = 5
 const OPCODE_MASK = 0x7800
 
 /**
- * The answer to one query. Owned names exist and have addresses of the pool, and nothing else: no HTTPS or SVCB
- * record that would lead around, no text that would carry anything in. Other names do not exist, or with `answersUnowned`
- * have addresses of the second range. Nothing is asked outside for a name that is listed, so that a query cannot carry
- * anything out.
+ * Answers one query. Names with an owner get addresses of the pool and no other records: an HTTPS or SVCB record could
+ * bypass the gateway, a TXT record could carry data in. Other names do not exist, or with `answersUnowned` get
+ * addresses of the second range. The gateway never forwards a query for a listed name, so such a query cannot carry
+ * data out.
  */
 export async function answerDns(query: Packet, deps: DnsAnswerDeps): Promise<Packet> {
   const [question, ...more] = query.questions ?? []
@@ -54,8 +60,8 @@ export async function answerDns(query: Packet, deps: DnsAnswerDeps): Promise<Pac
 }
 
 /**
- * The range of the name's addresses; null when the name does not exist. Without rules every name exists: clients that
- * connect get 503, not a wrong name.
+ * Returns the address range of the name; null when the name does not exist. Without a snapshot every name exists, so
+ * that clients connect and receive 503 instead of a name error.
  */
 async function rangeOf(name: string, deps: DnsAnswerDeps): Promise<AddressRange | null> {
   const { ownerOf, exists, pool } = deps
@@ -75,7 +81,10 @@ function addressFor(type: string, { v4, v6 }: Addresses, families: Families) {
 type Addresses = ReturnType<AddressRange['addressesOf']>
 type Families = ReturnType<DnsAnswerDeps['families']>
 
-/** Recursion is said to be available: resolvers take an empty answer without it for a referral, and fail. */
+/**
+ * Builds an empty reply. It sets RA (recursion available): resolvers take an empty answer without RA for a referral,
+ * and fail.
+ */
 function reply(query: Packet, rcode: number): Packet {
   const echoed = (query.flags ?? 0) & RECURSION_DESIRED
   const hasOpt = query.additionals?.some(({ type }) => type === 'OPT') === true
@@ -88,7 +97,10 @@ function reply(query: Packet, rcode: number): Packet {
   }
 }
 
-/** EDNS is answered where it is spoken, with the size that never needs to be cut on its way. */
+/**
+ * Builds the EDNS record, which is sent only in reply to a query with EDNS. A UDP payload of 1232 bytes is never
+ * fragmented.
+ */
 function opt(): Answer {
   const limits = { udpPayloadSize: 1_232, extendedRcode: 0, ednsVersion: 0 }
   return { type: 'OPT', name: '.', ...limits, flags: 0, flag_do: false, options: [] }

@@ -14,7 +14,9 @@ export type DnsStreamDeps = Omit<DnsAnswerDeps, 'onUnowned'> & {
 
 export type DnsDeps = DnsAnswerDeps & Omit<DnsStreamDeps, 'onUnowned'> & { readonly port: number }
 
-/** Answers queries on one stream, each with two bytes of length before it, until it ends. */
+/**
+ * Answers the queries of one stream until it ends. Each message has a two-byte length prefix (RFC 1035, section 4.2.2).
+ */
 export type DnsStream = (socket: Socket, credentials: Credentials) => void
 
 export function createDnsStream(deps: DnsStreamDeps): DnsStream {
@@ -29,7 +31,10 @@ export function createDnsStream(deps: DnsStreamDeps): DnsStream {
 
 export type Dns = { close(): Promise<void> }
 
-/** Loopback by name: an answer from a wildcard socket would come from another address than was asked, and be dropped. */
+/**
+ * Listens on each loopback address. A reply from a wildcard socket can have another source address than the client
+ * queried, and resolvers drop it.
+ */
 const ADDRESSES = ['127.0.0.1', '::1'] as const
 const PER_SECOND = 500
 const BURST = 1_000
@@ -37,8 +42,8 @@ const MAX_CONNECTIONS = 64
 const IDLE_MS = 10_000
 
 /**
- * The only resolver of a governed pod, on UDP and TCP. Queries beyond 500 a second are dropped. Rejects when a port is
- * taken; without IPv6 it serves IPv4 alone.
+ * Serves the only resolver of a governed pod, on UDP and TCP. Drops queries beyond 500 a second. Rejects when a port is
+ * taken. Serves IPv4 alone on a machine without IPv6.
  */
 export async function createDns(deps: DnsDeps): Promise<Dns> {
   const take = createBucket(deps.monotonicMs)
@@ -122,7 +127,7 @@ async function openStreams(
     })
 }
 
-/** Messages with two bytes of length before each, any number on one connection. */
+/** Answers length-prefixed queries, any number on one connection. */
 function serveStream(
   socket: Socket,
   deps: DnsAnswerDeps & Pick<DnsStreamDeps, 'log'>,
@@ -146,13 +151,13 @@ function serveStream(
   })
 }
 
-/** Null for bytes that are no query; they are not worth an answer. */
+/** Decodes a query; returns null for other bytes, which get no answer. */
 function read(bytes: Buffer): Packet | null {
   try {
     const packet = decode(bytes)
     return packet.type === 'query' ? packet : null
   } catch (error) {
-    // On truncated packets the decoder throws various errors of its own.
+    // The decoder throws errors of several types for truncated packets.
     if (error instanceof Error) return null
     throw error
   }

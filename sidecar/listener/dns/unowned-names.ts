@@ -12,15 +12,15 @@ export type UnownedNamesDeps = Pick<FrontDeps, 'handle' | 'newRequestId' | 'log'
   readonly monotonicMs: () => number
 }
 
-/** Resolvers ask for A and AAAA, and repeat both: one look-up in this time. */
+/** Period in which queries for one name count as one look-up. Resolvers send A and AAAA queries, and repeat both. */
 const ONE_LOOKUP_MS = 60_000
 const REMEMBERED_NAMES = 10_000
 const REVERSE = /(?:^|\.)(?:in-addr|ip6)\.arpa$/
 const LOCAL = /(?:^|\.)localhost$/
 
 /**
- * Makes an exchange of each look-up of a name that no connector owns, so that the pipeline refuses and records it as it
- * does connections to that host. Reverse look-ups and names of loopback are no hosts.
+ * Makes one exchange of each look-up of a name that no connector owns. The pipeline refuses and records it like a
+ * connection to that host. Ignores reverse look-ups and loopback names.
  */
 export function createUnownedNames(deps: UnownedNamesDeps): (name: string, credentials: Credentials) => void {
   const { domains, isUnowned, monotonicMs } = deps
@@ -37,7 +37,7 @@ export function createUnownedNames(deps: UnownedNamesDeps): (name: string, crede
   return (asked, credentials) => {
     if (REVERSE.test(asked) || LOCAL.test(asked)) return
     const name = withoutSearchDomain(asked, domains)
-    // The name with a search domain is not owned; the name itself may be.
+    // A connector may own the name without the search domain.
     if (!isUnowned(name) || isReported(credentials, name)) return
     deps
       .handle(lookupOf(name, credentials, deps.newRequestId()))
@@ -49,7 +49,10 @@ function agentOf(credentials: Credentials): string | null {
   return credentials.kind === 'port' ? credentials.agent : (credentials.keyedPort?.agent ?? null)
 }
 
-/** The CONNECT that would follow the look-up. Labels may hold any byte, and PostgreSQL stores no NUL. */
+/**
+ * Creates the exchange of the CONNECT that would follow the look-up. DNS labels may contain any byte, and PostgreSQL
+ * text cannot contain NUL, so other characters become `?`.
+ */
 function lookupOf(name: string, credentials: Credentials, id: string) {
   const target = `${name.replace(/[^a-z0-9._-]/g, '?')}:443`
   const exchange = newConnectExchange({

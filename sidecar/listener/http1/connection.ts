@@ -10,14 +10,17 @@ import type { ReplyLine } from './reply.ts'
 import { RequestBodyReader } from './request-body.ts'
 import { newIncoming, serve } from './serve.ts'
 
-/** Pipelined bytes that are kept while a request is being answered; beyond it the client has to wait. */
+/** Limit of pipelined bytes that are buffered during an exchange. Beyond it the socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024
-/** Limit of an unread body that is drained to keep the connection. */
+/** Limit of an unread request body that is drained so that the connection can be reused. */
 const DRAIN_BYTES = 256 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const CLIENT_LEFT = 'the client closed the connection'
 
-/** Serves one socket, plain or TLS: one request after the other, pipelined ones in order. */
+/**
+ * Serves HTTP/1.1 on one socket, plain or TLS. Requests are handled one after the other; pipelined requests wait in
+ * order.
+ */
 export class Http1Connection implements ReplyLine {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
@@ -25,7 +28,7 @@ export class Http1Connection implements ReplyLine {
   readonly #options: Http1Options
   readonly #body = new RequestBodyReader(this)
   #state: 'head' | 'exchange' | 'drain' | 'linger' | 'detached' = 'head'
-  /** Bytes that belong to the next head, or come behind it. */
+  /** Unread bytes: an incomplete head, or bytes after the current request. */
   #pending: Buffer | null = null
   #current: Incoming | null = null
   #isDeferred = false
@@ -46,7 +49,7 @@ export class Http1Connection implements ReplyLine {
     this.#armIdle()
   }
 
-  /** Starts reading; `first` are bytes that were read before this object existed. */
+  /** Starts reading. `first` is what was already read from the socket. */
   start(first: Buffer | null): void {
     if (first !== null && first.length > 0) this.#onData(first)
     if (this.#state !== 'detached') this.socket.resume()
@@ -72,7 +75,7 @@ export class Http1Connection implements ReplyLine {
     if (!isDelimited) this.#isLast = true
     if (this.#body.missing > DRAIN_BYTES || this.#body.owesContinue) this.#isLast = true
     if (this.#current?.head.framing.keepAlive !== true) this.#isLast = true
-    // Bytes behind a refused CONNECT belong to the tunnel that was not opened.
+    // Bytes after a refused CONNECT belong to the tunnel that was not opened, so they are not read as a request.
     if (this.#current?.head.method === 'CONNECT' && this.#pending !== null) this.#isLast = true
     return !this.#isLast
   }
@@ -170,9 +173,9 @@ export class Http1Connection implements ReplyLine {
     else this.#serveDeferred()
   }
 
-  /** The next request is already coming; it waits until this one is answered. */
+  /** Buffers bytes of the next request until the current one is answered. */
   #readAhead(chunk: Buffer): void {
-    // Behind a broken or last request nothing is a request any more.
+    // Bytes after a malformed or last request are not parsed.
     if (this.#isLast) return
     this.#pending = this.#pending === null ? chunk : Buffer.concat([this.#pending, chunk])
     if (this.#pending.length > READ_AHEAD_BYTES) this.socket.pause()
@@ -226,7 +229,10 @@ export class Http1Connection implements ReplyLine {
     this.deadline.arm(this.#options.headTimeoutMs, () => this.#linger())
   }
 
-  /** Half-closes and keeps reading: closing with unread bytes sends a reset, which can overtake the response. */
+  /**
+   * Half-closes and continues to read. Closing a socket with unread bytes sends a TCP reset, which can overtake the
+   * response.
+   */
   #linger(): void {
     if (this.#state === 'linger' || this.#state === 'detached') return
     this.#state = 'linger'
@@ -250,7 +256,7 @@ export class Http1Connection implements ReplyLine {
     this.#refuse(malformedHead(text, problem).head, problem)
   }
 
-  /** The client will send no more. In the middle of an exchange that means it left, as every server reads it. */
+  /** Handles the end of the client's data. During an exchange it counts as a disconnect. */
   readonly #onEnd = (): void => {
     this.#isLast = true
     if (this.#state === 'exchange') this.#gone(CLIENT_LEFT)
@@ -283,7 +289,7 @@ export class Http1Connection implements ReplyLine {
     this.deadline.arm(headTimeoutMs, () => this.#refuseUnfinished(detail))
   }
 
-  /** From here the client owes us bytes, or owes it to us to read ours. */
+  /** Starts the idle timeout while the gateway waits for the client to send the body or read the response. */
   #armStalled(): void {
     if (this.#state !== 'exchange') return
     this.deadline.arm(this.#options.idleTimeoutMs, () => this.#stalled())

@@ -2,7 +2,7 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import { chunkDigits } from '../../http/chunk-size.ts'
 import type { BodyIntake } from '../body-intake.ts'
 
-/** Takes a body out of the bytes behind a head and gives it to the intake. */
+/** Decodes the body that follows a request head and passes it to the intake. */
 export type BodyDecoder = {
   /**
    * Decodes the next bytes. Returns the bytes after the end of the body; null when there are none or the body is
@@ -40,7 +40,10 @@ export class LengthDecoder implements BodyDecoder {
 
 const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/
 const LINE_END = Buffer.from('\r\n')
-/** Limit of a chunk-size line with extensions. Extensions are unused in practice; unbounded ones are an attack. */
+/**
+ * Limit of a chunk-size line with extensions, in bytes. Clients do not use extensions in practice; unlimited ones are
+ * an attack.
+ */
 const MAX_SIZE_LINE = 256
 const MAX_EXTENSION_BYTES = 4096
 
@@ -50,7 +53,7 @@ export class ChunkedDecoder implements BodyDecoder {
   readonly #intake: BodyIntake
   #expects: 'size' | 'data' | 'data-end' | 'trailer' = 'size'
   #left = 0
-  /** The start of a line whose end has not come yet. */
+  /** Bytes of an incomplete line. */
   #held: Buffer | null = null
   #extensionBytes = 0
   #trailerBytes = 0
@@ -82,7 +85,7 @@ export class ChunkedDecoder implements BodyDecoder {
     return used
   }
 
-  /** Bytes of the line and its CRLF, or 0 when it is not complete. */
+  /** Parses one line and returns its length with CRLF; 0 when the line is incomplete. */
   #takeLine(bytes: Buffer): number {
     const limit = this.#expects === 'trailer' ? LIMITS.headerBlockBytes : MAX_SIZE_LINE
     const end = bytes.indexOf(LINE_END)
@@ -113,7 +116,7 @@ export class ChunkedDecoder implements BodyDecoder {
     this.#expects = this.#left === 0 ? 'trailer' : 'data'
   }
 
-  /** Trailers are checked and dropped: nothing that decides may come after the decision. */
+  /** Validates a trailer and drops it. A field that affects the decision must not arrive after the decision. */
   #trailerLine(line: string): void {
     if (line === '') {
       this.isDone = true

@@ -5,22 +5,22 @@ import { isWebSocket } from '../../../core/request/canonicalise.ts'
 export type Problem = {
   readonly code: ErrorCode
   readonly detail: string
-  /** Set when no connector owns the host: then the refusal counts as one of that host. */
+  /** Set when no connector owns the host. The refusal then counts as a refusal of an unknown host. */
   readonly reason?: 'unknown_host'
 }
 
-/** How the bytes behind the head are to be read, and what becomes of the connection. */
+/** Describes how to read the bytes after the head, and whether the connection stays open. */
 export type Framing = {
   readonly body: 'none' | 'length' | 'chunked'
   /** Declared length in bytes; 0 unless `body` is `length`. */
   readonly length: number
   readonly keepAlive: boolean
   readonly expectsContinue: boolean
-  /** The Upgrade header of a request that asks to leave HTTP, else null. */
+  /** Upgrade header of a WebSocket request; null for other requests. */
   readonly upgrade: string | null
 }
 
-/** The header fields that decide framing, collected while the head is read. */
+/** Header fields that determine framing, collected while the head is parsed. */
 export type FramingFields = {
   contentLength: string | null
   transferEncoding: string | null
@@ -45,7 +45,9 @@ export function noFields(): FramingFields {
   }
 }
 
-/** Looks at one header field. Most names are dismissed by their length alone. */
+/**
+ * Collects a header field that determines framing. The length of the name rules most fields out without a comparison.
+ */
 export function noteField(fields: FramingFields, name: string, value: string): void {
   switch (name.length) {
     case 4:
@@ -94,7 +96,7 @@ function noteKnown(fields: FramingFields, name: string, value: string): void {
   }
 }
 
-/** Decides the framing, or says why two readers could disagree about it. */
+/** Returns the framing, or the problem when two HTTP parsers could read different messages (request smuggling). */
 export function framingOf(
   method: string,
   httpVersion: '1.0' | '1.1',

@@ -5,7 +5,9 @@ export type RequestHead = {
   readonly method: string
   readonly target: string
   readonly httpVersion: '1.0' | '1.1'
-  /** Name, value, … latin-1, in order, case and duplicates kept, optional whitespace around values removed. */
+  /**
+   * Names and values alternate, in latin-1. Order, case and duplicates are kept; whitespace around values is removed.
+   */
   readonly rawHeaders: readonly string[]
   readonly framing: Framing
 }
@@ -25,9 +27,9 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const BROKEN_LINE_END = /(?:^|[^\r])\n|\r[^\n]|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/
 
 /**
- * Reads one request head from the start of `bytes`, by the letter of RFC 9112: CRLF only, no folding, no space
- * before a colon, at most 16 KiB. One empty line before it is skipped, which old clients send after a POST. The first
- * `searched` bytes were an incomplete head before, and are not searched again.
+ * Parses one request head from the start of `bytes`, strictly by RFC 9112: CRLF only, no folding, no space before a
+ * colon, at most 16 KiB. Skips one empty line before it, which old clients send after a POST. The first `searched`
+ * bytes were already parsed as incomplete and are not searched again.
  */
 export function readHead(bytes: Buffer, searched = 0): HeadResult {
   const start = bytes[0] === CR && bytes[1] === LF ? 2 : 0
@@ -37,7 +39,10 @@ export function readHead(bytes: Buffer, searched = 0): HeadResult {
   return parseHead(bytes.toString('latin1', start, end), end + HEAD_END.length)
 }
 
-/** Result for bytes that are not a request head. Keeps what is readable of the request line for the record. */
+/**
+ * Returns the result for bytes that are not a request head. It keeps the readable part of the request line for the
+ * record.
+ */
 export function malformedHead(text: string, problem: Problem): HeadResult & { readonly kind: 'malformed' } {
   const line = text.split('\r\n', 1)[0] ?? ''
   const [, method = '', target = ''] = /^([A-Za-z]{1,32}) ([\x21-\x7e]{1,2048})(?: |$)/.exec(line) ?? []
@@ -52,9 +57,9 @@ const CLOSING: Framing = { body: 'none', length: 0, keepAlive: false, expectsCon
 
 function unfinished(bytes: Buffer, start: number, searched: number): HeadResult {
   if (bytes.length - start > LIMITS.headerBlockBytes) return tooLarge(bytes, start)
-  // Whether a CR is one of a line end depends on the byte behind it.
+  // The byte after a CR decides whether the CR ends a line, so a CR at the end of the searched part is checked again.
   const from = Math.max(start, bytes[searched - 1] === CR ? searched - 1 : searched)
-  // Without this a client that ends lines with LF alone would wait for an answer until the time-out.
+  // Refuses broken line ends at once. Without this check a client that sends LF alone would wait until the timeout.
   if (BROKEN_LINE_END.test(bytes.toString('latin1', from)))
     return malformed(
       bytes.toString('latin1', start),
@@ -92,7 +97,7 @@ function parseHead(text: string, end: number): HeadResult {
   return { kind: 'head', head: { method, target, httpVersion, rawHeaders, framing }, end }
 }
 
-/** Fills `out` with names and values; returns what is wrong, or null. */
+/** Parses header fields into `out`. Returns the problem, or null. */
 function parseFields(text: string, from: number, out: string[]): string | null {
   let at = from
   while (at < text.length) {

@@ -6,24 +6,24 @@ import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
 import type { Http1Reply } from './reply.ts'
 
-/** One request as it came off a connection, well formed or not. */
+/** One request of an HTTP/1.1 connection, well formed or malformed. */
 export type Incoming = {
   readonly head: RequestHead
-  /** Set when the request must be refused; `head` then holds the readable part. */
+  /** Set when the request must be refused. `head` then contains the part that could be parsed. */
   readonly problem: Problem | null
   readonly body: RequestBody
   readonly reply: Http1Reply
   readonly abort: ExchangeAbort
-  /** performance.now() */
+  /** Monotonic time in milliseconds (`performance.now()`). */
   readonly acceptedAt: number
-  /** Epoch ms. */
+  /** Unix time in milliseconds. */
   readonly timeMs: number
   readonly connection: { readonly socket: Socket; readonly deadline: ConnectionDeadline }
 }
 
 /**
- * Handles requests, one at a time for each connection: called for the next request when the reply has ended. A
- * rejection is answered with 500.
+ * Handles one request. The connection calls it for the next request after the reply has ended. The client receives 500
+ * when it rejects.
  */
 export type RequestHandler = (incoming: Incoming) => Promise<void>
 

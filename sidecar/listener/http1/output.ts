@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 
-/** Up to this size parts are copied into one buffer, beyond it they are handed on as they are. */
+/** Buffers up to this size are copied into one write. Larger ones are written without a copy. */
 const JOIN_BYTES = 16 * 1024
 
 /**
- * Writes of one connection. What is written within one tick leaves together, so that head, first chunk and end
- * of a small reply are one write (one TLS record, one system call).
+ * Collects the writes of one connection. All parts of one tick become one write, so that a small reply with head and
+ * body is one TLS record and one system call.
  */
 export class Output {
   readonly socket: Socket
-  /** Strings are latin-1. */
+  /** Strings are encoded as latin-1. */
   #parts: (string | Buffer)[] = []
   #bytes = 0
   #isScheduled = false
@@ -18,7 +18,7 @@ export class Output {
     this.socket = socket
   }
 
-  /** Queues one part. Large ones go out at once. */
+  /** Queues one part. Flushes at once when more than 16 KiB are queued. */
   add(part: string | Buffer): void {
     this.#parts.push(part)
     this.#bytes += part.length
@@ -26,7 +26,7 @@ export class Output {
     else if (!this.#isScheduled) this.#schedule()
   }
 
-  /** True while the socket's own buffer is over its mark. */
+  /** True while the socket's buffer is above its high-water mark. */
   get isFull(): boolean {
     return this.socket.writableNeedDrain
   }
@@ -49,7 +49,7 @@ export class Output {
     process.nextTick(flushScheduled, this)
   }
 
-  /** Called by the tick only. */
+  /** Flushes at the end of the tick. Only the scheduled callback calls it. */
   scheduled(): void {
     this.#isScheduled = false
     this.flush()

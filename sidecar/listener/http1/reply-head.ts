@@ -4,23 +4,23 @@ import type { RawHeaders } from '../../../core/request/canonical.ts'
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/
 const statusLines = new Map<number, string>()
 
-/** `HTTP/1.1 200 OK` and CRLF. */
+/** Returns the status line with CRLF, for example `HTTP/1.1 200 OK`. */
 export function statusLine(status: number): string {
   const known = statusLines.get(status)
   if (known !== undefined) return known
   const line = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`
-  // Three digits at most, so this cannot grow beyond a thousand entries.
+  // The cache has at most 900 entries, one for each three-digit status.
   if (status >= 100 && status < 1000) statusLines.set(status, line)
   return line
 }
 
 export type FieldLines = {
   readonly lines: string
-  /** Declared length of the body. */
+  /** Declared length of the body in bytes; null when the headers declare none. */
   readonly contentLength: number | null
 }
 
-/** Header fields as lines, without those that belong to the hop and are ours to choose. */
+/** Returns header fields as lines, without hop-by-hop and framing fields, which the gateway sets itself. */
 export function fieldLines(headers: RawHeaders): FieldLines {
   let lines = ''
   let contentLength: number | null = null
@@ -41,12 +41,15 @@ export function asksToClose(headers: RawHeaders): boolean {
   )
 }
 
-/** True when name and value hold nothing that could end a header line early. */
+/** Returns true when name and value contain no character that could end the header line early. */
 export function isSafeField(name: string, value: string): boolean {
   return !UNSAFE.test(name) && !UNSAFE.test(value)
 }
 
-/** One line. What could end the line early or is not latin-1 becomes `?`: a value must never add a header. */
+/**
+ * Returns one header line. Characters that could end the line or are not latin-1 become `?`, so that a value cannot add
+ * a header (response splitting).
+ */
 export function fieldLine(name: string, value: string): string {
   if (!isSafeField(name, value)) return `${cleaned(name)}: ${cleaned(value)}\r\n`
   return `${name}: ${value}\r\n`

@@ -5,17 +5,23 @@ import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
 import type { Output } from './output.ts'
 import { asksToClose, fieldLine, fieldLines, statusLine } from './reply-head.ts'
 
-/** The connection, as far as a reply needs it. */
+/** Operations of a connection that a reply uses. */
 export type ReplyLine = {
   readonly output: Output
-  /** Asked once, when the head is written: may another request follow? Never when only the end delimits the body. */
+  /**
+   * Called once, when the head is written. Returns true when another request may follow, which a close-delimited body
+   * (`isDelimited` false) excludes.
+   */
   keepsAlive(isDelimited: boolean): boolean
   replyEnded(): void
-  /** Gives the raw stream away, with whatever was read from it. */
+  /** Detaches the raw socket and puts back the bytes that were already read. */
   hijack(): Socket
-  /** The client does not read what was written. */
+  /** Called when the client does not read the response. */
   blocked(): void
-  /** Cuts the connection; `isReset` makes even a close-delimited answer visibly incomplete. */
+  /**
+   * Destroys the connection. `isReset` sends a TCP reset, so that the client sees that a close-delimited response is
+   * incomplete.
+   */
   cut(isReset: boolean): void
 }
 
@@ -47,7 +53,7 @@ export class Http1Reply implements Reply, ReplyStream {
     const hasLength = status !== 204 && status >= 200
     const length = hasLength ? `Content-Length: ${bytes.length}\r\n` : ''
     const { output } = this.#line
-    // A refusal that leaves the framing in doubt says so: no request may follow it.
+    // A refusal with `Connection: close` leaves the framing of further requests in doubt, so the connection is closed.
     if (asksToClose(headers)) this.#mode = 'close'
     output.add(`${statusLine(status)}${fieldLines(headers).lines}${length}${this.#connectionLine()}\r\n`)
     if (bytes.length > 0 && this.#mayHaveBody(status)) {
@@ -97,14 +103,15 @@ export class Http1Reply implements Reply, ReplyStream {
     if (!this.#line.output.isFull) process.nextTick(callback)
   }
 
-  /** Called by the connection when its socket took everything. */
+  /** Called by the connection when its socket has drained. */
   drained(): void {
     this.#onDrain?.()
   }
 
   end(trailers: RawHeaders = []): void {
     if (this.#isEnded) return
-    // Fewer bytes than announced: the client must not take them for the whole.
+    // The body is shorter than its Content-Length. Destroying the connection shows the client that the response is
+    // incomplete.
     if (this.#mode === 'length' && this.#left > 0) {
       this.destroy()
       return
@@ -139,7 +146,8 @@ export class Http1Reply implements Reply, ReplyStream {
   #lengthLine(status: number, contentLength: number | null): string {
     if (this.#mode === 'chunked') return 'Transfer-Encoding: chunked\r\n'
     if (this.#mode === 'close' || status === 204 || status < 200) return ''
-    // An answer to HEAD and a 304 speak of a body that does not come; without a length they stay without.
+    // A response to HEAD and a 304 declare the length of a body that is not sent. Without a declared length the header
+    // is omitted.
     if (contentLength === null) return this.#mayHaveBody(status) ? 'Content-Length: 0\r\n' : ''
     return `Content-Length: ${this.#mode === 'none' && this.#mayHaveBody(status) ? 0 : contentLength}\r\n`
   }

@@ -4,10 +4,13 @@ import { BodyIntake, type BodySource, EMPTY_BODY } from '../body-intake.ts'
 import { type BodyDecoder, ChunkedDecoder, LengthDecoder } from './decoder.ts'
 import type { Framing } from './framing.ts'
 
-/** A body of this size that is still on its way is awaited for one turn of the event loop: then it needs no stream. */
+/**
+ * Largest declared body that is awaited for one turn of the event loop before the request is handled. A body that
+ * arrives by then needs no stream.
+ */
 const EXPECTED_SOON_BYTES = 64 * 1024
 
-/** Reads the body of the current request. One object for each connection, reused. */
+/** Reads the request bodies of one connection. One object is reused for all requests. */
 export class RequestBodyReader {
   readonly #source: BodySource
   #intake: BodyIntake | null = null
@@ -19,7 +22,7 @@ export class RequestBodyReader {
     this.#source = source
   }
 
-  /** Prepares for the body behind a head. Bytes behind it are fed by `feed`. */
+  /** Prepares for the body of a request. `feed` then receives the bytes after the head. */
   open(framing: Framing): void {
     this.#owesContinue = framing.expectsContinue
     this.#declared = framing.length
@@ -34,7 +37,7 @@ export class RequestBodyReader {
     }
   }
 
-  /** Forgets the body. */
+  /** Discards the body of the current request. */
   close(): void {
     this.#intake = null
     this.#decoder = null
@@ -53,12 +56,12 @@ export class RequestBodyReader {
     return this.#decoder?.problem ?? null
   }
 
-  /** True while the client waits for 100 before it sends anything. */
+  /** True while the client waits for 100 (Continue) before it sends the body. */
   get owesContinue(): boolean {
     return this.#owesContinue
   }
 
-  /** True once: the caller writes the 100. */
+  /** Returns true once when the client waits for 100 (Continue). The caller must then send it. */
   takeContinue(): boolean {
     const owes = this.#owesContinue
     this.#owesContinue = false
@@ -73,12 +76,12 @@ export class RequestBodyReader {
     return this.#intake?.bytesIn ?? 0
   }
 
-  /** Declared bytes that have not come; 0 when only the end will tell. */
+  /** Declared bytes that have not arrived; 0 for a chunked body. */
   get missing(): number {
     return this.isDone ? 0 : Math.max(0, this.#declared - this.bytesIn)
   }
 
-  /** Takes bytes of the body; returns what lies behind it. A `problem` fails the body for its reader. */
+  /** Decodes body bytes and returns the bytes after the body. Fails the body when `problem` is set. */
   feed(bytes: Buffer): Buffer | null {
     if (this.#decoder === null) return bytes
     this.#owesContinue = false

@@ -31,7 +31,7 @@ export function newIncoming(
   }
 }
 
-/** Calls the handler and answers 500 when it fails; `beforeFailure` may adjust the reply first. */
+/** Calls the handler, and answers 500 when it fails. `beforeFailure` is called before that reply. */
 export function serve(incoming: Incoming, options: Http1Options, beforeFailure: () => void): void {
   const settle = (): void => {
     if (incoming.reply.isStarted) return
@@ -42,7 +42,7 @@ export function serve(incoming: Incoming, options: Http1Options, beforeFailure: 
     options.onFailure(error)
     settle()
   }
-  // A handler that throws before its first await must not take the process down.
+  // A handler can throw synchronously. The exception must not end the process.
   try {
     options.handler(incoming).then(settle, failed)
   } catch (error) {

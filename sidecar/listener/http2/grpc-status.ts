@@ -1,7 +1,7 @@
 import { killReason } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 
-/** Codes of the gRPC protocol. */
+/** Status codes of gRPC (`google.rpc.Code`). */
 const CODES = {
   invalidArgument: 3,
   deadlineExceeded: 4,
@@ -25,11 +25,14 @@ const BY_HTTP: Readonly<Record<number, number>> = {
   500: CODES.internal,
   502: CODES.unavailable,
   503: CODES.unavailable,
-  // The call may have arrived: this is the one code that says so.
+  // The request may have reached the upstream. DEADLINE_EXCEEDED is the only code with that meaning.
   504: CODES.deadlineExceeded,
 }
 
-/** Clients take 8 KiB of header fields, and there are others. */
+/**
+ * Limit of `grpc-message` in characters. Clients accept 8 KiB of header fields in total, and the response has other
+ * fields.
+ */
 const MAX_MESSAGE = 2_000
 
 /**
@@ -41,7 +44,10 @@ export function grpcRefusal(status: number, body: string): string[] {
   return ['content-type', 'application/grpc', ...grpcStatus(code, textOf(body))]
 }
 
-/** How a call ends that was cut while it ran: by the kill switch, or because something failed further up. */
+/**
+ * Returns the gRPC status of a call that was cut while in progress: by the kill switch, an upstream failure or a
+ * timeout.
+ */
 export function grpcCut(kill: KillEntry | null): string[] {
   if (kill !== null) return grpcStatus(CODES.permissionDenied, killReason(kill))
   const text =
@@ -53,7 +59,7 @@ function grpcStatus(code: number, message: string): string[] {
   return ['grpc-status', String(code), 'grpc-message', percentEncoded(message.slice(0, MAX_MESSAGE))]
 }
 
-/** `{error, message}` as one line; anything else as it is. */
+/** Returns `{error, message}` as one line; other text unchanged. */
 function textOf(body: string): string {
   const { error, message } = parsed(body)
   if (typeof message !== 'string') return typeof error === 'string' ? error : body
@@ -66,7 +72,7 @@ function parsed(body: string): { readonly error?: unknown; readonly message?: un
   return typeof value === 'object' && value !== null ? value : {}
 }
 
-/** Of the characters that need not be encoded some clients decode only few: so only what must be is. */
+/** Percent-encodes only the bytes for which gRPC requires it, because some clients decode few characters. */
 function percentEncoded(text: string): string {
   let out = ''
   for (const byte of Buffer.from(text, 'utf8')) {

@@ -1,27 +1,33 @@
 import type { ServerHttp2Session } from 'node:http2'
 
 export type RejectedStreams = {
-  /** A stream has become a request. */
+  /** Called when a stream has become a request. */
   accepted(id: number): void
-  /** Reports streams up to the last one received. Call it before the session is destroyed, after its last frame. */
+  /**
+   * Reports streams up to the last received one. Call it after the last frame of the session, before the session is
+   * destroyed.
+   */
   check(): void
   /** Reports a protocol error of the session, at most once. Ignores an error that the client sent in a GOAWAY frame. */
   failed(error: Error): void
-  /** A stream has failed; the request on it has a record of its own. */
+  /** Called when a stream fails. The request on it has its own record, so its protocol error is not reported twice. */
   streamFailed(error: Error): void
 }
 
-/** Bounds the records that one client can cause. nghttp2 ends a session after as many malformed frames. */
+/**
+ * Limit of reports for each connection, because a client can cause any number of rejections. nghttp2 ends a session
+ * after as many malformed frames.
+ */
 const MAX_REPORTS = 100
 const PROTOCOL_ERROR = 'ERR_HTTP2_ERROR'
-/** A GOAWAY of the client that names an error. */
+/** Error code that Node emits when the client sends GOAWAY with an error. */
 const SENT_BY_CLIENT = 'ERR_HTTP2_SESSION_ERROR'
 
 /**
- * Reports streams that nghttp2 rejects before Node emits `stream` (a malformed header list, too many streams). There is no
- * event for them. Clients number their streams 1, 3, 5, …, and nghttp2 exposes the last number it received: a skipped
- * number was reset, or the client abandoned it before sending it, which is rare. Each number is reported once, when the
- * next stream arrives or the connection ends. The cost is one comparison for each stream.
+ * Reports streams that nghttp2 rejects before Node emits `stream` (a malformed header list, too many streams). Node has
+ * no event for them. Clients number their streams 1, 3, 5, …, and nghttp2 exposes the last number it received. A
+ * skipped number is a stream that was reset, or, which is rare, one that the client never sent. Each number is reported
+ * once, when the next stream arrives or the connection ends. The cost is one comparison for each stream.
  */
 export function createRejectedStreams(
   session: ServerHttp2Session,

@@ -7,7 +7,7 @@ import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
 import { isSafeField } from '../http1/reply-head.ts'
 import { grpcCut, grpcRefusal } from './grpc-status.ts'
 
-/** Fields of an HTTP/1.1 hop; HTTP/2 forbids them. */
+/** Hop-by-hop fields of HTTP/1.1, which HTTP/2 forbids (RFC 9113, section 8.2.2). */
 const HOP_FIELDS = new Set([
   'connection',
   'keep-alive',
@@ -17,10 +17,10 @@ const HOP_FIELDS = new Set([
   'http2-settings',
 ])
 
-/** A client that is asked in the middle of a silent call may take its time. */
+/** Time in milliseconds that a client has to answer a ping during a silent call. */
 const THERE_MS = 5_000
 
-/** Headers that describe the body. */
+/** Headers that describe the body, removed from a response without one. */
 const BODY_FIELDS = new Set(['content-type', 'content-length'])
 
 export type Http2ReplyOptions = {
@@ -28,7 +28,7 @@ export type Http2ReplyOptions = {
   readonly acceptsTrailers: boolean
   /** For gRPC calls: returns the kill switch entry that cut the call. Null for other requests. */
   readonly grpc: { readonly killedBy: () => KillEntry | null } | null
-  /** Called once, when nothing more will be written. */
+  /** Called once, when the response is complete or cut. */
   readonly onEnded: () => void
 }
 
@@ -39,7 +39,7 @@ export class Http2Reply implements Reply, ReplyStream {
   readonly #stream: ServerHttp2Stream
   readonly #options: Http2ReplyOptions
   #hasBody = false
-  /** Announced bytes that are still to come; null when nothing was announced. */
+  /** Declared bytes that are not written yet; null without a Content-Length. */
   #left: number | null = null
   #trailers: RawHeaders = []
   #onDrain: (() => void) | null = null
@@ -123,12 +123,15 @@ export class Http2Reply implements Reply, ReplyStream {
       return
     }
     this.isEnded = true
-    // Closing would first end the body in good order, which a client could take for all of it.
+    // `close` would end the body normally, and the client could take it for complete.
     this.#stream.destroy(new Error('the answer was cut'))
     this.#options.onEnded()
   }
 
-  /** The status of a gRPC call stands behind its body; a client that does not take what it was sent is not waited for. */
+  /**
+   * Returns true when a gRPC status can still be sent. It is a trailer after the body, so a client that does not read
+   * the body would delay it.
+   */
   #canTellWhy(): boolean {
     const isWaited = this.#hasBody && this.#options.acceptsTrailers && this.#stream.writableLength === 0
     return this.#options.grpc !== null && isWaited && !this.#isGone
@@ -149,7 +152,8 @@ export class Http2Reply implements Reply, ReplyStream {
     this.isStarted = true
     this.#hasBody = hasBody && !this.#options.isHead && status !== 204 && status !== 304
     if (this.#isGone) return
-    // Waiting for trailers costs a round per reply, so only those who can have some pay for it.
+    // Waiting for trailers costs one turn of the event loop for each reply, so it is limited to clients that accept
+    // trailers.
     const waitForTrailers = this.#hasBody && this.#options.acceptsTrailers
     const options = { endStream: !this.#hasBody, waitForTrailers, sendDate: false }
     this.#stream.respond([':status', String(status), ...fields], options)
@@ -161,7 +165,7 @@ export class Http2Reply implements Reply, ReplyStream {
   }
 }
 
-/** Names in lower case, without hop fields; 204 has no length. */
+/** Returns the headers in lower case without hop-by-hop fields, and without Content-Length for 204. */
 function fieldsFor(status: number, headers: RawHeaders): string[] {
   const out: string[] = []
   for (let i = 0; i + 1 < headers.length; i += 2) {

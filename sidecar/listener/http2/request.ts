@@ -6,14 +6,17 @@ export type Http2Head = {
   readonly method: string
   readonly target: string
   readonly authority: string | null
-  /** Fields without the pseudo ones, in order; cookie crumbs are joined, as HTTP/1.1 wants them. */
+  /**
+   * Header fields without pseudo-header fields, in order. Cookie crumbs are joined into one field (RFC 9113, section
+   * 8.2.3).
+   */
   readonly rawHeaders: RawHeaders
   readonly expectsContinue: boolean
   readonly acceptsTrailers: boolean
   readonly problem: Problem | null
 }
 
-/** Overhead of each field in the header list size (RFC 9113, section 6.5.2). */
+/** Bytes that each field adds to the header list size (RFC 9113, section 6.5.2). */
 const FIELD_OVERHEAD = 32
 
 type Seen = {
@@ -26,8 +29,8 @@ type Seen = {
 }
 
 /**
- * Reads the header list of one stream. The HTTP/2 library has checked the pseudo fields' form and dropped field lines
- * with a forbidden name or value; `sentFields` is how many lines were sent, or null when that is unknown.
+ * Parses the header list of one stream. nghttp2 has validated the pseudo-header fields and dropped field lines with a
+ * forbidden name or value. `sentFields` is the number of field lines that the client sent; null when unknown.
  */
 export function readHttp2Head(
   raw: readonly string[],
@@ -74,14 +77,17 @@ function noteHttp2Field(seen: Seen, name: string, value: string): void {
   else seen.rawHeaders.push(name, value)
 }
 
-/** Appends a cookie crumb to the one Cookie field; returns where that is. */
+/** Appends a cookie crumb to the single Cookie field. Returns the index of its value. */
 function addCookie(rawHeaders: string[], at: number, value: string): number {
   if (at === -1) return rawHeaders.push('cookie', value) - 1
   rawHeaders[at] = `${rawHeaders[at]}; ${value}`
   return at
 }
 
-/** RFC 9113 section 8.2.1. */
+/**
+ * Returns the problem when nghttp2 dropped a field with a forbidden name or value (RFC 9113, section 8.2.1); null
+ * otherwise.
+ */
 function droppedProblem(fields: number, sentFields: number | null): string | null {
   if (fields === sentFields) return null
   return 'the request has a header field with a name or value that HTTP/2 forbids: empty or not in lower case, with a control character, or a value that begins or ends with a blank'

@@ -23,7 +23,7 @@ import { type Http2Head, readHttp2Head } from './request.ts'
 import { TappedSocket } from './tapped-socket.ts'
 
 const WINDOW_BYTES = 256 * 1024
-/** Limit of an unread body that is drained before the stream is reset. */
+/** Limit of an unread body in bytes. Beyond it the stream is reset. */
 const DRAIN_BYTES = 256 * 1024
 const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM
 
@@ -31,20 +31,22 @@ const OPTIONS = {
   settings: {
     maxConcurrentStreams: 256,
     initialWindowSize: WINDOW_BYTES,
-    // nghttp2 resets streams with a longer list without notice; the smaller limit below is answered with 431.
+    // nghttp2 resets streams with a longer list, without an event. Lists above the smaller limit of `LIMITS` are
+    // answered with 431.
     maxHeaderListSize: 65_535,
     enablePush: false,
   },
   maxHeaderListPairs: 1_024,
   maxSettings: 32,
   maxSessionInvalidFrames: 100,
-  // Opening and resetting streams in a loop ends the session: 200 at once, then 20 a second.
+  // Limits streams that are opened and reset in a loop (rapid reset): 200 at once, then 20 a second. Beyond that the
+  // session ends.
   streamResetBurst: 200,
   streamResetRate: 20,
   strictSingleValueFields: false,
 } as const
 
-/** Serves one HTTP/2 connection, on TLS or with prior knowledge: every stream is an exchange. */
+/** Serves one HTTP/2 connection, over TLS or with prior knowledge. Each stream is an exchange. */
 export function serveHttp2(
   deps: FrontDeps,
   context: TunnelContext,
@@ -59,7 +61,7 @@ export function serveHttp2(
   const armIdle = (): void => deadline.arm(idleTimeoutMs, () => session.close())
   deadline.drain = () => session.close()
   const rejected = createRejectedStreams(session, (detail) => reportRejected(deps, context, detail))
-  // A half-closed HTTP/2 connection is useless, and without a server object Node does not close it.
+  // HTTP/2 cannot use a half-closed connection, and Node does not close it for a session without a server object.
   socket.once('end', () => {
     rejected.check()
     session.destroy()
@@ -112,7 +114,7 @@ function serveStream(
   const isCall = isGrpc(head.rawHeaders)
   const reply = new Http2Reply(stream, {
     isHead: head.method === 'HEAD',
-    // The status of a gRPC call is a trailer, whether its client says that it reads them or not.
+    // The status of a gRPC call is a trailer, even when the client does not announce `te: trailers`.
     acceptsTrailers: head.acceptsTrailers || isCall,
     grpc: isCall ? { killedBy: () => killedBy(exchange) } : null,
     onEnded: () => discardRest(stream, intake),
@@ -145,7 +147,7 @@ function serveStream(
   runExchange(deps, exchange, reply)
 }
 
-/** The stream is gone, but the attempt gets its record. */
+/** Records a rejected stream. No response is possible, because the stream is already reset. */
 function reportRejected(deps: FrontDeps, context: TunnelContext, detail: string): void {
   const reply = createDiscardingReply()
   const exchange = newExchange({
@@ -154,7 +156,7 @@ function reportRejected(deps: FrontDeps, context: TunnelContext, detail: string)
     timeMs: Date.now(),
     kind: 'http',
     transport: context.isPort ? 'port-h2' : 'connect-h2',
-    // The HTTP/2 preface: the request itself is unknown.
+    // Method and target of the HTTP/2 preface. The request itself is unknown.
     raw: {
       method: 'PRI',
       target: '*',
@@ -205,7 +207,7 @@ function receiveBody(stream: ServerHttp2Stream, head: Http2Head): BodyIntake {
   const intake = new BodyIntake(source, declared)
   const push = (chunk: Buffer): void => {
     intake.push(chunk)
-    // The end may come in a frame of its own; a body that is whole need not wait for it.
+    // END_STREAM may arrive in a separate frame. A body of the declared length is complete without it.
     if (intake.bytesIn === declared) intake.complete()
   }
   for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) push(chunk)
@@ -225,7 +227,7 @@ function declaredLength(rawHeaders: readonly string[]): number | null {
   return null
 }
 
-/** The reply was sent; the rest of the request is not needed. */
+/** Discards the rest of the request body after the reply, and closes the stream beyond the drain limit. */
 function discardRest(stream: ServerHttp2Stream, intake: BodyIntake | null): void {
   if (intake === null || intake.isComplete) return
   const from = intake.bytesIn

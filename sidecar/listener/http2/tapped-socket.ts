@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream'
 type Chunk = { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }
 type Written = (error?: Error | null) => void
 
-/** A socket whose incoming bytes are shown to `onBytes` before its user reads them. Ends and fails as the socket does. */
+/** Wraps a socket and passes incoming bytes to `onBytes` before they are read. Ends and fails as the socket does. */
 export class TappedSocket extends Duplex {
   readonly #socket: Socket
 
@@ -28,7 +28,7 @@ export class TappedSocket extends Duplex {
     this.#socket.write(chunk, encoding, done)
   }
 
-  /** One write of the socket for all that waits. */
+  /** Writes all queued chunks with one system call. */
   override _writev(chunks: readonly Chunk[], done: Written): void {
     this.#socket.cork()
     chunks.forEach(({ chunk, encoding }, i) => {
