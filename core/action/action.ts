@@ -39,13 +39,18 @@ export type Action = {
   /** The request performs this action in addition to its named operation. An action spec cannot request it alone. */
   readonly isBeside?: true
   /**
-   * The request alone does not determine whether this action happens. It counts as happening until a look-up settles
-   * it.
+   * The request alone does not determine whether this action happens. It counts as happening until a look-up at the
+   * provider settles the question.
    */
   readonly isPossible?: true
-  /** Effect classes in addition to those of its name: from fields of this request, or declared by a Connector. */
+  /**
+   * Effect classes that fields of this request add, or that a Connector declares, besides those of the action's name.
+   */
   readonly effects?: readonly EffectClass[]
-  /** Reason for this name instead of a less severe one, as a sentence; part of the decision's reason. */
+  /**
+   * Sentence that explains why the action has this name and not a less severe one. The reason of the decision includes
+   * it.
+   */
   readonly nameReason?: string
   /** Set if the provider performs the action on behalf of the request. */
   readonly byProvider?: ProviderSideEffect
@@ -58,7 +63,7 @@ export function isBeside(action: Pick<Action, 'isBeside' | 'byProvider'>): boole
   return action.isBeside === true || action.byProvider !== undefined
 }
 
-/** The type of a request that no row describes. */
+/** Returns the action type for a request that no catalogue row describes. */
 export function unmappedType(connector: string, method: string): string {
   return `${connector}.unmapped.${method.toLowerCase()}`
 }

@@ -12,7 +12,7 @@
  */
 export type Pattern = {
   readonly text: string
-  /** The text without its trailing `*`. */
+  /** The pattern without its trailing `*`. */
   readonly prefix: string
   readonly isExact: boolean
 }
@@ -31,7 +31,7 @@ export function matchesPattern(pattern: Pattern, type: string, use: PatternUse):
   return pattern.isExact || wildcardMayAllow(pattern.prefix, type)
 }
 
-/** True if the pattern may tighten a name that begins with the prefix. */
+/** Reports whether a deny or require_approval with this pattern may match an action name that begins with `below`. */
 export function mayMatchBelow({ prefix, isExact }: Pattern, below: string): boolean {
   const own = fold(prefix)
   return own.startsWith(fold(below)) || (!isExact && fold(below).startsWith(own))
@@ -40,14 +40,14 @@ export function mayMatchBelow({ prefix, isExact }: Pattern, below: string): bool
 /** Action names of requests that the gateway could not identify. No wildcard allows them. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 
-/** True if a wildcard with this prefix may allow the type that it covers. */
+/** Reports whether an allow pattern `<prefix>*` allows this type. The type begins with the prefix. */
 export function wildcardMayAllow(prefix: string, type: string): boolean {
   return !UNIDENTIFIED.has(type) && allowsUnmapped(prefix, type)
 }
 
 /**
- * True unless the type is unmapped and the prefix belongs neither to its connector nor to the connector's unmapped
- * types.
+ * Reports whether an allow pattern `<prefix>*` allows the type under the rule for unmapped types (see above): such a
+ * type needs a prefix of its connector or of the connector's unmapped types.
  */
 function allowsUnmapped(prefix: string, type: string): boolean {
   const connector = unmappedConnector(type)

@@ -7,7 +7,7 @@ export type Risk = { readonly score: number; readonly factors: readonly string[]
 /** Actions with at least this score are high risk for enforcement levels and the lease. */
 export const HIGH_RISK_SCORE = 0.8
 
-/** In hundredths, because floating-point sums such as 0.1 + 0.2 are inexact. */
+/** Base risk in hundredths, because floating-point sums such as 0.1 + 0.2 are inexact. */
 const BASE: Readonly<Record<RiskLevel, number>> = { low: 20, medium: 50, high: 80 }
 const IRREVERSIBLE = 15
 const PRODUCTION = 10
@@ -33,7 +33,7 @@ export function scoreRisk(action: Action, isProduction = isProductionAction(acti
   return { score: Math.min(total, 100) / 100, factors }
 }
 
-/** Compares without case, like all environment names. */
+/** Reports whether the environment is production. Environment names are compared without case. */
 export function isProductionEnvironment(environment: string | undefined): boolean {
   return environment !== undefined && fold(environment) === 'production'
 }

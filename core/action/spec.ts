@@ -32,7 +32,7 @@ export type KnownAction = {
   readonly risk: RiskLevel
   readonly hints?: Readonly<Record<string, boolean>>
   readonly unmapped?: boolean
-  /** Declared by a Connector. */
+  /** Effect classes that a Connector declares for the action. */
   readonly effects?: readonly EffectClass[] | undefined
 }
 
@@ -122,7 +122,7 @@ function writeString(text: string): string {
   return JSON.stringify(text)
 }
 
-/** RFC 8785 requires the order by UTF-16 code units; `<` on strings compares by these. */
+/** Orders members by UTF-16 code units, as RFC 8785 requires; `<` on strings compares code units. */
 function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : 1
 }

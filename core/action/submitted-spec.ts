@@ -49,7 +49,7 @@ function isSegment(text: string): boolean {
   return !/^\.{0,2}$/.test(text) && !text.includes('/') && !SPACE.test(text)
 }
 
-/** The target of an unmapped or GraphQL request is its address. */
+/** Reports whether the target of an action is an address (`host/path`) instead of a repository. */
 function isAddress(type: string): boolean {
   return /^codehost\.(unmapped|graphql)\./.test(fold(type))
 }

@@ -3,7 +3,7 @@
  * injector share this table.
  */
 
-/** Trust files for clients. */
+/** Certificate files that the variables of `trustVariables` name. */
 export type ClientTrust = {
   /** PEM file with the gateway's certificate authority only. */
   readonly caFile: string
@@ -13,10 +13,10 @@ export type ClientTrust = {
   readonly wgetrcFile: string
 }
 
-/** PKCS#12 with the same roots as the bundle. */
+/** Trust store of Java: a PKCS#12 file with the same roots as the bundle. */
 export type JavaTrustStore = { readonly file: string; readonly password: string }
 
-/** Variables of clients that replace their root certificates with this file. */
+/** Variables of clients that trust only the roots in the named file, so they name the bundle with the public roots. */
 const BUNDLE_VARIABLES = [
   'SSL_CERT_FILE',
   'REQUESTS_CA_BUNDLE',
@@ -48,15 +48,15 @@ export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
   GITHUB_PERSONAL_ACCESS_TOKEN: 'chaperone-placeholder',
 }
 
-/** The value is appended to the command's existing value; every other variable replaces it. */
+/** Variable whose existing value is kept: options are appended to it. Every other variable is replaced. */
 export const JAVA_OPTIONS_VARIABLE = 'JAVA_TOOL_OPTIONS'
 
 /** Only loopback is exempt from the proxy: any other exception would bypass the gateway. */
 const LOOPBACK = 'localhost,127.0.0.1,::1'
 
 /**
- * Variables that replace existing values of the command. `NODE_EXTRA_CA_CERTS` adds to a client's roots; the others
- * replace them.
+ * Returns the variables that make clients trust the gateway. They replace existing values of the command.
+ * `NODE_EXTRA_CA_CERTS` adds to a client's roots; the others replace them.
  */
 export function trustVariables(trust: ClientTrust): Readonly<Record<string, string>> {
   return {
@@ -67,8 +67,8 @@ export function trustVariables(trust: ClientTrust): Readonly<Record<string, stri
 }
 
 /**
- * Variables that replace existing values of the command if clients need an explicit proxy (`http://HOST:PORT` or
- * `http://NAME:KEY@HOST:PORT`).
+ * Returns the variables that make clients use an explicit proxy (`http://HOST:PORT` or `http://NAME:KEY@HOST:PORT`).
+ * They replace existing values of the command.
  */
 export function proxyVariables(proxyUrl: string): Readonly<Record<string, string>> {
   const values = { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: LOOPBACK }
@@ -80,8 +80,9 @@ export function proxyVariables(proxyUrl: string): Readonly<Record<string, string
 }
 
 /**
- * Options to append to `JAVA_TOOL_OPTIONS`: the last of two equal properties wins. Empty if no option is needed. Never
- * contains the agent's key: Java prints the variable, and its HTTP clients accept a key only from an `Authenticator`.
+ * Returns the options to append to `JAVA_TOOL_OPTIONS`, where the last of two equal properties wins. Empty if no option
+ * is needed. Never contains the agent's key: Java prints the variable, and its HTTP clients accept a key only from an
+ * `Authenticator`.
  */
 export function javaOptions({
   trustStore,

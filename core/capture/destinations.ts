@@ -1,6 +1,9 @@
 import { type Client, type Destination, destinationsIn } from './socket-table.ts'
 
-/** Resolves to null if the destination is unknown. Rejects if the kernel's tables cannot be read. */
+/**
+ * Returns the original destination of a redirected connection; null if it is unknown. Rejects if the kernel's socket
+ * tables cannot be read.
+ */
 export type Destinations = (client: Client) => Promise<Destination | null>
 
 type Waiting = PromiseWithResolvers<Destination | null> & { readonly client: Client }

@@ -46,7 +46,7 @@ export function portsOfHost({ hosts }: Snapshot, name: string): readonly number[
   return [...new Set(owners.flatMap(({ ports }) => ports))]
 }
 
-/** The same snapshot with egress restricted to listed hosts. */
+/** Returns the snapshot as if it enforced everything and denied hosts without an entry. */
 function strict(snapshot: Snapshot): Snapshot {
   const { gateway } = snapshot
   const egress = { ...gateway.egress, unmatchedHosts: 'deny' as const }

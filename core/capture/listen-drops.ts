@@ -1,4 +1,4 @@
-/** Kernel counters of the reader's network namespace. */
+/** Linux file with the counters of this network namespace. */
 export const NETWORK_COUNTERS = '/proc/self/net/netstat'
 
 /**

@@ -5,7 +5,7 @@
 const OFF_SWITCHES: Readonly<Record<string, string>> = {
   AIDER_CHECK_UPDATE: 'false',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // Otherwise the client repeats a refused stream without streaming, which creates a second approval.
+  // Without this variable the client repeats a refused stream without streaming, which creates a second approval.
   CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',
   CREWAI_DISABLE_TELEMETRY: 'true',
   DISABLE_TELEMETRY: '1',
@@ -15,7 +15,7 @@ const OFF_SWITCHES: Readonly<Record<string, string>> = {
   OPENCODE_DISABLE_MODELS_FETCH: '1',
 }
 
-/** OpenTelemetry's standard switch. It would also disable telemetry that the user configured. */
+/** Standard variable of OpenTelemetry. It would also disable telemetry that the user configured. */
 const OTEL_SWITCH = { OTEL_SDK_DISABLED: 'true' }
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Contract between injector and sidecar in a pod: ports, folders, variables. Both sides read this file, so they cannot
- * disagree.
- */
+/** Contract between injector and sidecar in a pod: ports, folders, variables. Both sides import this file. */
 import { GATEWAY_MALLOC } from '../gateway-flags.ts'
 
 /** Loopback ports that receive redirected packets, and the ports for the kubelet and Prometheus. */
@@ -52,13 +49,13 @@ export const HEALTH_PATHS = {
   ready: '/ready',
 } as const
 
-/** Mounted only in the proxy, except `trust`, which every container of the pod may read. */
+/** Volumes of the proxy container. Only `trust` is mounted in the other containers of the pod as well. */
 export const VOLUMES = {
   /** Projected ServiceAccount token with the control plane's audience. */
   token: { name: 'chaperone-token', path: '/var/run/chaperone/token', file: 'token' },
-  /** In memory: the Unix socket of the internal API. */
+  /** Volume in memory with the Unix socket of the internal API. */
   admin: { name: 'chaperone-admin', path: '/var/run/chaperone/admin', file: 'admin.sock' },
-  /** Journal and kill state. In memory; with `audit: sync` on the node's disk. */
+  /** Volume with the journal and the kill state: in memory, or with `audit: sync` on the node's disk. */
   data: { name: 'chaperone-data', path: '/var/lib/chaperone' },
   /**
    * Public roots, the gateway's certificate authority, and those of the Gateway's `trust.extraSecretRef`. The proxy
@@ -117,7 +114,7 @@ export const TOKEN_AUDIENCE = 'chaperone-control-plane'
 /** Seconds; the kubelet renews at 80 %. */
 export const TOKEN_TTL_S = 3_600
 
-/** Names in metadata of namespaces, pods and templates. */
+/** Annotations of namespaces, pods and pod templates. */
 export const ANNOTATIONS = {
   gateway: 'chaperone.dev/gateway',
   agent: 'chaperone.dev/agent',

@@ -86,7 +86,7 @@ function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly numbe
   ]
 }
 
-/** The listeners serve this machine only; connections from outside are dropped. */
+/** Drops connections from outside to the listeners, which serve this machine or pod only. */
 function filterInput(adminPorts: readonly number[]): readonly string[] {
   const outside = adminPorts.filter((port) => port !== POD_PORTS.health)
   return [

@@ -91,7 +91,9 @@ type Entry = { readonly local: string; readonly remote: Destination }
 /** `sl: local_address:port rem_address:port st …`, addresses as hex words in the machine's byte order, ports as hex. */
 const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]{2}) /gm
 
-/** Creates objects only for the requested ports: a pod that floods itself has tens of thousands of lines. */
+/**
+ * Collects the sockets of the requested ports. Other lines create no object: a pod under load has tens of thousands.
+ */
 function collect(text: string, wanted: ReadonlyMap<string, Entry[]>): void {
   for (const [, own = '', ownPort = '', address = '', port = ''] of text.matchAll(SOCKET)) {
     wanted.get(ownPort)?.push({
@@ -105,10 +107,7 @@ function portText(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
-/**
- * A client that connects to the listener directly was not redirected, and the gateway's end of the connection is not a
- * client.
- */
+/** Reports whether a socket's remote end is the listener itself: its client connected directly, without a redirect. */
 function isUs({ address, port }: Destination, acceptedOn: number): boolean {
   return port === acceptedOn && isLoopback(address)
 }

@@ -6,7 +6,7 @@ import { TYPES_WITHOUT_CATALOGUE, TYPES_WITHOUT_HOSTS } from './registry.ts'
 
 /** Connector types whose action names come from Connectors (`spec.actions`), from servers or from code. */
 const OPEN: ReadonlySet<string> = new Set([...TYPES_WITHOUT_HOSTS, ...TYPES_WITHOUT_CATALOGUE])
-/** Actions of every connector type that are not in a catalogue. */
+/** Endings of action names that every connector type has besides its catalogue. */
 const OF_EVERY_TYPE = ['tunnel.open', 'websocket.open', 'unmapped.']
 
 const known = once(() => {

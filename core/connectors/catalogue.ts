@@ -27,7 +27,7 @@ export function createCatalogue(connectors: readonly Connector[] = BUILT_IN): Ca
 const EFFECTS = ['read', 'compute', 'write'] as const
 const RISKS: readonly RiskLevel[] = ['low', 'medium', 'high']
 
-/** One name may cover several operations; the most severe one counts. */
+/** Returns the more severe effect and risk of two operations that share an action name, and the hints of both. */
 function stricter(known: KnownAction | undefined, row: CatalogueRow, connector: string): KnownAction {
   const { effect, risk } = row
   return {

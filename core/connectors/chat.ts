@@ -67,7 +67,7 @@ export const chat: Connector<'chat'> = {
     query: ['token'],
     documentedQuery: ['token'],
     bodyFields: ['token'],
-    // The URL itself is the permission, and the body is the file.
+    // Uploads go to a URL that is itself the credential, and the body is the file.
     contentPaths: ['/upload/'],
   },
   defaultAuth: { type: 'bearer' },

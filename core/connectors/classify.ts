@@ -80,7 +80,10 @@ export function overriddenActions(
   return named.flatMap((one) => (isRefusal(one) ? [] : actionsOf(one)))
 }
 
-/** Settles candidates for the record by the keys that a scan found while the body streamed by. Never decides. */
+/**
+ * Returns the action of a streamed request from the keys that a scan found in its body; null if it stays undetermined.
+ * Completes the record, never decides.
+ */
 export function nameSeen(
   bound: BoundConnector,
   request: CanonicalRequest,
@@ -91,8 +94,8 @@ export function nameSeen(
 }
 
 /**
- * A server without WebSocket support at this path executes the request line, and some GET rows are writes: these are
- * included as candidates. Reads are not, because their response is not forwarded.
+ * Classifies a WebSocket upgrade. A server without WebSocket support at this path executes the request line, and some
+ * GET rows are writes: these actions are added. Reads are not, because their response is not forwarded.
  */
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
   const socket = nameMessageSocket(bound, request)
@@ -128,7 +131,8 @@ export function nameMessageSocket(bound: BoundConnector, request: CanonicalReque
 }
 
 /**
- * The content of a raw channel is not inspected: `<connector>.tunnel.open`, `<connector>.websocket.open`, high risk.
+ * Returns the action of a channel whose content the gateway does not inspect: `<connector>.tunnel.open` or
+ * `<connector>.websocket.open`, with high risk.
  */
 function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel' | 'websocket'): Action {
   const connector = bound.connector.name
@@ -137,7 +141,10 @@ function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel
   return namedAction({ connector, type, effect: 'write', risk: 'high', target }, bound.config)
 }
 
-/** Declared rows apply only to requests without a built-in row; a bare method of generic or webhook is not a row. */
+/**
+ * Reports whether a row that the Connector declares may rename the action. Built-in rows take precedence; the bare
+ * method of generic or webhook is not a row.
+ */
 function mayRename(bound: BoundConnector, named: Named): boolean {
   if (named.kind === 'actions' && named.actions.length > 1) return false
   const isByMethod = bound.connector.name === 'generic' || bound.connector.name === 'webhook'

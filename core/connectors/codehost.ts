@@ -96,7 +96,7 @@ const CLASSIFIER: RowClassifier = {
       return path === null ? { tries: [rest(), gitOverHttp()], path: request } : { tries: [rest()], path }
     }
     const path = stripPrefix(request, restPrefixes(base.segments))
-    // There is no REST outside the prefix: equal paths there are web pages.
+    // Outside the prefix the instance serves web pages, not REST.
     if (path === null) return { tries: [gitOverHttp()], path: request }
     return { tries: [rest()], path }
   },
@@ -107,7 +107,10 @@ const CLASSIFIER: RowClassifier = {
   resource: repositoryOf,
 }
 
-/** Domains besides a base URL may be further names of the same instance, with REST below a path. */
+/**
+ * Returns the REST surface for a domain that is not the host of the base URL. It may be another name of the same
+ * instance, with REST below the same path.
+ */
 function otherNameSurface(
   request: CanonicalRequest,
   config: ConnectorConfig,
@@ -120,7 +123,10 @@ function otherNameSurface(
 
 const known = once(() => new Map(restRows().map((row) => [row.type, row])))
 
-/** `/graphql` of the public API; on a self-hosted instance also below `/api`, next to REST at `/api/v3`. */
+/**
+ * Reports whether the path is the GraphQL endpoint: `/graphql`, and on a self-hosted instance also `/api/graphql` and
+ * `/api/v3/graphql`.
+ */
 function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   return isGraphqlPath(host, segments.join('/'), config)
 }
@@ -133,7 +139,10 @@ function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boo
   return GRAPHQL_PATHS.has(path) || (own !== '' && path === `${own}/graphql`)
 }
 
-/** A path that a lenient server reads as the GraphQL path would hide all operations behind one name. */
+/**
+ * Reports whether a lenient server reads the path as the GraphQL endpoint. The name of the path would hide all
+ * operations of the document.
+ */
 function isNearGraphql({ host, rawPath, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   if (!rawPath.includes('%') && !/graphql/i.test(rawPath)) return false
   return lenientReadings(segments).some((reading) => isGraphqlPath(host, reading.join('/'), config))
@@ -149,12 +158,14 @@ const USUAL_PREFIXES: readonly (readonly string[])[] = [
   ['api', 'uploads'],
 ]
 
-/** Uploads have a path next to `/api/v3`. */
+/**
+ * Returns the path prefixes of REST below a base URL. For `/api/v3` they include the neighbouring prefix of uploads.
+ */
 function restPrefixes(base: readonly string[]): readonly (readonly string[])[] {
   return base.join('/') === 'api/v3' ? USUAL_PREFIXES : [base]
 }
 
-/** `owner/repo`, without the `.git` of clone URLs; an organization is its own target. */
+/** Returns the target `owner/repo` without the `.git` of clone URLs, or the organization if there is no repository. */
 function repositoryOf(parameters: Parameters): { target?: string; account?: string } {
   const { owner, repo, org } = parameters
   if (typeof owner === 'string' && typeof repo === 'string') {
@@ -233,12 +244,15 @@ export const codehost: Connector<'codehost'> = {
     executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }
 
-/** True for a push, false for its discovery. */
+/** True for the request that sends a push, false for the discovery request before it. */
 function isPush(request: CanonicalRequest): boolean {
   return request.method === 'POST' && request.segments.at(-1) === 'git-receive-pack' && isGitOverHttp(request)
 }
 
-/** Discovery only announces a push. A push among several candidates may be any kind of push. */
+/**
+ * Completes the classification with the kinds of pushes. The discovery request only announces them; a push among
+ * several candidates may be any kind.
+ */
 function withPushes(
   named: Classification,
   { method }: CanonicalRequest,
@@ -274,7 +288,10 @@ function pushOf(request: CanonicalRequest, config: ConnectorConfig): Action | un
   return named.kind === 'actions' ? named.actions.find(({ type }) => type === PUSH) : undefined
 }
 
-/** git clients and servers use Basic; an explicit Basic user or `none` stays unchanged. */
+/**
+ * Returns Basic authentication for git, which git clients and servers use. An explicit `basic` or `none` stays
+ * unchanged.
+ */
 function gitAuth(auth: AuthScheme): AuthScheme {
   return auth.type === 'basic' || auth.type === 'none' ? auth : { type: 'basic', username: 'x-access-token' }
 }

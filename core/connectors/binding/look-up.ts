@@ -7,31 +7,31 @@ import type { ConnectorConfig, MemberPath } from '../connector.ts'
  * value that a decision or a card needs. It goes to the instance that serves the request and changes nothing there.
  */
 export type LookUp = {
-  /** Label value of its counter. */
+  /** Label value of the metric that counts these look-ups. */
   readonly name: string
   readonly method: 'GET' | 'POST'
   readonly host: string
-  /** Origin-form. */
+  /** Path and query (origin-form). */
   readonly target: string
-  /** JSON. */
+  /** JSON body. */
   readonly body?: string
   /** Members to read from the JSON response. */
   readonly members: readonly MemberPath[]
   /** Time in ms for which a response is reused; 0 means never. */
   readonly keepMs: number
-  /** Only a response with this member is reused. */
+  /** A response without this member is not reused. */
   readonly keptWith: MemberPath
 }
 
 /**
- * The values of `members` in order: strings, numbers and booleans unchanged, `true` for an object or a list, undefined
- * for a missing member. Null if there was no response.
+ * Values of `LookUp.members` in order: strings, numbers and booleans unchanged, `true` for an object or a list,
+ * undefined for a missing member. Null if there was no response.
  */
 export type LookUpValues = readonly (string | number | boolean | undefined)[] | null
 
 export type LookUpAnswer = { readonly lookUp: LookUp; readonly values: LookUpValues }
 
-/** The request that needs a look-up, and its connector. */
+/** The request that needs a look-up, and the configuration of its connector. */
 export type LookUpPlace = { readonly request: CanonicalRequest; readonly config: ConnectorConfig }
 
 /** Completes the actions of a connector type with look-ups. */

@@ -1,15 +1,16 @@
 import type { Action } from '../../action/action.ts'
 import type { LookUp, LookUpPlace } from './look-up.ts'
 
-/** Fixes the state that an action affects, according to the catalogue. */
+/** State of a resource that an approval of the action is bound to, such as the head commit of a pull request. */
 export type Pin = {
   readonly actionType: string
-  /** Name of the state for approvers: `head commit`. */
+  /** Name of the state on the approval card, such as `head commit`. */
   readonly state: string
-  /** The value in the request, if the request names the state and the provider refuses any other. */
+  /** State in the request, if the request names it and the provider refuses the action in any other state. */
   readonly given?: string
   /**
-   * Look-ups of the state; the first with a response wins. Empty if the request gives the state, or it cannot be read.
+   * Look-ups that read the state; the first with a response wins. Empty if the request names the state, or if no
+   * look-up can read it.
    */
   readonly reads: readonly LookUp[]
   /** Member of the JSON body in which the API accepts the state. */
@@ -18,7 +19,7 @@ export type Pin = {
   readonly isInMutation?: true
 }
 
-/** Fixes the state behind approvals for a connector type. */
+/** Determines which state the approvals of a connector type are bound to. */
 export type Pins = {
   /** Returns the pins of an action; empty if its state cannot be fixed. */
   of(action: Action, place: LookUpPlace): readonly Pin[]
@@ -27,7 +28,7 @@ export type Pins = {
    * a state.
    */
   complete?(text: string, state: string): { readonly text: string; readonly member: string } | null
-  /** Returns the table, for documentation. */
+  /** Returns all entries of the table, for documentation. */
   entries(): readonly PinEntry[]
 }
 
@@ -38,5 +39,5 @@ export type PinEntry = {
   readonly takenAs: readonly string[]
 }
 
-/** Maximum number of pins per request; further actions are not fixed. */
+/** Maximum number of pins per request. Approvals are not bound to the state of further actions. */
 export const MAX_PINS = 8

@@ -1,4 +1,7 @@
-/** Operations that official clients still call although the published list dropped them: older instances serve them. */
+/**
+ * Rows of operations that the published list no longer contains. Official clients still call them, and older instances
+ * serve them.
+ */
 export const DEPRECATED = `
   GET    /orgs/{org}/settings/billing/actions                          org_billing.get_actions         read  low
   GET    /orgs/{org}/settings/billing/packages                         org_billing.get_packages        read  low

@@ -8,7 +8,7 @@ import { PULL_REQUEST_REASON } from './pull-request-number.ts'
 
 type Row = Pick<LookUp, 'name' | 'members' | 'keepMs' | 'keptWith'>
 
-/** A renamed or transferred repository keeps its id. */
+/** Names of ids are cached for five minutes only: a renamed or transferred repository keeps its id. */
 const NAMES_KEPT_MS = 300_000
 
 const REPOSITORY: Row = {
@@ -23,7 +23,10 @@ const ORGANIZATION: Row = {
   keepMs: NAMES_KEPT_MS,
   keptWith: ['login'],
 }
-/** An issue can become a pull request, so only the response for pull requests is reused. */
+/**
+ * Look-up of whether an issue number is a pull request. Only a positive response is reused, because an issue can become
+ * a pull request.
+ */
 const ISSUE: Row = {
   name: 'issue',
   members: [['number'], ['pull_request']],
@@ -31,7 +34,7 @@ const ISSUE: Row = {
   keptWith: ['pull_request'],
 }
 
-/** Look-ups for ids as targets, and for issue numbers that may be pull requests. */
+/** Look-ups that resolve ids to a repository or organization, and issue numbers that may be pull requests. */
 export const CODEHOST_LOOK_UPS: LookUps = {
   of: (action, place) => [...pullRequest(action, place), ...target(action, place)],
   complete(action, answers) {
@@ -57,7 +60,7 @@ function target(action: Action, place: LookUpPlace): readonly LookUp[] {
   if (!hasUnknownTarget(action)) return []
   const lookUps = idsIn(action.parameters).map((id) => lookUpOf(id, place))
   const known = lookUps.flatMap((lookUp) => (lookUp === null ? [] : [lookUp]))
-  // One failed look-up leaves the target unknown.
+  // Without all look-ups the target stays unknown, so partial results are useless.
   return known.length === lookUps.length ? known : []
 }
 
@@ -73,7 +76,7 @@ const BY_NUMBER: Readonly<Record<string, NumberRow>> = {
   organization_number: { lookUp: ORGANIZATION, folder: 'organizations' },
 }
 
-/** The path of the request up to the number is the address of the numbered resource. */
+/** Returns the look-up of a numeric id. Its path is the path of the request up to the number. */
 function numberLookUp(row: NumberRow, value: unknown, request: CanonicalRequest): LookUp | null {
   const { segments, rawSegments } = request
   const at = segments.findIndex((one, i) => one === row.folder && segments[i + 1] === String(value))
@@ -84,7 +87,7 @@ function numberLookUp(row: NumberRow, value: unknown, request: CanonicalRequest)
   return { ...row.lookUp, method: 'GET', host: UPLOADS[request.host] ?? request.host, target }
 }
 
-/** Uploads have a separate host, which serves nothing else. */
+/** Host of uploads, with the REST host that serves look-ups for it. */
 const UPLOADS: Readonly<Record<string, string>> = { 'uploads.github.com': 'api.github.com' }
 
 const MAX_ID = 256

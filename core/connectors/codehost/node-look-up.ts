@@ -1,8 +1,8 @@
 import type { LookUpValues } from '../binding/look-up.ts'
 
 /**
- * Queries the repository of a node id, by types that exist in all versions of the published schema: a server refuses a
- * query with an unknown type.
+ * GraphQL query for the repository of a node id. It uses only types that exist in all versions of the published schema,
+ * because a server refuses a query with an unknown type.
  */
 const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on Repository{nameWithOwner}
@@ -19,7 +19,10 @@ const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on BranchProtectionRule{rule:repository{nameWithOwner}}
 ...on Organization{login}}}`
 
-/** Types without a repository: a request names them besides the affected resource. */
+/**
+ * Types without a repository. A request names such a node in addition to the affected resource, for example an
+ * assignee.
+ */
 const BYSTANDERS: ReadonlySet<unknown> = new Set(['User', 'Bot', 'Mannequin', 'Team'])
 
 export const NODE = {
@@ -32,12 +35,12 @@ export const NODE = {
     ['data', 'node', 'rule', 'nameWithOwner'],
     ['data', 'node', 'login'],
   ],
-  /** Values of `members` -> owner. */
+  /** Returns the owner of the node from the values of `members`; `nobody` for a node without a repository. */
   ownerOf([type, own, repository, rule, login]: NonNullable<LookUpValues>) {
     return BYSTANDERS.has(type) ? 'nobody' : (own ?? repository ?? rule ?? login)
   },
 } as const
 
-/** Fields of a node that a pin reads. */
+/** GraphQL query for the states of nodes that approvals are bound to. */
 export const PINNED_NODE =
   'query($id:ID!){node(id:$id){...on PullRequest{headRefOid} ...on Ref{target{oid}} ...on Release{updatedAt}}}'

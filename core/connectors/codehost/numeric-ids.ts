@@ -1,8 +1,8 @@
 import type { RowAlias } from '../rows/row-trie.ts'
 
 /**
- * The same operations under a numeric id instead of a name: the service's own pagination links use
- * `/repositories/7/issues`. Such a request has the operation's name but no target, since a number does not identify the
+ * Aliases of rows for addresses with a numeric id instead of a name: the provider's pagination links use
+ * `/repositories/7/issues`. The request has the operation's name but no target, because a number does not identify the
  * owner. A condition on the target cannot be evaluated then, and can only tighten.
  */
 export const NUMERIC_IDS: readonly RowAlias[] = [

@@ -79,7 +79,10 @@ function pinOf({ type: actionType, parameters }: Action, { state, rows, place }:
   return { actionType, state, reads: [] }
 }
 
-/** Where the API takes the state. A read of a node id belongs to a GraphQL request. */
+/**
+ * Returns how a gateway sends the state: in the JSON body of a REST request, or in the input of a mutation if the state
+ * is read by node id.
+ */
 function sentBy({ given }: Row, reads: readonly LookUp[]): Pick<Pin, 'sentAs' | 'isInMutation'> {
   if (given === null) return {}
   return reads.every(({ method }) => method === 'GET') ? { sentAs: given } : { isInMutation: true }
@@ -106,7 +109,7 @@ function lookUpOf({ from, member }: Read, parameters: Parameters, request: Canon
   return base === null || path === null ? null : fresh({ method: 'GET', host, target: base + path }, member)
 }
 
-/** Never cached: an earlier response fixes nothing. */
+/** Returns a look-up that is never cached, because an earlier response does not show the present state. */
 function fresh(
   question: Pick<LookUp, 'method' | 'host' | 'target' | 'body'>,
   member: readonly string[],
@@ -114,7 +117,7 @@ function fresh(
   return { name: 'pin', ...question, members: [member], keepMs: 0, keptWith: member }
 }
 
-/** The request's own path up to the repository. */
+/** Returns the path of the request up to the repository; null if there is none. */
 function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | null {
   const at = segments.findIndex((one) => one === 'repos' || one === 'repositories')
   if (at === -1) return null
@@ -133,7 +136,10 @@ function filled(template: string, parameters: Parameters): string | null {
   return isWhole ? path : null
 }
 
-/** The API expects `heads/x` in a path and `refs/heads/x` in a body. */
+/**
+ * Returns the value as path segments, without the `refs/` that the API expects in bodies only; null if it is not a
+ * path.
+ */
 function pathText(value: unknown): string | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null
   const segments = String(value)

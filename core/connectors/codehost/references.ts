@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal } from '../../request/canonical.ts'
 import type { BodyView, CatalogueRow, Classification } from '../connector.ts'
 import { FORCE_PUSH } from './push/force-push.ts'
 
-/** Users take a tag for a release, and pipelines start from it. */
+/** Has medium risk: users take a tag for a release, and pipelines start from it. */
 const TAG: CatalogueRow = { type: 'codehost.tag.create', effect: 'write', risk: 'medium' }
 /** A reference that is neither a branch nor a tag, such as `refs/notes/…`. */
 const OTHER: CatalogueRow = { type: 'codehost.ref.create', effect: 'write', risk: 'medium' }
@@ -26,7 +26,10 @@ export function withReferenceActions(action: Action): readonly Action[] {
   return row === null ? [action] : [action, besides(action, row)]
 }
 
-/** The same for a REST classification. Without the body, every possible further action is a candidate. */
+/**
+ * Adds the further actions of a reference write (see `withReferenceActions`) to a REST classification. Without the
+ * body, every possible further action is a candidate.
+ */
 export function withReferences(named: Classification, body: BodyView | undefined): Classification {
   if (isRefusal(named)) return named
   const isOpen = body === undefined
@@ -59,7 +62,10 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
   return action.type === CREATE ? [action, ...REFERENCE_ROWS.map((row) => besides(action, row))] : [action]
 }
 
-/** Any value other than absent or false counts as forced: servers differ in how they read it. */
+/**
+ * Any value except an absent one, null, false, 0 and the empty text counts as forced: servers differ in how they read
+ * it.
+ */
 function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)
 }

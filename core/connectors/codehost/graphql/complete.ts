@@ -4,10 +4,13 @@ import { spanOf } from '../../../request/json-span.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type GraphqlRequest, readOperation } from './document.ts'
 
-/** A text that is changed, and the member that it has now. */
+/** A message with the added commit, and the name of the input member that holds it. */
 export type Completed = { readonly text: string; readonly member: string }
 
-/** Mutations whose input takes the commit that must still be there. */
+/**
+ * Mutations that the code host refuses if the branch has another commit than their input states, with that input
+ * member.
+ */
 const MEMBERS: ReadonlyMap<string, string> = new Map([
   ['mergePullRequest', 'expectedHeadOid'],
   ['enablePullRequestAutoMerge', 'expectedHeadOid'],
@@ -18,8 +21,9 @@ const MEMBERS: ReadonlyMap<string, string> = new Map([
 const COMMIT = /^[0-9a-f]{7,64}$/i
 
 /**
- * Adds the commit to the input of the only mutation of a request, in its variables or in its document; the rest of the text
- * stays as it is. Null where the request has another form, or names a commit. `text`: JSON that was read strictly.
+ * Adds the expected commit to the input of the only mutation of a GraphQL message, in its variables or in its document.
+ * The other characters stay unchanged. Null if the message has another form or already names a commit. `text`: JSON
+ * that `parseStrictJson` accepted.
  */
 export function completeMutation(text: string, commit: string): Completed | null {
   const message = readMessage(text)
@@ -33,7 +37,7 @@ export function completeMutation(text: string, commit: string): Completed | null
   return added === null ? null : replaced(text, ['query'], () => JSON.stringify(added), member)
 }
 
-/** A message with one mutation; null for any other. */
+/** Parses a GraphQL message with exactly one mutation; null for any other text. */
 function readMessage(text: string): GraphqlRequest | null {
   const message: unknown = JSON.parse(text)
   if (!isRecord(message) || typeof message['query'] !== 'string') return null
@@ -48,7 +52,7 @@ function readMessage(text: string): GraphqlRequest | null {
   return isOne ? asked : null
 }
 
-/** With its place in the text; null where it stands in a fragment. */
+/** Returns the only field of the operation with its position in the text; null if a fragment contains it. */
 function onlyField(query: string, name: string | null): FieldNode | null {
   const operations = parse(query).definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION)
   const operation = name === null ? operations[0] : operations.find((one) => one.name?.value === name)

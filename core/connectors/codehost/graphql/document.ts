@@ -27,21 +27,27 @@ export type Operation = {
 
 type Scope = {
   readonly fragments: Fragments
-  /** As sent, declared or not, plus the operation's defaults for missing ones. */
+  /**
+   * The sent values, and the operation's defaults for variables without one. Includes variables that the operation does
+   * not declare.
+   */
   readonly variables: Variables
   /** Remaining budget of visits to document nodes: a small document can expand without end. */
   readonly steps: { left: number }
 }
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
 
-/** One GraphQL message; its types are not validated yet. */
+/** One GraphQL message. The types of its variables are not validated. */
 export type GraphqlRequest = {
   readonly query: string
   readonly operationName: string | null
   readonly variables: Variables
 }
 
-/** `share`: the number of messages in the batch, which share the token budget. */
+/**
+ * Parses a message and returns the operation that it executes. `share`: the number of messages in the batch, which
+ * share the token budget.
+ */
 export function readOperation(request: GraphqlRequest, share = 1): Operation | Refusal {
   const document = parseDocument(request.query, Math.floor(MAX_TOKENS / share))
   if (isRefusal(document)) return document
@@ -65,8 +71,8 @@ export function readOperation(request: GraphqlRequest, share = 1): Operation | R
 }
 
 /**
- * Clients send the same documents with other variables, and parsing dominates the cost. Bounded by the characters kept,
- * because a tree is many times larger than its text.
+ * Cache of parsed documents: clients send the same documents with other variables, and parsing dominates the cost. The
+ * total text length bounds it, because a tree is many times larger than its text.
  */
 const known = new Map<string, { readonly text: string; readonly document: DocumentNode }>()
 const MAX_KNOWN_CHARACTERS = 65_536
@@ -87,7 +93,7 @@ function parseDocument(text: string, maxTokens: number): DocumentNode | Refusal 
   return parsed
 }
 
-/** Cache key of a document: comparing two texts is cheap, hashing a long map key is not. */
+/** Returns the cache key of a document: its length, beginning and end. Hashing a whole text as a map key is slow. */
 function markOf(text: string): string {
   return `${text.length} ${text.slice(0, 48)}${text.slice(-48)}`
 }
@@ -136,7 +142,10 @@ function fragmentsOf(document: DocumentNode): Fragments | Refusal {
   return fragments
 }
 
-/** Without a prototype, because a variable may have any name. */
+/**
+ * Returns the declared variables with their sent or default values. The object has no prototype, because a variable may
+ * have any name.
+ */
 function declaredVariables(operation: OperationDefinitionNode, sent: Variables): Variables | Refusal {
   const all: Record<string, unknown> = Object.create(null)
   for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
@@ -148,7 +157,9 @@ function declaredVariables(operation: OperationDefinitionNode, sent: Variables):
   return all
 }
 
-/** A server that does not validate accepts undeclared variables. Conditions never use them. */
+/**
+ * Adds the variables that the operation does not declare: a server that does not validate accepts them in arguments.
+ */
 function withUndeclared(declared: Variables, sent: Variables): Variables {
   return Object.assign(Object.create(null), sent, declared)
 }
@@ -161,8 +172,8 @@ function repeatedName(what: string): Refusal {
 }
 
 /**
- * Returns the fields at the root of the operation. A condition that cannot be evaluated counts as met, so that more is
- * decided, never less.
+ * Returns the fields at the root of the operation. A field is included if its `@skip` or `@include` condition is
+ * unknown, so that the decision covers at least the executed fields.
  */
 export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldNode[] | Refusal {
   const found: FieldNode[] = []
@@ -173,7 +184,10 @@ export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldN
     : refusal('malformed_request', `one GraphQL operation may select ${MAX_FIELDS} fields at its root`)
 }
 
-/** `open`: fragments in progress; `seen`: visited fragments, which servers do not visit again. */
+/**
+ * Result of a traversal. `open`: fragments that contain the current node; `seen`: visited fragments, which servers do
+ * not visit again.
+ */
 type Collected = { readonly found: FieldNode[]; readonly open: Set<string>; readonly seen: Set<string> }
 
 function collect(set: SelectionSetNode, scope: Scope, into: Collected): Refusal | null {
@@ -210,7 +224,10 @@ function collectSpread(name: string, scope: Scope, into: Collected): Refusal | n
   return wrong
 }
 
-/** Only a directive that occurs once counts: servers apply the first, the last or none of several. */
+/**
+ * Reports whether `@skip` or `@include` omits the field. A repeated directive is ignored, because servers apply the
+ * first, the last or none.
+ */
 function isLeftOut(directives: FieldNode['directives'], variables: Variables): boolean {
   if (directives === undefined || directives.length === 0) return false
   return (

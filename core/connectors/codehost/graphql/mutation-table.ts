@@ -101,7 +101,7 @@ export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readM
   deletePackageVersion              package_version.delete
 `)
 
-/** Mutation fields without a REST equivalent and with low or medium risk; every other one is high. */
+/** Risk of mutation fields without a REST equivalent. A field without an entry has high risk. */
 export const MILD: ReadonlyMap<string, 'low' | 'medium'> = new Map([
   ...[
     'addDiscussionComment',

@@ -8,7 +8,7 @@ import { withReferenceActions } from '../references.ts'
 import { MILD, MUTATION_TABLE, type MutationRow } from './mutation-table.ts'
 import { argumentsOf, type Variables } from './values.ts'
 
-/** Effect, risk and hints of an action by its name, from the REST tables: the single source of its severity. */
+/** Effect, risk and hints by action name, read from the REST rows, so that REST and GraphQL agree. */
 export type Known = ReadonlyMap<string, Pick<Row, 'effect' | 'risk' | 'hints'>>
 
 export type Given = { readonly variables: Variables; readonly known: Known; readonly config: ConnectorConfig }
@@ -77,7 +77,10 @@ function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'
 
 const NOTHING = /^0+$/
 
-/** `updateRefs` creates, moves or deletes a reference, depending on its old and new object id. */
+/**
+ * Returns one action for each reference of `updateRefs`, which creates, moves or deletes it depending on its old and
+ * new object id.
+ */
 function referenceActions(input: Input, given: Given): readonly Action[] {
   // Servers accept a single value for a list.
   const updates = [input['refUpdates'] ?? []].flat()
@@ -100,7 +103,10 @@ function referenceAction(update: Input, given: Given): Action {
 
 const FILE_DELETION: MutationRow = { action: 'file.delete', parameters: new Map([['branchName', 'branch']]) }
 
-/** A commit through the API can also delete files, like the REST operation. */
+/**
+ * Returns the actions of `createCommitOnBranch`. A commit that deletes files is also a `file.delete`, like the REST
+ * operation.
+ */
 function commitActions(input: Input, given: Given): readonly Action[] {
   const commit = ownAction('createCommitOnBranch', input, given.config)
   const { fileChanges, branch } = input

@@ -6,7 +6,10 @@ import { type Operation, rootFields } from './document.ts'
 import type { Given } from './mutations.ts'
 import { argumentsOf } from './values.ts'
 
-/** Query fields that are equivalent to a REST read if only scalar fields are selected. */
+/**
+ * Query fields, with the action of the equivalent REST read. A field has that action only if all selected fields are
+ * scalars.
+ */
 const PLAIN: Readonly<Record<string, string>> = {
   viewer: 'user.get_self',
   user: 'user.get',
@@ -18,7 +21,10 @@ const PLAIN: Readonly<Record<string, string>> = {
   codeOfConduct: 'code_of_conduct.get',
   codesOfConduct: 'code_of_conduct.list',
 }
-/** The same below `repository`, with or without connection wrappers. */
+/**
+ * Fields of `repository`, with the action of the equivalent REST read. Connection wrappers (`nodes`, `edges`) are
+ * allowed.
+ */
 const OF_REPOSITORY: Readonly<Record<string, string>> = {
   pullRequest: 'pr.get',
   pullRequests: 'pr.list',
@@ -41,8 +47,9 @@ const MAX_WRAPPING = 4
 type Reading = { readonly operation: Operation; readonly given: Given }
 
 /**
- * A graph connects every object to every other. Therefore only a selection of scalar fields has its REST name; a deeper
- * one is `codehost.graphql.<field>`. Introspection is a read of its own.
+ * Returns the actions of a query field. A selection of scalar fields has the name of the REST read. A deeper selection
+ * can reach any object of the graph, so it is `codehost.graphql.<field>`. Introspection is
+ * `codehost.graphql.introspect`.
  */
 export function queryActions(field: FieldNode, reading: Reading): readonly Action[] | Refusal {
   const name = field.name.value
@@ -64,7 +71,7 @@ function repositoryActions(
   const inner = field.selectionSet === undefined ? [] : rootFields(field.selectionSet, operation)
   if (isRefusal(inner)) return inner
   const { name, ...others } = parameters
-  // The parameter name of the REST rows.
+  // REST rows call this parameter `repo`.
   const renamed = name === undefined ? parameters : { ...others, repo: name }
   const types = new Set<string>()
   for (const child of inner) {

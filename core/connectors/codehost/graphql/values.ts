@@ -3,8 +3,8 @@ import { type ConstValueNode, Kind, type ValueNode } from 'graphql'
 export type Variables = Readonly<Record<string, unknown>>
 
 /**
- * Returns the value of an argument with variables filled in; `undefined` for a variable without a value. Numbers as
- * numbers.
+ * Returns the value of an argument with variables filled in; undefined for a variable without a value. Number literals
+ * become numbers.
  */
 export function readValue(node: ValueNode | ConstValueNode, variables: Variables): unknown {
   switch (node.kind) {

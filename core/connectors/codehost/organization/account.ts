@@ -1,4 +1,4 @@
-/** The account of the credential, and other users. */
+/** Rows for the account of the credential, and for other users. */
 export const ACCOUNT = `
   GET    /user/blocks                                             user_block.list                        read  low
   GET    /user/blocks/{username}                                  user_block.check                       read  low

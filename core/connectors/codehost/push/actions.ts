@@ -10,7 +10,10 @@ import { newProof, notFastForward, type PushProof } from './fast-forward.ts'
 import { FORCE_PUSH } from './force-push.ts'
 import { type Commits, type PackTools, readCommits } from './pack.ts'
 
-/** Bytes of a push to read for the fast-forward proof: its commands and, in git's order, its commits. */
+/**
+ * Maximum number of bytes that the gateway reads from a push: its commands, then its commits, which git sends first.
+ * The commits prove that an update is a fast-forward.
+ */
 export const PUSH_HEAD_BYTES = 1024 * 1024
 
 const CREATE: CatalogueRow = { type: 'codehost.branch.create', effect: 'write', risk: 'low' }
@@ -34,7 +37,10 @@ export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
   }
 }
 
-/** Commands that move a reference need the commits that follow them; other commands are sufficient alone. */
+/**
+ * Returns the scan of an arriving push. Commands that move a reference need the commits after them; for other commands
+ * the scan ends with the commands.
+ */
 function scanPush(): (bytes: Uint8Array) => number {
   const commandsEnd = scanCommands()
   return (bytes) => {
@@ -79,7 +85,10 @@ export function namePush(body: Head, push: Action, config: ConnectorConfig): Cla
   return { kind: 'actions', actions }
 }
 
-/** Discovery, and the empty push that git sends before a large one: they change nothing. */
+/**
+ * Returns the classification of a request that announces a push and changes nothing: the discovery request, and the
+ * empty push that git sends before a large one.
+ */
 export function announcedPush(push: Action, config: ConnectorConfig): Named {
   return { kind: 'actions', actions: [push], announces: possiblePushes(push, config) }
 }

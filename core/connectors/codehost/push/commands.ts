@@ -18,7 +18,7 @@ export type PushHead =
   | { readonly kind: 'malformed'; readonly detail: string }
 
 export const MAX_COMMANDS = 512
-/** Per section, including shallow lines. */
+/** Maximum number of lines in one section, including shallow lines. */
 const MAX_LINES = MAX_COMMANDS * 2
 const SHALLOW = 'shallow '
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/
@@ -61,14 +61,17 @@ export function scanCommands(): (bytes: Uint8Array) => number {
 
 type CommandScan = { at: number; lines: number; hasOptions: boolean; isOver: boolean }
 
-/** Advances past one line and returns the bytes it takes. `readPushHead` validates the line. */
+/**
+ * Advances past one line if it is complete. Returns the offset up to which the caller must have bytes. `readPushHead`
+ * validates the line.
+ */
 function scanLine(bytes: Uint8Array, scan: CommandScan): number {
   const length = readLength(bytes, scan.at)
   if (length === null) return scan.at + 4
   const end = scan.at + Math.max(length, 4)
   if (end > bytes.length) return end
   const line = bytes.subarray(scan.at + 4, end)
-  // Options are in a separate section after the commands.
+  // Push options form a separate section after the commands.
   const isLast = length === 0 && !scan.hasOptions
   if (length === 0) scan.hasOptions = false
   else scan.hasOptions ||= announcesOptions(line)
@@ -115,7 +118,7 @@ function readSection(bytes: Uint8Array, from: number): Section {
   return { kind: 'lines', texts, next: at + 4 }
 }
 
-/** Null for fewer than four bytes; -1 for an invalid hex number. */
+/** Returns the length of a pkt-line; null for fewer than four bytes, -1 for invalid hex digits. */
 function readLength(bytes: Uint8Array, at: number): number | null {
   if (bytes.length < at + 4) return null
   const digits = String.fromCharCode(...bytes.subarray(at, at + 4))

@@ -11,14 +11,14 @@ export type Inflate = (
   size: number,
 ) => { readonly data: Uint8Array; readonly consumed: number } | null
 
-/** Hashes an object as git does: `commit <length>\0<data>`; hex. */
+/** Returns the object id as git does: the hash of `<type> <length>\0<data>` in hex. */
 export type ObjectId = (type: string, data: Uint8Array) => string
 
 /** The commits at the head of a pack, by id. */
 export type Commits = {
   /** Parents of every readable commit. */
   readonly parents: ReadonlyMap<string, readonly string[]>
-  /** Commit id -> reason why its header proves nothing. */
+  /** By commit id: reason why the commit cannot prove a fast-forward. */
   readonly unreadable: ReadonlyMap<string, string>
   readonly end: PackEnd
 }
@@ -99,7 +99,7 @@ class Reading {
   readonly unreadable = new Map<string, string>()
   readonly #inflate: Inflate
   readonly #idOf: ObjectId
-  /** Keys that deltas refer to: offsets in the pack, and ids. */
+  /** Objects by the keys that deltas use: the offset in the pack, and the object id. */
   readonly #objects = new Map<number | string, PackObject>()
   #left: number = PACK_BUDGET.bytes
 
@@ -187,7 +187,10 @@ function readEntry(pack: Uint8Array, from: number): Entry | PackEnd {
   return entry.dataAt < pack.length ? entry : 'cut'
 }
 
-/** Seven bits a byte, highest first, each continuation counting one more. */
+/**
+ * Reads the base offset of a delta (`gitformat-pack`, OFS_DELTA): seven bits per byte, highest first, plus one for each
+ * continuation byte.
+ */
 function withOffset(pack: Uint8Array, from: number, entry: Entry): Entry {
   let at = entry.dataAt
   let byte = pack[at++] ?? 0
