@@ -15,7 +15,10 @@ import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
 
-/** Carrier of a credential upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
+/**
+ * How the gateway sends a credential to the upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none`
+ * sends none.
+ */
 export type AuthScheme =
   | { readonly type: 'bearer' }
   | { readonly type: 'token' }
@@ -23,13 +26,10 @@ export type AuthScheme =
   | { readonly type: 'header'; readonly header: string }
   | { readonly type: 'none' }
 
-/**
- * A request body as far as a class needs it. `complete` bodies were read whole and decoded strictly. `seen` bodies
- * streamed by; they only complete the record and never decide.
- */
+/** A request body, reduced to what its classification needs. */
 export type BodyView =
   | { readonly kind: 'absent' }
-  /** `found`: members found by the connector's `find`. */
+  /** `found`: members that the scan found by the connector's `find` rules. */
   | { readonly kind: 'json'; readonly value: unknown; readonly found?: readonly FoundMembers[] }
   | {
       readonly kind: 'form'
@@ -39,22 +39,24 @@ export type BodyView =
   /** `bytes`: the body, if it was read whole. `acts`: the actions in an uploaded file that `readUpload` read. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
   /**
-   * The first bytes of a streamed body, and the commits in them; null if the class does not depend on them. See
-   * `HeadReader`.
+   * The first bytes of a body and the commits in them (see `HeadReader`); null commits if the classification does not
+   * need them.
    */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
-   * A body labelled JSON that is not JSON. It decides nothing, except on MCP, where it is `mcp.rpc.unknown`, unless
-   * some servers accept it.
+   * A body with the media type of JSON that is not JSON. No action follows from it, except on MCP: there it is
+   * `mcp.rpc.unknown`, unless some servers accept it.
    */
   | { readonly kind: 'invalid'; readonly detail: string; readonly text: string }
 
 /**
- * The classification of a request. `actions`: all of them happen (an MCP batch has several); the strictest decision
- * applies. With `announces` nothing happens yet: the request asks whether one of these may follow (the discovery of a
- * push). It is denied if all of them are denied, and never held. `candidates`: exactly one of them happens. `settledBy`
- * is `body` (the default) if the body determines which one, and `server` if the request does not determine it: then all
- * must pass, and the strictest decision names the request.
+ * The classification of a request.
+ * `actions`: all of them happen (an MCP batch has several); the strictest decision applies.
+ * `announces`: nothing happens yet, because the request only asks whether one of these actions may follow (the
+ * discovery of a push). The request is denied if all of them are denied, and never held.
+ * `candidates`: exactly one of them happens. With `settledBy: 'body'` (the default) the body determines which one. With
+ * `server` the request does not determine it: all candidates must be allowed, and the strictest decision names the
+ * request.
  */
 export type Named =
   | {
@@ -77,50 +79,54 @@ export type Classification = Named | Refusal
  * numbers only.
  */
 export type Row = {
-  /** Upper case; `*` for an API that ignores the HTTP method. */
+  /** HTTP method in upper case; `*` for an API that ignores the method. */
   readonly method: string
   readonly template: string
   readonly type: string
   readonly effect: Effect
   readonly risk: RiskLevel
-  /** Condition on the body; rows of one method and template are candidates of one another. */
+  /** Condition on the body or query that selects this row among those of the same method and template. */
   readonly when?: Discriminator
   /** Body or query fields to copy into the action's parameters, in addition to those of the template. */
   readonly parameters?: readonly string[]
-  /** Those of `parameters` that may occur several times. */
+  /** Names among `parameters` that may occur several times. */
   readonly lists?: readonly string[]
   readonly hints?: Readonly<Record<string, boolean>>
-  /** The body is a file, alone or in a multipart form: it has no parameters. */
+  /** The body is a file, alone or in a multipart form, so it has no parameters. */
   readonly bodyIsContent?: boolean
   /**
-   * The body may be a file, alone or in a multipart form: such a request can be held although its body is not readable.
+   * The body may be a file, alone or in a multipart form. The request can be held although the gateway cannot read the
+   * body.
    */
   readonly bodies?: 'opaque'
-  /** The provider serves it without a credential: the gateway adds none. */
+  /** The provider serves the operation without a credential, so the gateway adds none. */
   readonly isAnonymous?: boolean
-  /** The API accepts bodies larger than `LIMITS.modelBodyBytes`. */
+  /** The API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
   readonly isLong?: boolean
   /**
-   * An older or alternative address of an operation that another row names, or the same operation on another owner's
-   * resource.
+   * The row is an older or alternative address of an operation that another row names, or the same operation on a
+   * resource of another kind of owner.
    */
   readonly isAlternative?: boolean
-  /** Effect classes declared by a Connector; those of built-in rows are in their table (`effects.ts`). */
+  /** Effect classes that a Connector declares for the row. Built-in rows have theirs in a table (`effects.ts`). */
   readonly effects?: readonly EffectClass[]
 }
 
-/** A connector's knowledge of an action name; `method` and `template` if a row describes it. */
+/** Facts about an action name; `method` and `template` are present if a row describes the name. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
   Partial<Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative'>>
 
-/** `equals` compares strictly (only boolean true equals true); `present: 'string'` requires a string under the key. */
+/**
+ * Condition that selects a row. `equals` compares strictly (only boolean true equals true); `present: 'string'`
+ * requires a string under the key; `otherwise` applies if no other row does.
+ */
 export type Discriminator =
   | { readonly key: string; readonly in: 'query'; readonly equals: string }
   | { readonly key: string; readonly equals: string | boolean }
   | { readonly key: string; readonly present: 'string' }
   | { readonly key: string; readonly otherwise: true }
 
-/** A catalogue row declared in `Connector.spec.actions[]`; never overrides a built-in one. */
+/** A catalogue row that `Connector.spec.actions[]` declares. Built-in rows take precedence. */
 export type UserRow = {
   readonly method: string
   readonly path: string
@@ -128,14 +134,14 @@ export type UserRow = {
   readonly effect: Effect
   readonly risk: RiskLevel
   readonly bodies?: 'opaque' | undefined
-  /** Defaults to none. */
+  /** Effect classes of the action; default: none. */
   readonly effects?: readonly EffectClass[] | undefined
 }
 
 /** Keys from the root object of a JSON body down to one member. */
 export type MemberPath = readonly string[]
 
-/** A connector's view of its own configuration. */
+/** The fields of a Connector object that its connector type reads. */
 export type ConnectorConfig = {
   readonly name: string
   readonly domains: readonly string[]
@@ -148,7 +154,7 @@ export type ConnectorConfig = {
 
 export type ConnectorLabel = { readonly title: string; readonly credential: string }
 
-/** Headers and query of the outbound request. Stripping and injection edit them in place. */
+/** Headers and query of the outbound request. The removal and the injection of credentials edit them in place. */
 export type OutboundEdit = {
   rawHeaders: string[]
   rawTarget: string
@@ -169,21 +175,21 @@ export type OutboundEdit = {
  */
 export type Connector<Name extends string = string> = {
   readonly name: Name
-  /** Names of the connector type and of its credential on pages of the dashboard. */
+  /** Title of the connector type, and name of its credential, on pages of the dashboard. */
   readonly label: ConnectorLabel
-  /** Returns the configured domains, else the provider's own; empty if they must be configured. */
+  /** Returns the configured domains, else those of the provider; empty if a Connector must configure them. */
   domains(config: ConnectorConfig): readonly string[]
-  /**
-   * Classifies the request. `body` is set once it was read; without it a body-dependent class is returned as
-   * `candidates`.
-   */
+  /** Classifies the request. Without `body`, a classification that depends on the body is returned as `candidates`. */
   parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
   /**
    * Returns the body keys that the class of this request depends on, as paths (`state`, `params.name`); empty if it
    * does not depend on the body.
    */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
-  /** True if the body may contain further actions besides that of the request line: it is read before the decision. */
+  /**
+   * Reports whether the body may contain actions besides that of the request line. If so, the gateway reads it before
+   * the decision.
+   */
   bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
    * Defined for requests whose JSON body is scanned to its end before the decision, independent of the rules. Returns
@@ -191,7 +197,10 @@ export type Connector<Name extends string = string> = {
    * nothing else. Null for other requests.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
-  /** Members to find at any depth, in addition to `scannedMembers`; a body that is not JSON is refused then. */
+  /**
+   * Rules for members that the scan finds at any depth, in addition to `scannedMembers`. With rules, a body that is not
+   * JSON is refused.
+   */
   readonly find?: FindRules
   /**
    * Defined for uploads that may contain batch requests. Returns a reader of the actions that the provider performs for
@@ -209,30 +218,33 @@ export type Connector<Name extends string = string> = {
   readonly hostedWork?: HostedWork
   /** The protocol of a WebSocket whose messages are separate requests. */
   readonly messages?: MessageProtocol
-  /**
-   * The API that the provider offers over a WebSocket whose messages the gateway does not read
-   * (`<name>.websocket.open`).
-   */
+  /** Name of the provider's API over a WebSocket whose messages the gateway does not read (`<name>.websocket.open`). */
   readonly unreadSocketApi?: string
   /** Adds the credential to a request without the agent's own credentials. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
-  /** Some clients of the API fail over HTTP/2: ALPN selects HTTP/1.1 if the client offers both. */
+  /** Some clients of the API fail over HTTP/2, so ALPN selects HTTP/1.1 if the client offers both. */
   readonly prefersHttp1?: boolean
-  /** Carriers of agents' own credentials besides Authorization, Proxy-Authorization and Cookie. */
+  /**
+   * Headers, parameters and fields in which agents send their own credentials, besides Authorization,
+   * Proxy-Authorization and Cookie.
+   */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
-  /** The provider's error format; without it, refusals always use the format of the service. */
+  /** The provider's error format. Without it, refusals always use the product's own format. */
   readonly providerError?: ProviderError
   /**
-   * Returns the members of a JSON body that the action's parameters do not include, for the card. Default: every
-   * top-level field is compared.
+   * Returns the members of a JSON body that the action's parameters do not include; the approval card shows them.
+   * Default: the top-level fields are compared with the parameters.
    */
   undescribed?(body: unknown, config: ConnectorConfig): unknown
   /** True if every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** An unreadable body has an action of its own: such a request is held, and its card quotes the beginning. */
+  /**
+   * A request with an unreadable body has an action of its own. Such a request is held, and its card quotes the
+   * beginning of the body.
+   */
   readonly quotesUnreadBody?: boolean
   /**
    * Returns the format of server-sent events for the client of a held request; null if the client did not request
@@ -240,28 +252,28 @@ export type Connector<Name extends string = string> = {
    */
   eventFormat?(held: HeldRequest): EventFormat | null
   /**
-   * Members of a JSON body that a client regenerates for each retry: an approval is not bound to short strings and
-   * numbers there.
+   * Members of a JSON body that a client regenerates for each retry. An approval is not bound to short strings and
+   * numbers in them.
    */
   readonly unboundMembers?: readonly MemberPath[]
   /**
-   * Formats in which a server may take another method from the body of a POST. Such forms are refused; JSON is read if
-   * another method has another verdict. Unnecessary for a connector that reads its bodies anyway
-   * (`carriers.bodyFields`).
+   * Body formats in which a server may read another method for a POST (`_method`). The gateway refuses such forms and
+   * multipart forms; it reads JSON if the other method would have another verdict. Unnecessary for a connector whose
+   * bodies are read anyway (`carriers.bodyFields`).
    */
   readonly overridable?: readonly OverridableFormat[]
-  /** True if the API documents `items[]` and `items[0]` in queries as the list `items`. */
+  /** True if the API treats `items[]` and `items[0]` in queries as the list `items`. */
   readonly readsBrackets?: boolean
   /**
-   * Loads the connector's tables. Called when a record of this type comes into force, so that the first request does
-   * not wait for it; a process without such a record never loads them.
+   * Loads the tables of the connector type. The gateway calls it when a Connector of the type comes into force, so that
+   * the first request does not wait; a process without such a Connector never loads them.
    */
   prepare?(): void
-  /** The provider's equality rules: facts that it compares without case. Default: all facts are compared exactly. */
+  /** Names that the provider compares without case. Default: all facts are compared exactly. */
   readonly names?: NameRules
   /** Look-ups at the provider before an action is decided. */
   readonly lookUps?: LookUps
-  /** Fixes the state that an approver sees. */
+  /** Determines the state that approvals are bound to (see `Pins`). */
   readonly pins?: Pins
   /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
@@ -287,14 +299,14 @@ export type ExecuteRequest = {
 }
 
 export type CredentialCarriers = {
-  /** Lower-case header names. */
+  /** Header names in lower case. */
   readonly headers: readonly string[]
   /** Query parameter names. */
   readonly query: readonly string[]
-  /** Query parameters that the API documents as carriers of its credential. A write may lose no other. */
+  /** Query parameters that the API documents for its credential. A write may lose these, but no other. */
   readonly documentedQuery?: readonly string[]
-  /** Names of form or top-level JSON body fields; a non-empty list makes the gateway read forms and JSON. */
+  /** Names of form fields or top-level JSON members. If there are any, the gateway reads forms and JSON bodies. */
   readonly bodyFields: readonly string[]
-  /** Path prefixes below which the body is a file: it streams by, whatever its media type. */
+  /** Path prefixes below which the body is a file. The gateway forwards it unread, whatever its media type. */
   readonly contentPaths?: readonly string[]
 }

@@ -3,7 +3,7 @@ import type { CanonicalRequest } from '../request/canonical.ts'
 import type { ConnectorConfig, UserRow } from './connector.ts'
 import type { PathSegments } from './rows/rows.ts'
 
-/** Address of a self-hosted instance. */
+/** Parsed `baseUrl` of a self-hosted instance. */
 export type Base = {
   readonly scheme: 'http' | 'https'
   readonly host: string

@@ -6,9 +6,11 @@ import { baseOf } from './domains.ts'
 export type Endpoint = { readonly host: string; readonly path: string; readonly query: string }
 
 export type EndpointOptions = {
-  /** `resource.target` is an address (`host/path`), as in requests that are classified by their method alone. */
+  /**
+   * True if `resource.target` is an address (`host/path`), as in requests that are classified by their method alone.
+   */
   readonly targetIsAddress: boolean
-  /** The path of a connector's base URL is a complete address. */
+  /** True if the path of the connector's base URL is a complete address, so that the spec need not state one. */
   readonly basePathIsEnough: boolean
 }
 
@@ -30,7 +32,7 @@ export function readEndpoint(
   return withPath(stated, path.value)
 }
 
-/** `path` undefined: the address has none. */
+/** Address that a field of the spec states; `path` is undefined if it has none. */
 type Address = { readonly host: string; readonly path: string | undefined; readonly query: string }
 
 function readPath({ parameters: { path } }: ExecuteSpec): { readonly value: string | undefined } | Refusal {
@@ -92,7 +94,7 @@ function onlyEndpoint({ endpoint = [] }: ConnectorConfig): string | null {
   return endpoint.length === 1 ? (endpoint[0] ?? null) : null
 }
 
-/** Returns the base URL's host, or the only domain; null if there are several, or only wildcards. */
+/** Returns the host of the base URL, else the only domain; null if there are several domains, or only wildcards. */
 function ownHost(config: ConnectorConfig): { readonly host: string; readonly prefix: string | null } | null {
   const base = baseOf(config)
   if (base !== null)
@@ -106,7 +108,7 @@ function hostOf({ scheme, host, port }: NonNullable<ReturnType<typeof baseOf>>):
   return port === (scheme === 'http' ? 80 : 443) ? name : `${name}:${port}`
 }
 
-/** A sentence of spec 7.2. */
+/** Returns a `validation` refusal that names the field, in the form of spec 7.2. */
 export function wrong(field: string, message: string): Refusal {
   return refusal('validation', `action_spec.${field}: ${message}`)
 }

@@ -7,24 +7,30 @@ import type { ConnectorConfig } from './connector.ts'
  * response of the upstream. All texts end with a line end, events with a blank line.
  */
 export type EventFormat = {
-  /** Keeps the connection alive without any effect on the client. */
+  /** Text that keeps the connection alive. Clients ignore it. */
   readonly idle: string
-  /** The same while an approval is pending; `count` numbers the texts of one stream from 1. */
+  /**
+   * Returns the text that keeps the connection alive while an approval is pending. `count` numbers the texts of one
+   * stream from 1.
+   */
   waiting(count: number): string
   /**
-   * The events that end the stream; `error` is the body of an error in the format of the API, or a JSON-RPC response.
-   * `isFinal`: a retry of the request would fail again.
+   * Returns the events that end the stream with an error. `error` is the body of an error in the format of the API, or
+   * a JSON-RPC response. `isFinal`: a retry of the request would fail again.
    */
   failure(error: ErrorObject, isFinal: boolean): string
-  /** Id of the answered JSON-RPC request: its body may be discarded before the response ends. */
+  /**
+   * Id of the JSON-RPC request that the stream answers. Kept here, because the body may be discarded before the
+   * response ends.
+   */
   readonly rpcId?: string | number
-  /** Precedes the data of an event that carries a whole JSON response. */
+  /** Text before the data of an event that contains a whole JSON response. */
   readonly answerHead: string
 }
 
 export type ErrorObject = Readonly<Record<string, unknown>>
 
-/** A request that is held. */
+/** A request that waits for an approval. */
 export type HeldRequest = {
   readonly request: CanonicalRequest
   readonly actions: readonly Action[]

@@ -8,7 +8,10 @@ import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** `generic` and `webhook`: the HTTP method alone determines the class. Their domains must be configured. */
+/**
+ * Creates the connector types `generic` and `webhook`, which classify a request by its HTTP method alone. Their domains
+ * must be configured.
+ */
 function createMethodConnector<Name extends string>(name: Name, title: string): Connector<Name> {
   return {
     name,
@@ -22,13 +25,13 @@ function createMethodConnector<Name extends string>(name: Name, title: string): 
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers: { headers: [], query: ['token'], bodyFields: [] },
     defaultAuth: { type: 'bearer' },
-    // Covers every framework of the server.
+    // Any web framework may run on the server, so all formats are checked.
     overridable: ['form', 'multipart', 'json'],
     catalogue: [...METHODS].map((method) => methodRow(name, method)),
     toRequest(spec, config) {
       const method = spec.type.slice(name.length + 1).toUpperCase()
       if (METHODS.has(method)) return methodRequest(method, spec, config)
-      // A row declared by the connector.
+      // The action belongs to a row that the Connector declares.
       return executeByRows([], spec, { ...executeAddress(config, ''), format: 'json' })
     },
   }

@@ -12,12 +12,18 @@ type Sender = {
   readonly auth?: { readonly type: string } | undefined
 }
 
-/** Reports whether requests leave without TLS. Connections are TLS unless the connector's own URL says otherwise. */
+/**
+ * Reports whether requests leave without TLS, which is the case only if the Connector allows private addresses and its
+ * URL begins with `http:`.
+ */
 export function leavesInClear({ url, allowPrivateAddresses }: ClearTextUpstream): boolean {
   return url !== undefined && allowPrivateAddresses && new URL(url).protocol === 'http:'
 }
 
-/** Reports whether a credential of this connector would cross the network in clear text without permission. */
+/**
+ * Reports whether a credential of this connector would be sent over plain HTTP although the Connector does not allow
+ * it.
+ */
 export function exposesCredential({ upstream, auth }: Sender): boolean {
   if (auth?.type === 'none' || upstream.allowPlaintextCredential === true) return false
   return leavesInClear(upstream)
@@ -27,7 +33,7 @@ export function exposesCredential({ upstream, auth }: Sender): boolean {
 export const PLAINTEXT_CREDENTIAL =
   'The address of its upstream is plain http, so the credential would cross the network in clear text. Use https, or set allowPlaintextCredential: true under upstream of the Connector (allow_plaintext_credential over the API) where clear text is meant.'
 
-/** Returns the entry without a credential that would be sent in plaintext. */
+/** Returns the connector without its credential if that would be sent over plain HTTP without permission. */
 export function withoutExposedCredential(entry: ConnectorEntry): ConnectorEntry {
   if (entry.secret === null || !exposesCredential(entry)) return entry
   return { ...entry, secret: null, withheld: PLAINTEXT_CREDENTIAL }

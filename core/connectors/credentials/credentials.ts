@@ -67,7 +67,10 @@ function without(names: ReadonlySet<string>, kept: readonly string[]): ReadonlyS
   return new Set([...names].filter((name) => !lower.includes(name)))
 }
 
-/** A connector's carriers, resolved for header names (in their spelling on the wire) and query parameters. */
+/**
+ * Names of headers and query parameters with credentials, for one connector type. `known` caches the role of each
+ * header name as sent.
+ */
 type Plan = {
   readonly headers: ReadonlySet<string>
   readonly query: ReadonlySet<string>
@@ -76,7 +79,7 @@ type Plan = {
 type HeaderRole = 'carrier' | 'subprotocols' | 'other'
 
 const plans = new WeakMap<Connector, Plan>()
-/** Bounded, because clients may invent names. */
+/** Maximum number of cached header names; clients may invent names. */
 const MAX_KNOWN = 1_024
 
 function newPlan(connector: Connector): Plan {
@@ -130,7 +133,10 @@ function stripQuery(rawTarget: string, names: ReadonlySet<string>): string {
   return kept === '' ? rawTarget.slice(0, mark) : `${rawTarget.slice(0, mark)}?${kept}`
 }
 
-/** Also removes them inside `a=1;token=x`, which older servers read as two parameters, and as `token[]=x`. */
+/**
+ * Removes parameters with credentials from a query. Also handles `a=1;token=x`, which older servers read as two
+ * parameters, and `token[]=x`.
+ */
 function stripPairs(text: string, names: ReadonlySet<string>): string {
   const parts = text.split('&')
   const kept = parts.flatMap((part) => {
@@ -145,7 +151,7 @@ function isCarrier(part: string, names: ReadonlySet<string>): boolean {
   return names.has(fieldOf(nameOf(part)))
 }
 
-/** An undecodable name cannot name a credential; other code refuses it. */
+/** Returns the decoded name of a pair; empty for an invalid one, which other checks refuse. */
 function nameOf(part: string): string {
   const pair = readPair(part)
   return isRefusal(pair) ? '' : pair[0]
@@ -153,7 +159,7 @@ function nameOf(part: string): string {
 
 export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
 
-/** Treatment of a body so that it carries no credential of the agent; `limit` in bytes. */
+/** How a body is freed from the agent's credentials: forwarded unread, read up to `limit` bytes, or refused. */
 export type BodyStripping =
   | { readonly kind: 'stream' }
   | { readonly kind: 'read'; readonly limit: number }
@@ -222,7 +228,7 @@ function judgeParts(
   return refusal('unsupported_body', `the part "${own}" carries a credential of your own; leave it out`)
 }
 
-/** Some servers read `token[]` and ` Token` as `token`. */
+/** Returns the name that lenient servers read: some treat `token[]` and ` Token` as `token`. */
 export function fieldOf(name: string): string {
   const bracket = name.indexOf('[')
   return (bracket === -1 ? name : name.slice(0, bracket)).trim().toLowerCase()
@@ -280,7 +286,11 @@ function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'no
   }
 }
 
-/** Removes trailing newlines, which secret files often have; any other invisible character could inject a header. */
+/**
+ * Returns the secret without surrounding white space, because secret files often end with a newline. Throws
+ * `upstream_failed` for an empty secret, and for characters outside of printable ASCII: a line break could inject a
+ * header.
+ */
 function checkSecret(secret: string): string {
   const trimmed = secret.trim()
   if (trimmed === '' || /[^\u0020-\u007e]/.test(trimmed)) {
@@ -291,7 +301,10 @@ function checkSecret(secret: string): string {
   return trimmed
 }
 
-/** Without a user name the secret is `user:password`, or a key in the place of the user (payment style). */
+/**
+ * Returns `user:password` for Basic authentication. Without a user name, the secret contains both, or it is a key that
+ * takes the place of the user.
+ */
 function basicPair(secret: string, username: string | undefined): string {
   if (username !== undefined) return `${username}:${secret}`
   return secret.includes(':') ? secret : `${secret}:`

@@ -6,7 +6,9 @@ import { stripTarget } from './credentials.ts'
 /** A request without the agent's credentials in its query. */
 export type StrippedRequest = {
   readonly request: CanonicalRequest
-  /** The query lost a parameter that the API does not document as a carrier, and that may select a resource. */
+  /**
+   * True if the query lost a parameter that the API does not document for credentials, and that may select a resource.
+   */
   readonly losesOther: boolean
 }
 
@@ -24,7 +26,7 @@ export function stripRequest(
   return { request: { ...request, rawTarget, rawQuery, query: isRefusal(query) ? [] : query }, losesOther }
 }
 
-/** Refusal of a write that lost such a parameter. */
+/** Returns the refusal of a write whose query lost a parameter that may select a resource. */
 export function lostParameter({ entry }: BoundConnector): Refusal {
   return refusal(
     'ambiguous_request',

@@ -1,9 +1,9 @@
 import { type EffectClass, isEffectClass } from '../../action/effect-class.ts'
 
-/** One line of a table: the classes of some actions, and the reason. `none` is an empty list. */
+/** One line of a table: the effect classes of some actions, and the reason. `none` is an empty list of classes. */
 export type EffectEntry = {
   readonly effects: readonly EffectClass[]
-  /** Names without the connector prefix. Empty for the line that covers all other reads. */
+  /** Action names without the connector prefix. Empty for the line `@reads`, which covers all other reads. */
   readonly names: readonly string[]
   readonly isForReads: boolean
   readonly reason: string

@@ -11,7 +11,7 @@ import { LLM_C_EFFECTS } from './llm-c.ts'
 import { PAYMENTS_EFFECTS } from './payments.ts'
 import { PROVIDER_SIDE_EFFECTS } from './provider-side.ts'
 
-/** The tables of the classified connector types, read on first use. */
+/** Tables of effect classes by connector type. A table is parsed on first use. */
 const TABLES: ReadonlyMap<string, () => EffectTable> = new Map(
   [
     ['codehost', CODEHOST_EFFECTS] as const,
@@ -51,10 +51,10 @@ export function prepareEffects(connectorType: string): void {
   TABLES.get(connectorType)?.()
 }
 
-/** In a list of classes: the classes of an action are not known. */
+/** Entry in a list of effect classes, if the classes of one action are unknown. */
 const UNKNOWN_EFFECTS = 'unknown'
 
-/** By the frozen list of actions of one request; entries live as long as their key. */
+/** Cached results of `effectNames` by the frozen list of actions of a request. */
 const listed = new WeakMap<readonly Classified[], readonly string[]>()
 
 /** Returns the classes of a request with these actions, for records and cards, in the order of `EFFECT_CLASSES`. */
@@ -71,7 +71,7 @@ export function effectNames(actions: readonly Classified[]): readonly string[] {
   return names
 }
 
-/** Without parameters, only the classes of the name apply. */
+/** The fields of an action that determine its effect classes. Without parameters, only the name determines them. */
 type Classified = Pick<Action, 'type' | 'connector' | 'effect' | 'effects'> &
   Partial<Pick<Action, 'parameters'>>
 

@@ -9,7 +9,7 @@ import { baseOf } from '../domains.ts'
 import { missing, wrong } from '../endpoint.ts'
 import { type BoundConnector, findConnector, type HostIndex, TYPES_WITHOUT_HOSTS } from '../registry.ts'
 
-/** The request of an action, and the connector that forwards it. */
+/** A request that was built from an action spec, and the connector that forwards it. */
 export type ActionRequest = {
   readonly request: ExecuteRequest
   readonly scheme: 'http' | 'https'
@@ -63,7 +63,7 @@ function ownerOf(record: BoundConnector, spec: ExecuteSpec, hosts: HostIndex): B
   return owner?.connector.name === record.connector.name ? owner : record
 }
 
-/** Reads a request like a gateway. */
+/** Parses the built request with the same rules that a gateway applies to a received one. */
 function readBack({ config }: BoundConnector, { method, target, host, headers }: ExecuteRequest) {
   const scheme = baseOf(config)?.scheme ?? 'https'
   const rawHeaders = ['Host', host, ...headers]
@@ -71,7 +71,9 @@ function readBack({ config }: BoundConnector, { method, target, host, headers }:
   return { scheme, canonical }
 }
 
-/** Only the address distinguishes self-hosted servers: if there are several, the spec must state it. */
+/**
+ * Connector types of self-hosted servers. Only the address selects one of several servers, so the spec must state it.
+ */
 const OWN_SERVERS: ReadonlySet<string> = new Set(TYPES_WITHOUT_HOSTS)
 
 function isVague(records: readonly BoundConnector[], spec: ExecuteSpec, request: ExecuteRequest): boolean {
@@ -99,8 +101,8 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
 }
 
 /**
- * The request must have the target that the spec states, because rules and the approver use it. Targets of self-hosted
- * servers are addresses, which were compared when the request was built.
+ * Refuses a request whose target differs from that of the spec, because rules and the approver use the spec. Targets of
+ * self-hosted servers are addresses, which were compared when the request was built.
  */
 function judgeTarget(spec: ExecuteSpec, actions: readonly Action[], type: string): Refusal | null {
   const stated = canonicalTarget(type, spec.resource)

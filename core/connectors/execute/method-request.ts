@@ -47,7 +47,10 @@ function queryOf(stated: string, query: unknown): string | Refusal {
   return text === '' ? '' : `?${text}`
 }
 
-/** An agent cannot set headers for framing, credentials, or values with a parameter of their own. */
+/**
+ * Headers that an action cannot set: those of the connection and of credentials, and those whose value is a parameter
+ * of its own (`content_type`).
+ */
 const OWN =
   /^(host|user-agent|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|authorization|proxy-.*)$/i
 const NAME = /^[!#$%&'*+.^`|~0-9A-Za-z-]+$/

@@ -8,7 +8,7 @@ export type ExecuteTarget = {
   readonly host: string
   readonly prefix: string
   readonly format: 'json' | 'form'
-  /** Rows declared by the connector record; their paths are complete. */
+  /** Rows that the Connector declares. Their templates are complete paths, without the prefix of a base URL. */
   readonly declared?: readonly UserRow[]
 }
 
@@ -58,7 +58,7 @@ function namesIn(template: string): readonly string[] {
 
 type Known = {
   readonly values: Readonly<Record<string, unknown>>
-  /** Names of the resource, for the path only. */
+  /** Names of values that come from `resource`. They fill the path only and are never sent as fields. */
   readonly derived: readonly string[]
 }
 
@@ -85,8 +85,8 @@ function methodOf(row: Row): string {
 }
 
 /**
- * Adds the values that distinguish this row from its siblings, overriding the parameters; values that only the agent
- * can choose are required.
+ * Adds the value that distinguishes this row from the other rows of its path, and overrides a given parameter. Refuses
+ * if the row needs a text that the parameters lack.
  */
 function sayWhich(
   when: Discriminator,
@@ -100,7 +100,10 @@ function sayWhich(
   return null
 }
 
-/** On the code host the target is the repository (spec 2.1), overriding the parameters: policies use it. */
+/**
+ * Returns the parameters with owner and repository from the target (spec 2.1). They override given ones, because
+ * policies use the target.
+ */
 function withRepository({ resource, parameters }: ExecuteSpec): Known {
   if (resource.provider !== 'codehost' || resource.target === undefined)
     return { values: parameters, derived: [] }
@@ -109,7 +112,7 @@ function withRepository({ resource, parameters }: ExecuteSpec): Known {
   return { values: { owner, ...parameters, ...said }, derived: ['owner', 'repo', 'org'] }
 }
 
-/** Alternative names of a template's parameters. */
+/** Template parameters, with further names under which a spec may state them. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   number: ['pull_number', 'issue_number'],
   id: ['release_id', 'charge', 'customer', 'subscription', 'invoice'],

@@ -7,9 +7,12 @@ import { MUTATION_TABLE } from '../codehost/graphql/mutation-table.ts'
 import type { CatalogueRow } from '../connector.ts'
 import { once } from '../once.ts'
 
-/** A parameter that no row in a scope declares. */
+/** A parameter that no row of the actions in a policy's scope declares. */
 export type UndeclaredParameter = {
-  /** The scope also covers actions without rows, whose parameters may have any name. */
+  /**
+   * False if the scope also covers actions whose parameters may have other names: those without rows, and GraphQL
+   * fields of the code host.
+   */
   readonly isCertain: boolean
   readonly hint: string
 }
@@ -79,7 +82,7 @@ const declared = once(() => {
   return found
 })
 
-/** Parameters of a push's references. */
+/** Actions of pushes, which also have the parameters of the pushed reference (`ref`, `sha`, `before`). */
 const PUSHES = ['git.push', 'branch.create', 'branch.delete'].map((name) => `codehost.${name}`)
 
 type Declared = Map<string, Set<string> | null>

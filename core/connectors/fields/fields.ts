@@ -3,7 +3,7 @@ import { type Refusal, refusal } from '../../request/canonical.ts'
 import { looseName, type Pairs, plainName, repeatedName } from '../../request/repeated-names.ts'
 import type { BodyView, Row } from '../connector.ts'
 
-/** Fields that are integers although a form or query can only send text. */
+/** Fields with integer values. A form or query can only send them as text. */
 const NUMBERS = new Set(['amount', 'unit_amount', 'amount_to_capture', 'application_fee_amount', 'quantity'])
 
 /**
@@ -86,7 +86,10 @@ function judgeNames(
   return null
 }
 
-/** Normalizations of names in servers: surrounding brackets are dropped; blanks, dots and a lone bracket become `_`. */
+/**
+ * Returns the names that lenient servers read: they drop surrounding brackets, and replace blanks, dots and a lone
+ * bracket with `_`.
+ */
 function carelessNames(name: string): readonly string[] {
   const loose = looseName(name)
   const bare = looseName(loose.replace(/^[[\]]+/, '').replace(/[[\]].*$/s, ''))
@@ -99,7 +102,7 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return names.some((one) => loose.startsWith(looseName(one)))
 }
 
-/** A field that occurs both plain and with brackets becomes a list of both values: servers use one or the other. */
+/** Merges a plain field and its bracket form to a list of both values, because servers use one or the other. */
 function withMembers(fields: Record<string, unknown>): Parameters {
   for (const [name, value] of Object.entries(fields)) {
     const bracket = name.indexOf('[')

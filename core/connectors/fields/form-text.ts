@@ -1,6 +1,6 @@
 import { isRecord } from './fields.ts'
 
-/** Bracket notation for nested values: `metadata[order]=1`, `items[0][price]=p`. */
+/** Encodes members as a form, with bracket notation for nested values: `metadata[order]=1`, `items[0][price]=p`. */
 export function formText(members: Iterable<readonly [string, unknown]>): string {
   return [...members].flatMap(([name, value]) => formPairs(name, value)).join('&')
 }

@@ -29,13 +29,16 @@ export function removeMembers(
   return { bytes: new TextEncoder().encode(`{${body}}`), removed: true }
 }
 
-/** Replaces a masked value. JSON contains this character only inside strings. */
+/**
+ * Character that replaces a masked value. Outside of strings it cannot occur in JSON, so the result never equals other
+ * JSON.
+ */
 const MASK = '*'
 /** Maximum length of a masked string or number, in characters of JSON; a `tracestate` may have 512. */
 export const MAX_MASKED = 520
 
 /**
- * Replaces strings and numbers of at most `MAX_MASKED` characters at these paths with a mark and keeps every other
+ * Replaces strings and numbers of at most `MAX_MASKED` characters at these paths with `MASK` and keeps every other
  * character. Keys match exactly. `text` is JSON without duplicate keys; text whose root is not an object is returned
  * unchanged.
  */
@@ -57,7 +60,7 @@ function below(paths: readonly MemberPath[], key: string): readonly MemberPath[]
   return paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []))
 }
 
-/** `text`: from the end of the key to the end of the member. */
+/** Masks the value of one member. `text`: the characters from the end of its key to the end of the member. */
 function maskValue(text: string, paths: readonly MemberPath[]): string {
   if (paths.length === 0) return text
   const at = text.indexOf(':') + 1
@@ -78,7 +81,7 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** Members of valid JSON whose root is an object. */
+/** Returns the members of a valid JSON text whose root is an object. */
 function readMembers(text: string): Member[] {
   const members: Member[] = []
   for (let at = 0; ; ) {

@@ -5,11 +5,11 @@ import { isSecretField } from '../credentials/secret-names.ts'
 
 /** Maximum size of all other fields together, in characters of JSON: a reasonable amount for an approver to review. */
 const MOST = 16_384
-/** Length in characters of the shown beginning of a long value; its total length follows. */
+/** Characters that the card shows of a long value. The value's total length follows them. */
 const BEGINNING = 500
 
 export type Shown = {
-  /** Fields that are already shown. A field of the same name with another value is a further field. */
+  /** Parameters that the card already shows. A field of the same name with another value is shown in addition. */
   readonly parameters: Parameters
   /** Names of fields that carry the agent's credential, or that `parameters` already covers. */
   readonly leftOut: readonly string[]
@@ -54,14 +54,17 @@ function fieldsOf(view: BodyView): readonly Field[] {
     : [['body', value]]
 }
 
-/** A repeated field becomes a list. */
+/** Returns the fields of a form; the values of a repeated field form a list. */
 function formFields(pairs: ReadonlyArray<readonly [string, string]>): readonly Field[] {
   const values = new Map<string, string[]>()
   for (const [name, value] of pairs) values.set(name, [...(values.get(name) ?? []), value])
   return [...values].map(([name, list]) => [name, list.length === 1 ? list[0] : list])
 }
 
-/** Forms carry numbers as text. */
+/**
+ * Reports whether the parameters already contain this value. A number equals its text, because forms carry numbers as
+ * text.
+ */
 function isShown(parameters: Parameters, name: string, value: unknown): boolean {
   if (!Object.hasOwn(parameters, name)) return false
   const known = parameters[name]

@@ -3,9 +3,9 @@ import type { RootMember, ScannedJson } from '../../request/json/json-scan.ts'
 import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { BodyView } from '../connector.ts'
 
-/** Size limits of parsed values: for each one, and for all together. */
+/** Maximum size of the values that are parsed for the card: of one, and of all together. */
 const PARSED_BYTES = { one: 64 * 1024, all: 1024 * 1024 } as const
-/** Bytes to keep of a longer text; more than the card shows. */
+/** Maximum number of bytes that are kept of a longer text. The card shows fewer. */
 const BEGINNING_BYTES = 2 * 1024
 
 /**

@@ -2,9 +2,12 @@ import type { Parameters } from '../../../action/action.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
 
-/** Folders of programs that the code host, or a compatible one, executes. */
+/** Folders whose files the code host executes (GitHub, Gitea, Forgejo). */
 const WORKFLOW = /^\.(github|gitea|forgejo)(\/(workflows|actions)(\/|$)|$)/
-/** Accounts, labels and words that start a coding agent; `copilot-swe-agent[bot]`, `claude`, `@codex fix this`. */
+/**
+ * Names of coding agents. An assigned account (`copilot-swe-agent[bot]`), a label (`claude`) or a mention (`@codex fix
+ * this`) starts one.
+ */
 const AGENTS = 'copilot|claude|codex|cursor|devin|gemini|jules|openhands|sweep|aider'
 const ACCOUNT = new RegExp(`^(app/)?(${AGENTS})([-_.].*)?(\\[bot\\])?$`, 'i')
 const LABEL = new RegExp(`^((run|fix|ask|use|assign)[-:/ ]*)?(${AGENTS}|ai|agent)([-:/ ].*)?$`, 'i')
@@ -77,7 +80,10 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
   },
 ]
 
-/** Compares paths without case, surrounding blanks and redundant segments, like some file systems and servers. */
+/**
+ * Reports whether a file with this path is a workflow. Ignores case, surrounding blanks and redundant segments, like
+ * some file systems and servers.
+ */
 function isWorkflow(path: unknown): boolean {
   if (typeof path !== 'string') return false
   const parts = path.trim().toLowerCase().split('/')

@@ -1,9 +1,9 @@
 import type { Parameters } from '../../../action/action.ts'
 import type { EffectClass } from '../../../action/effect-class.ts'
 
-/** Effect classes that fields of a request add to those of its name. */
+/** Rule by which fields of a request add effect classes to those of the action's name. */
 export type FieldRule = {
-  /** Names without the connector prefix; empty for every action of the connector. */
+  /** Action names without the connector prefix; empty for every action of the connector. */
   readonly actions: readonly string[]
   readonly effects: readonly EffectClass[]
   /** A sentence that lists the fields, for documentation. */

@@ -1,10 +1,10 @@
 import type { Parameters } from '../../../action/action.ts'
 import { type FieldRule, valuesOf } from './field-rule.ts'
 
-/** Fields that move money or credit to another account, with or without brackets. */
+/** Fields that move money or credit to another account. Requests may add brackets (`transfer_data[destination]`). */
 export const MONEY_FIELDS = ['balance', 'transfer_data', 'on_behalf_of'] as const
 
-/** Properties that a response contains only if the request expands them. */
+/** Secret properties of a resource. A response contains them only if the request lists them in `expand`. */
 const SECRET = /(^|\.)(number|cvc|pin|payload|client_secret|secret)$/i
 
 export const PAYMENTS_FIELDS: readonly FieldRule[] = [
