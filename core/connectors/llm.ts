@@ -62,19 +62,22 @@ type Provider<Name extends string = string> = {
   readonly carriers: CredentialCarriers
   /** The action whose path also accepts a WebSocket with one request per message, and the reader of its messages. */
   readonly messages?: Omit<MessageProtocol, 'actions'> & { readonly type: string }
-  /** See `Connector`. */
+  /** Name of the provider's API over a WebSocket whose messages the gateway does not read. */
   readonly unreadSocketApi?: string
   readonly eventFormat: ProviderEvents
-  /** Actions that the provider performs on behalf of requests. */
+  /** Fields with which a request makes the provider act, for example call tools (see `ProviderTable`). */
   readonly side: CompiledTable
-  /** Ids in responses and requests. */
+  /** Ids of provider resources in requests and responses. */
   readonly handles: CompiledHandles
   readonly work: HostedWork
-  /** Headers that the API requires on every request and that an action spec does not contain. */
+  /** Headers that the API requires on every request. A request that is built from an action spec gets these values. */
   readonly demanded: RawHeaders
 }
 
-/** Language-model providers: JSON, streaming by a key of the body or by the path. */
+/**
+ * Creates the connector type of a language-model provider. Its API uses JSON; a key of the body, or the path, selects
+ * streaming.
+ */
 function createModelConnector<Name extends string>(provider: Provider<Name>): Connector<Name> {
   const { name, title, domain, tables, carriers } = provider
   const rows = once(() => readRows(name, tables))
@@ -105,7 +108,8 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
       if (isRefusal(read)) return read
-      // The fields of a form that was read for its actions are unknown: a rule that uses them refuses the request.
+      // The gateway reads an uploaded form only for its acts, so a rule that uses fields of the form refuses the
+      // request.
       const isUpload = read.body?.kind === 'opaque' && read.body.acts !== undefined
       const named = parseByRows(classifier, read.request, isUpload ? undefined : read.body, config)
       if (isRefusal(named)) return named

@@ -65,8 +65,8 @@ function isPost(request: CanonicalRequest, config: ConnectorConfig): boolean {
 const READ: ReadonlySet<PathKind> = new Set(['endpoint', 'open'])
 
 /**
- * True if the body of a request other than POST may contain a message for a server that ignores the method; for some
- * servers with any media type, and for some on paths near the endpoint.
+ * Reports whether the body may contain a message although the request is no POST to the endpoint. Some servers ignore
+ * the method, some the media type, and some accept paths near the endpoint.
  */
 function mayHoldMessage(request: CanonicalRequest, config: ConnectorConfig): boolean {
   const kind = pathKind(request, config)
@@ -103,7 +103,7 @@ type Post = {
   readonly request: CanonicalRequest
   readonly config: ConnectorConfig
   readonly kind: PathKind
-  /** The action of the request line for methods other than POST. */
+  /** Action of the request line; absent for a POST that is read as JSON-RPC. */
   readonly line?: Action
 }
 
@@ -138,7 +138,8 @@ function noMessage({ request, config, line }: Post, isMessage: boolean): Action 
 }
 
 /**
- * A body whose media type is not that of a message. A server that ignores media types may still read a message in it.
+ * Classifies a body with another media type than a message. A server that ignores media types may still read a message
+ * in it.
  */
 function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
   const text = LENIENT_UTF8.decode(bytes)
@@ -151,10 +152,10 @@ function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
 }
 
 const LENIENT_UTF8 = new TextDecoder('utf-8')
-/** Beginning of an object or a list, also after blanks and comments. */
+/** Matches a text that begins with an object or a list, also after blanks and comments. */
 const JSON_LIKE = /^\s*(?:[[{#]|\/[/*])/
 
-/** Classifies the request by its path, plus the calls that its body may contain. */
+/** Classifies the request by its path, and adds the calls that a lenient server may read in its body. */
 function nameBeside(post: Post, value: unknown): Classification {
   const { request, config } = post
   const hidden = nameHidden(value, config)
@@ -164,7 +165,7 @@ function nameBeside(post: Post, value: unknown): Classification {
   return judgeHeaders(request.rawHeaders, messages) ?? { kind: 'actions', actions: [first, ...hidden] }
 }
 
-/** A server that reads such a body executes the named tool, independent of the rules for `mcp.rpc.unknown`. */
+/** Returns the refusal of a body that is not JSON, although some servers accept it and would execute the tool in it. */
 function refuseLoose(detail: string): Classification {
   return refusal('ambiguous_request', `${detail}, and some servers still read it: send plain JSON`)
 }

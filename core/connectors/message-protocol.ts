@@ -9,7 +9,7 @@ export type MessageProtocol = {
   actions(request: CanonicalRequest, config: ConnectorConfig): readonly Action[] | null
   /** Reads one client message, in slices. */
   read(bytes: Uint8Array): Sliced<Message | Refusal>
-  /** Reads the beginning of one server message. Used for the name and the end of the record, never for a decision. */
+  /** Reads the beginning of one server message. The record uses it for its name and its end; decisions never use it. */
   event(head: string): MessageEvent
 }
 
@@ -19,7 +19,7 @@ export type Message =
    * correlates response events with this message; null when the message has none.
    */
   | { readonly kind: 'request'; readonly body: Uint8Array; readonly lane: string | null }
-  /** Acknowledges a response and requests nothing. */
+  /** Acknowledges a response of the server. It requests nothing. */
   | { readonly kind: 'acknowledgement' }
 
 export type MessageEvent = {

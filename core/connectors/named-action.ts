@@ -49,7 +49,10 @@ export function oneAction(action: Action): Classification {
   return { kind: 'actions', actions: [action] }
 }
 
-/** Returns a single action as such; several become candidates that only the server can settle. */
+/**
+ * Returns the classification of a request whose body does not determine the action: a single action, or candidates that
+ * only the server can settle.
+ */
 export function settledByServer(candidates: readonly Action[]): Named {
   return candidates.length === 1
     ? { kind: 'actions', actions: candidates }
@@ -65,7 +68,9 @@ export function effectOfMethod(method: string): Effect {
   return READ_METHODS.has(method) ? 'read' : 'write'
 }
 
-/** `<connector>.unmapped.<method>`: medium for reads, high for everything else. HEAD counts as GET. */
+/**
+ * Returns the action `<connector>.unmapped.<method>`: medium risk for reads, high for all others. HEAD counts as GET.
+ */
 export function unmappedAction(
   connector: string,
   request: CanonicalRequest,

@@ -1,14 +1,15 @@
 import type { Parameters, Resource } from '../action/action.ts'
 
 /**
- * A provider's comparison of a name: `name` without case; `repository` also without a trailing `.git`; `branch` without
- * case in the owner before the last colon (`owner:branch`, `owner:base...owner:head`), and exact after it.
+ * How a provider compares a name. `name`: without case. `repository`: without case and without a trailing `.git`.
+ * `branch`: without case in the owner before the last colon (`owner:branch`, `owner:base...owner:head`), exactly after
+ * it.
  */
 export type NameKind = 'name' | 'repository' | 'branch'
 
 /**
- * A provider's equality rules: the names that it compares without case. All other facts are compared exactly.
- * `parameters` are keys at any depth.
+ * Names that a provider compares without case. All other facts are compared exactly. `parameters` are keys at any
+ * depth.
  */
 export type NameRules = {
   readonly target: NameKind
@@ -45,7 +46,7 @@ export function canonicalParameters(rules: NameRules | null, parameters: Paramet
   )
 }
 
-/** Conditions cannot access deeper values. */
+/** Maximum depth at which names are folded. Conditions cannot access deeper values. */
 const MAX_NESTING = 16
 
 function canonicalUnder(rules: NameRules, key: string, value: unknown, depth: number): unknown {
@@ -58,7 +59,7 @@ function canonicalUnder(rules: NameRules, key: string, value: unknown, depth: nu
   )
 }
 
-/** `assignees[]` and `assignees[0]` are `assignees`. */
+/** Returns `assignees` for `assignees[]` and `assignees[0]`. */
 function baseName(key: string): string {
   const bracket = key.indexOf('[')
   return bracket === -1 ? key : key.slice(0, bracket)

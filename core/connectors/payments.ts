@@ -61,7 +61,10 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
   }
 }
 
-/** The payment provider: form bodies with bracket keys; an operation keeps its name at an older address. */
+/**
+ * The connector type of the payment provider: form bodies with bracket keys. An operation has the same name at an older
+ * address.
+ */
 export const payments: Connector<'payments'> = {
   name: 'payments',
   label: { title: 'Payments', credential: 'Secret key' },
@@ -91,7 +94,10 @@ export const payments: Connector<'payments'> = {
     }),
 }
 
-/** The second generation of the API reads JSON; operations in both generations use the rows of the first. */
+/**
+ * Actions that only the second generation of the API has. It reads JSON. An action of both generations is sent to the
+ * first one.
+ */
 const jsonOnly = once(
   () =>
     new Set(

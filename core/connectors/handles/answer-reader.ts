@@ -7,7 +7,7 @@ const DATA = [...new TextEncoder().encode('data:')]
 
 type Paths = readonly (readonly string[])[]
 
-/** Finds members in the JSON of a response, or in the JSON of its events. */
+/** Creates a reader that finds members in the JSON of a response, or in the JSON of its server-sent events. */
 export function createAnswerReader(paths: Paths, isEvents: boolean): MemberReader {
   return bounded(isEvents ? new EventReader(paths) : createMemberReader(paths))
 }
@@ -27,11 +27,11 @@ function bounded(reader: MemberReader): MemberReader {
   }
 }
 
-/** Each event is a separate JSON text; the first one that has all members counts. */
+/** Searches each event as a separate JSON text. The first event that has all members counts. */
 class EventReader implements MemberReader {
   found: ReadonlyMap<number, string> = new Map()
   readonly #paths: Paths
-  /** Number of bytes of `data:` that the line matched so far; -1 on other lines. */
+  /** Number of matched bytes of `data:` at the beginning of the current line; -1 if the line begins differently. */
   #matched = 0
   #event: MemberReader | null = null
 
@@ -50,7 +50,7 @@ class EventReader implements MemberReader {
     return true
   }
 
-  /** Reads a part of one line. */
+  /** Reads a chunk of a line; a line may span several chunks. */
   #part(part: Uint8Array): boolean {
     let from = 0
     for (; from < part.length && this.#matched >= 0 && this.#matched < DATA.length; from++)
@@ -72,7 +72,10 @@ class EventReader implements MemberReader {
   }
 }
 
-/** Finds line ends at rising places. Most streams have one kind of them: the other is searched for once, not for each line. */
+/**
+ * Returns a function that finds the next line end (LF or CR). Its argument must not decrease. It keeps both positions:
+ * most streams contain only one of the two bytes, so the search for the other runs once.
+ */
 function lineEnds(bytes: Uint8Array): (from: number) => number {
   const next = (byte: number, from: number): number => {
     const at = bytes.indexOf(byte, from)

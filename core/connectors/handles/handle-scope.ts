@@ -10,7 +10,7 @@ export function handleScope({ connector, config, entry }: BoundConnector): strin
   return isAtProvider && connector.domains(config).length > 0 ? connector.name : `Connector ${entry.name}`
 }
 
-/** Defaults to `own` for the types with a handle table. */
+/** Returns the Connector's rule for handles. Default: `own`; `shared` for connector types without a handle table. */
 export function handleRule({ connector, entry }: BoundConnector): HandleRule {
   return connector.handles === undefined ? 'shared' : (entry.handles ?? 'own')
 }

@@ -11,17 +11,17 @@ export type GivenAt =
   | { readonly kind: string; readonly path: readonly string[] }
 
 /**
- * `own`: handles of another agent are refused. `strict`: unknown handles are refused as well. `shared`: no handle is
- * checked.
+ * `own`: the gateway refuses handles that the provider gave to another agent. `strict`: it also refuses unknown
+ * handles. `shared`: it checks no handles.
  */
 export type HandleRule = 'own' | 'shared' | 'strict'
 
 export type HandleReader = {
   /** Returns the handles in the path, headers and body of the request, each once. `found`: see `FindRules`. */
   named(request: CanonicalRequest, found: readonly FoundMembers[]): readonly Handle[] | Refusal
-  /** Returns the locations of ids in the response to a request with these actions; empty if it has none. */
+  /** Returns where the response to a request with these actions contains new ids; empty if it contains none. */
   given(actions: readonly Action[]): readonly GivenAt[]
-  /** Returns the id in a text of the response; null if there is none. */
+  /** Returns the id in a found text, for example without the path of a resource name; null if there is none. */
   read(kind: string, text: string): string | null
 }
 

@@ -5,7 +5,7 @@ import { distinctHandles } from './table-handles.ts'
 const HEADER = 'mcp-session-id'
 const GIVEN = [{ kind: 'session', header: HEADER }] as const
 
-/** The session of an MCP server; every message after the first one names it. */
+/** Reads the session id of an MCP server, which every message after the first one contains. */
 export const MCP_HANDLES: HandleReader = {
   named({ rawHeaders }) {
     const ids = headerValues(rawHeaders, HEADER).map((value) => value.trim())

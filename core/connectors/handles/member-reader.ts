@@ -1,13 +1,13 @@
 /** Reads members of a JSON text that arrives in chunks, without buffering it. */
 export type MemberReader = {
-  /** Returns false once the search is complete. */
+  /** Reads the next chunk. Returns false once the search is complete. */
   push(bytes: Uint8Array): boolean
-  /** Index of the path -> the text found there. */
+  /** Found texts by the index of their path. */
   readonly found: ReadonlyMap<number, string>
 }
 
 const MAX_TEXT = 512
-/** Stands for the bytes of a string that is not looked at: most of an answer is below the paths. */
+/** Marks a string whose bytes are skipped: most strings of a response are at no path. */
 const UNREAD: number[] = []
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
@@ -24,7 +24,7 @@ class Reader implements MemberReader {
   readonly found = new Map<number, string>()
   readonly #paths: readonly (readonly string[])[]
   readonly #depth: number
-  /** For every open container: true for an object. */
+  /** For each open object or list: true for an object. */
   readonly #isObject: boolean[] = []
   /** Keys of the current members, by depth. */
   readonly #keys: string[] = []
@@ -69,7 +69,7 @@ class Reader implements MemberReader {
     }
   }
 
-  /** Returns true at the end of the string. */
+  /** Reads one byte of a string; returns true at its end. */
   #inString(byte: number, text: number[]): boolean {
     const isEnd = byte === QUOTE && !this.#isEscaped
     if (!isEnd) {
@@ -82,7 +82,7 @@ class Reader implements MemberReader {
     return true
   }
 
-  /** Whether a member of the open object may be one that is looked for, or be on its path. */
+  /** Reports whether the current container is an object that is not nested deeper than the longest path. */
   #isAtPath(): boolean {
     const depth = this.#isObject.length
     return depth >= 1 && depth <= this.#depth && this.#isObject[depth - 1] === true
@@ -106,7 +106,7 @@ class Reader implements MemberReader {
   }
 }
 
-/** Null for a text that is too long or not JSON. */
+/** Returns the decoded text of a string; null if it is too long or not JSON. */
 function textOf(bytes: readonly number[]): string | null {
   if (bytes.length > MAX_TEXT) return null
   try {

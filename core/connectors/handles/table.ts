@@ -1,14 +1,17 @@
-/** Ids at one provider, as a readable text table. */
+/** Handles of one provider as text tables. */
 export type HandleTable = {
   readonly connector: string
   /**
-   * One per line: path segment, kind of the id in the next segment, and words that occur there in other operations
-   * (`!compact`).
+   * One line per path segment: the segment, the kind of the id in the segment after it, and words that occur there in
+   * other operations (`!compact`).
    */
   readonly paths: string
-  /** One per line: end of a path in a JSON body (see `FindRules`), kind of the id. */
+  /** One line per JSON member of a request: end of the member's path (see `FindRules`), kind of the id in it. */
   readonly fields: string
-  /** One per line: name of an operation without the connector prefix, kind, path of the member in the response. */
+  /**
+   * One line per operation that creates an id: its name without the connector prefix, kind of the id, path of the
+   * member in the response.
+   */
   readonly gives: string
   /** Ids are resource names (`files/abc`), alone, in a path or at the end of a URL. */
   readonly hasResourceNames?: boolean
@@ -21,7 +24,7 @@ export type CompiledHandles = {
     string,
     ReadonlyArray<{ readonly kind: string; readonly path: readonly string[] }>
   >
-  /** For the scan of bodies. */
+  /** Ends of member paths that the scan of a request body searches for. */
   readonly ends: readonly string[]
   readonly hasResourceNames: boolean
 }

@@ -3,14 +3,14 @@ import type { CanonicalRequest, RawHeaders } from '../../request/canonical.ts'
 import { headerValue } from '../../request/headers.ts'
 import type { HostedWork, WorkKind, WorkStart } from './table.ts'
 
-/** Work that a provider has begun, with what a request needs that cancels it. */
+/** Work that a provider performs after its response, with the data of a request that cancels it. */
 export type StartedWork = {
   readonly kind: WorkKind
   readonly ids: Readonly<Record<string, string>>
-  /** Of the request that started it. */
+  /** Address of the request that started the work. */
   readonly at: Pick<CanonicalRequest, 'scheme' | 'host' | 'port' | 'segments'>
   readonly headers: RawHeaders
-  /** See `WorkTable`. */
+  /** Member of a 2xx response that means failure (see `WorkTable.errorMember`). */
   readonly errorMember: string | null
 }
 
@@ -21,12 +21,18 @@ export type CancelRequest = {
   readonly body: string | undefined
 }
 
-/** Longer fields are not kept: the API takes a cancelling request without them, or the answer says why not. */
+/**
+ * Maximum length of a kept header field. Without a longer field, the API either accepts the cancelling request or its
+ * response states the problem.
+ */
 const MAX_HEADER = 1_024
-/** Of an id, in a path and in JSON. Ids in other forms are not kept. */
+/** Valid ids, which need no escapes in a path or in JSON. Work with other ids cannot be cancelled and is not kept. */
 const ID = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,255}$/
 
-/** What a request with these actions starts at the provider; null where its answer is the end of it. */
+/**
+ * Returns the work that a request with these actions starts at the provider; null if the provider does nothing after
+ * its response.
+ */
 export function startOf(work: HostedWork, actions: readonly Action[]): WorkStart | null {
   for (const { type } of actions) {
     const start = work.starts.get(type)
@@ -37,7 +43,7 @@ export function startOf(work: HostedWork, actions: readonly Action[]): WorkStart
   return null
 }
 
-/** Null where an id is missing, or has a form that no path can hold. */
+/** Returns the work with its ids from the response; null if an id is missing or has another form than `ID`. */
 export function startedWork(
   work: HostedWork,
   { kind, ids: places }: WorkStart,
@@ -59,7 +65,7 @@ export function startedWork(
   }
 }
 
-/** The request that cancels it; null where no operation does. */
+/** Returns the request that cancels the work; null if no operation of the provider does. */
 export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRequest | null {
   const { cancel } = kind
   if (cancel === null) return null
@@ -75,12 +81,12 @@ export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRe
   }
 }
 
-/** Ids need no escapes, in a path or in JSON. */
+/** Replaces the ids in braces. Ids need no escapes (see `ID`). */
 function filled(template: string, ids: StartedWork['ids']): string {
   return template.replaceAll(/\{([a-z_]+)\}/g, (_braces, name: string) => ids[name] ?? '')
 }
 
-/** Of a resource name (`batches/abc`). */
+/** Returns the id in a resource name (`batches/abc`). */
 function lastSegment(text: string): string {
   return text.slice(text.lastIndexOf('/') + 1)
 }

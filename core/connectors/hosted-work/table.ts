@@ -1,29 +1,32 @@
-/** Work that a provider goes on with after its answer, as text that people can scan. */
+/** Work that a provider continues after its response, as text tables. */
 export type WorkTable = {
   readonly connector: string
   /**
-   * One a line: kind, method, segment of the path of the starting request before which the path of the cancelling request
-   * begins (`a|b`: either), and that path with ids in braces. `-` instead of them: the provider documents no operation that
-   * ends it and keeps its data.
+   * One line per kind of work: kind, method, anchor, path. The cancelling request has the path of the starting request
+   * before the anchor segment (`a|b`: either of the two), then `path` with ids in braces. `-` instead of method, anchor
+   * and path: the provider documents no operation that cancels the work and keeps its data.
    */
   readonly kinds: string
   /**
-   * One a line: operation that starts it, kind, action beside which it starts it (`-`: always), and for each id its path in
-   * the answer (`id=response.id`).
+   * One line per starting operation: operation, kind, further action that the request must have (`-`: none), and for
+   * each id its path in the response (`id=response.id`).
    */
   readonly starts: string
   /**
-   * One a line: operation that ends it, kind, and states of which one has to stand in `status` of the answer (`a,b`); without
-   * states an answer 2xx is enough.
+   * One line per ending operation: operation, kind, and values of `status` in the response that mean the end (`a,b`).
+   * Without values, any 2xx response means the end.
    */
   readonly ends: string
-  /** Kinds that are cancelled only with `killSwitch.cancelBatches`. */
+  /** Kinds of batches, which a kill switch cancels only with `killSwitch.cancelBatches`. */
   readonly batches?: readonly string[]
   /** JSON bodies of cancelling requests by kind, with ids in braces. */
   readonly bodies?: Readonly<Record<string, object>>
-  /** Fields of the starting request without which the API refuses the cancelling one, or which choose the account. */
+  /**
+   * Header fields that the cancelling request copies from the starting one: the API requires them, or they select the
+   * account.
+   */
   readonly headers?: readonly string[]
-  /** An answer 2xx with this text as a member at its root is a failure. */
+  /** Root member of a JSON response that means failure in spite of a 2xx status. */
   readonly errorMember?: string
 }
 
@@ -36,14 +39,14 @@ export type CancelOperation = {
 
 export type WorkKind = {
   readonly kind: string
-  /** Null: nothing cancels it. */
+  /** Null: no operation of the provider cancels this kind of work. */
   readonly cancel: CancelOperation | null
   readonly isBatch: boolean
 }
 
 export type WorkStart = {
   readonly kind: WorkKind
-  /** The type of the action beside which it starts the work; null: always. */
+  /** Type of a further action that the request must have to start the work; null: none. */
   readonly beside: string | null
   readonly ids: ReadonlyArray<{ readonly name: string; readonly path: readonly string[] }>
 }
@@ -51,7 +54,7 @@ export type WorkStart = {
 export type WorkEnd = { readonly kind: string; readonly states: readonly string[] | null }
 
 export type HostedWork = {
-  /** By action type. */
+  /** Starts and ends of work by action type. */
   readonly starts: ReadonlyMap<string, WorkStart>
   readonly ends: ReadonlyMap<string, WorkEnd>
   readonly headers: readonly string[]

@@ -21,12 +21,12 @@ import {
   withVerbSegments,
 } from './resource-paths.ts'
 
-/** Conventions of an API for paths and fields of its rows. */
+/** Conventions of an API for the paths and field names of its requests. */
 export type ApiStyle = {
   /** First segment of the templates; a base URL may end with it. */
   readonly root: string
   readonly aliases: readonly RowAlias[]
-  /** Returns the rows with the templates of the trie. */
+  /** Returns the rows with their templates in the form that the trie requires. */
   rows(): readonly Row[]
   /** Converts a request path to the segments of the trie. */
   path(path: PathSegments): PathSegments
@@ -34,13 +34,13 @@ export type ApiStyle = {
   read(request: CanonicalRequest, body: BodyView | undefined): Reading | Refusal
   /** Body members to read in addition to the fields of the rows, and the spellings of these. */
   readonly body: MemberPathsOf
-  /** Converts a target built from one of `rows` to the target of a request. */
+  /** Returns the target of a request for a target that was built from one of `rows`. */
   target(target: string): string
 }
 
 type Reading = { readonly request: CanonicalRequest; readonly body: BodyView | undefined }
 
-/** Slash-separated paths, and one name for each field. */
+/** Returns the conventions of an API with slash-separated paths and one spelling for each field. */
 export function plainStyle(rows: () => readonly Row[]): ApiStyle {
   return {
     ...{ root: 'v1', aliases: [], rows },
@@ -51,7 +51,7 @@ export function plainStyle(rows: () => readonly Row[]): ApiStyle {
   }
 }
 
-/** Resource names with custom verbs, and protobuf JSON. */
+/** Returns the conventions of an API with resource names, custom verbs (AIP-136) and protobuf JSON. */
 export function resourceStyle(published: () => readonly Row[]): ApiStyle {
   const rows = once(() => withVerbSegments(published()))
   const verbs = once(() => verbsOf(published()))

@@ -2,7 +2,7 @@ import { headerValues } from '../../request/headers.ts'
 import { type ErrorObject, type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
 import { isRecord } from '../fields/fields.ts'
 
-/** The stream format of a provider, for requests whose action is streaming. */
+/** Returns the format of server-sent events for a held request; null if its action does not stream. */
 export type ProviderEvents = (held: HeldRequest) => EventFormat | null
 
 const COMMENT = ': the request is in progress\n\n'
@@ -19,8 +19,9 @@ export const eventsB: ProviderEvents = (held) =>
     : null
 
 /**
- * Without `alt=sse` the stream is a JSON list. The google-genai SDKs skip blank lines, and some of their versions no
- * other line without data; older SDKs (`genai-js`) fail on both, so other clients wait for the response head.
+ * Returns the format for requests with `alt=sse`; without it the stream is a JSON list. Only known clients get events
+ * while the request is held: the google-genai SDKs skip blank lines, but some of their versions fail on other lines
+ * without data. Older SDKs (`genai-js`) fail on both, so other clients wait for the response head.
  */
 export const eventsC: ProviderEvents = (held) => {
   const { query, rawHeaders } = held.request
@@ -43,8 +44,9 @@ function plainFormat(idle: string, failure: EventFormat['failure']): EventFormat
 }
 
 /**
- * SDKs raise the `error` member of an event. Codex ignores that event and ends its turn only on a failed response with
- * the final code: with any other code it repeats the request, which creates another approval.
+ * Returns the event of a failed response. SDKs raise the `error` member of an event. Codex ignores that event and ends
+ * its turn only on a failed response with the final code: with any other code it repeats the request, which creates
+ * another approval.
  */
 function failedResponse(body: ErrorObject, isFinal: boolean): string {
   const error = isRecord(body['error']) ? body['error'] : body

@@ -3,7 +3,10 @@ import type { BodyView, Row } from '../connector.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { PathSegments } from '../rows/rows.ts'
 
-/** Field names in both spellings of protobuf JSON: `email_address` by `emailAddress`. */
+/**
+ * Field names in camel case by their spelling in snake case, because protobuf JSON accepts both (`emailAddress` by
+ * `email_address`).
+ */
 export type FieldNames = ReadonlyMap<string, string>
 
 export function fieldNamesOf(rows: readonly Row[]): FieldNames {
@@ -15,7 +18,7 @@ export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** Returns the body with the field names of rows and policies; protobuf JSON accepts two spellings for each. */
+/** Returns the body with the field names that rows and policies use. Refuses a body with both spellings of a field. */
 export function readFieldNames(
   body: BodyView | undefined,
   names: FieldNames,
@@ -33,7 +36,7 @@ export function readFieldNames(
       )
 }
 
-/** The same for the query. */
+/** Returns the query with the field names that rows and policies use. */
 export function readQueryNames(
   query: ReadonlyArray<readonly [string, string]>,
   names: FieldNames,
@@ -46,7 +49,8 @@ export function readQueryNames(
 const COLLECTIONS: ReadonlySet<string> = new Set(['models', 'tunedModels', 'dynamic'])
 
 /**
- * Refuses a body whose model differs from the path's: the path determines the decision, and servers may use the body's.
+ * Refuses a body whose model differs from that of the path. The decision follows the path, but a server may use the
+ * body.
  */
 export function judgeModel({ segments }: PathSegments, body: BodyView | undefined): Refusal | null {
   const [collection = '', id = '', verb = ''] = segments.slice(-3)

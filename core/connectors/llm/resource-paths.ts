@@ -24,7 +24,10 @@ const SERVICES = [
   'TextService',
 ]
 
-/** Every version of the API has the rows of `v1beta`; newer operations exist only there. */
+/**
+ * Aliases that apply the rows of `v1beta` to every version of the API. Operations that exist only in `v1beta` are
+ * covered too.
+ */
 export const VERSION_ALIASES: readonly RowAlias[] = ['v1', 'v1alpha', 'v1beta', 'v1beta2', 'v1beta3'].flatMap(
   (version) => [
     ...(version === 'v1beta' ? [] : aliasesOf(version)),

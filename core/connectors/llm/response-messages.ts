@@ -50,7 +50,7 @@ function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>)
 const BRACE = 0x7b
 const STREAM = new TextEncoder().encode('"stream":true,')
 
-/** Only white space precedes the brace of the root. */
+/** Inserts `"stream":true` at the beginning of the root object. Only white space precedes its brace. */
 function withStream(bytes: Uint8Array): Uint8Array {
   const at = bytes.indexOf(BRACE) + 1
   const body = new Uint8Array(bytes.length + STREAM.length)
@@ -62,7 +62,9 @@ function withStream(bytes: Uint8Array): Uint8Array {
 
 const RESPONSE_ID = /^[A-Za-z0-9_-]{1,128}$/
 
-/** A type and an id only, so that it cannot contain input of a model. */
+/**
+ * Number of members of an acknowledgement: `type` and `response_id`. A message with more may contain input of a model.
+ */
 const ACKNOWLEDGEMENT_MEMBERS = 2
 
 function isAcknowledgement({ type, response_id: id }: Readonly<Record<string, unknown>>): boolean {

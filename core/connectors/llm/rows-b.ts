@@ -1,4 +1,7 @@
-/** llm_b. A batch is many model calls and therefore also `compute`, but it continues after the request. */
+/**
+ * llm_b: models, messages, batches. A batch is many model calls and therefore also `compute`; it continues after the
+ * request.
+ */
 export const LLM_B_MODELS = `
   POST   /v1/messages                                  message.create_stream     compute low    ?stream=true model,stream,max_tokens
   POST   /v1/messages                                  message.create            compute low    ?!stream model,stream,max_tokens

@@ -11,8 +11,8 @@ import { baseOf } from '../domains.ts'
 export type PathKind = 'endpoint' | 'open' | 'near' | 'other'
 
 /**
- * Default endpoints of servers. Only exact paths: a rule such as "ends in `/mcp`" would let an agent delete a resource
- * of that name as the end of a session.
+ * Default endpoints of MCP servers. Only exact paths count: a rule such as "ends in `/mcp`" would treat the deletion of
+ * a resource of that name as the end of a session.
  */
 const USUAL = ['/', '/mcp', '/sse', '/mcp/sse', '/mcp/v1', '/v1/mcp', '/v1/sse', '/api/mcp'].map(segmentsOf)
 
@@ -61,7 +61,10 @@ export function acceptsEvents({ rawHeaders }: CanonicalRequest): boolean {
   })
 }
 
-/** True for a DELETE that names one session. Without one it deletes another resource at this path. */
+/**
+ * Reports whether the request ends a session: a DELETE with one session id. A DELETE without it deletes another
+ * resource at this path.
+ */
 export function endsSession({ method, rawHeaders }: CanonicalRequest): boolean {
   if (method !== 'DELETE') return false
   const sessions = headerValues(rawHeaders, 'mcp-session-id')
@@ -75,7 +78,7 @@ function segmentsOf(path: string): readonly string[] {
     .filter((segment, at, all) => segment !== '' || at < all.length - 1)
 }
 
-/** Servers treat a trailing slash as the same resource. */
+/** Reports whether the segments are this path, with or without a trailing slash, as servers treat both alike. */
 function isPath(segments: readonly string[], path: readonly string[]): boolean {
   const length = segments.at(-1) === '' ? segments.length - 1 : segments.length
   return length === path.length && path.every((segment, at) => segments[at] === segment)

@@ -4,7 +4,9 @@ import { acceptsEvents, pathKind } from './endpoint-paths.ts'
 
 const IDLE = ': the request is in progress\n\n'
 const WAITING = 'Waiting for an approver to answer.'
-/** Smaller than the first step of any server, so that the progress of one token never decreases. */
+/**
+ * Progress that a waiting event adds. Smaller than the first step of any server, because progress must never decrease.
+ */
 const STEP = 0.001
 
 /**

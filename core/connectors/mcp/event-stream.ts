@@ -9,11 +9,11 @@ export type EventSplitter = {
   push(chunk: string): void
   /** Returns the next piece up to the end of the next event; null if it needs more text. */
   next(): EventPiece | null
-  /** Returns all text that was not taken yet. */
+  /** Returns the text for which `next` returned no piece yet. */
   rest(): string
 }
 
-/** Lines end in CRLF, LF or CR; the two line ends of a blank line may differ. */
+/** Matches the end of an event. Lines end in CRLF, LF or CR; the two line ends of a blank line may differ. */
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g
 /** Maximum length of the end of a chunk that may belong to a blank line completed by the next chunk. */
 const OVERLAP = 3
@@ -24,12 +24,12 @@ const OVERLAP = 3
  */
 export function createEventSplitter(): EventSplitter {
   const blankLine = new RegExp(BLANK_LINE)
-  /** The start of an incomplete event. */
+  /** Chunks of the current event, which is not complete. */
   let held: string[] = []
   let heldChars = 0
   let isTooLong = false
   let chunk = ''
-  /** The end of the previous chunk, and the current chunk. */
+  /** Searched text: the end of the previous chunk, then the current chunk. */
   let searched = ''
   /** Offset of the next piece in the chunk. */
   let from = 0
@@ -42,7 +42,10 @@ export function createEventSplitter(): EventSplitter {
     return piece
   }
 
-  /** Buffers the rest: the chunk completes no further event. */
+  /**
+   * Buffers the rest of a chunk that completes no further event. Returns the buffered text as a piece if the event is
+   * too long.
+   */
   function hold(): EventPiece | null {
     const text = chunk.slice(from)
     searched = from === 0 ? searched.slice(-OVERLAP) : text.slice(-OVERLAP)
@@ -92,8 +95,9 @@ export function createEventSplitter(): EventSplitter {
 export const EVENT_SLICE = { events: 64, chars: 16 * 1024 } as const
 
 /**
- * Takes all pieces from the splitter and appends them to `out`, with the data of events filtered; `onHidden` receives
- * the number of tools removed from each event. If abandoned, it leaves the remaining pieces in the splitter.
+ * Takes all pieces from the splitter and appends them to `out`, with the tool lists in events filtered. `onHidden`
+ * receives the number of tools removed from each event. A caller that stops early finds the remaining pieces in the
+ * splitter.
  */
 export function* filterEvents(
   events: EventSplitter,
@@ -120,7 +124,7 @@ export function* filterEvents(
 
 /** The first data line that is not blank begins an object or a list. */
 const JSON_DATA = /(?:^|[\r\n])data:[ \t]*[[{]/
-/** A list of tools contains this word, or an escape that may hide it. */
+/** Matches text that may contain a list of tools: the word itself, or an escape that may hide it. */
 const TOOLS = /tools|\\u/
 
 function mayHoldList(event: string): boolean {

@@ -48,7 +48,10 @@ function mirroredName(header: string): string | null {
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 
-/** A message of the stateless revision contains its revision; a message of a session leaves it to the header. */
+/**
+ * Compares the protocol version of the messages with that of the header. Only messages of the stateless revision
+ * contain a version; in a session only the header does.
+ */
 function judgeVersion(mirrored: MirroredHeaders, messages: readonly unknown[]): Refusal | null {
   const versions = messages.map((message) => metaOf(message)[VERSION])
   const isNamed = versions.some((version) => version !== undefined)

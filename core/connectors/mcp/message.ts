@@ -11,7 +11,10 @@ import { rpcType, toolType } from './names.ts'
 const MAX_NAME = 256
 export const UNKNOWN = 'mcp.rpc.unknown'
 
-/** Tools are defined by the server, so none is known to be harmless; methods that open, read or close are. */
+/**
+ * Catalogue rows of MCP. It has no rows for tools, because each server defines its own and none is known to be
+ * harmless. Methods that open a stream or read are harmless; the end of a session has low risk.
+ */
 export const MCP_CATALOGUE: readonly CatalogueRow[] = [
   ...['mcp.tools.list', 'mcp.rpc.stream_open', 'mcp.rpc.response'].map(harmless),
   ...[...READS, 'notifications/initialized'].flatMap((method) => rpcType(method) ?? []).map(harmless),
@@ -55,14 +58,17 @@ export function nameHidden(message: unknown, config: ConnectorConfig): readonly 
   return found
 }
 
-/** Converts the message's name like a server that uses its text as a key of its methods or tools. */
+/** Returns the call as a server reads it that converts names to text before it looks up a method or tool. */
 function asLooked(call: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const method = asKey(call['method'])
   const looked = typeof method === 'string' ? (resembledMethod(method) ?? method) : method
   return { ...call, jsonrpc: '2.0', method: looked, params: lookedParams(call['params']) }
 }
 
-/** Parameters in a text, or by position: the first one is the name, or all of them. */
+/**
+ * Returns the parameters as a lenient server reads them: from JSON in a text, or by position, where the first value is
+ * the name or an object with all parameters.
+ */
 function lookedParams(params: unknown): unknown {
   if (isRecord(params)) return { ...params, name: asKey(params['name']) }
   const value = typeof params === 'string' ? (parseOr(params) ?? params) : params

@@ -38,7 +38,10 @@ export const KNOWN_METHODS: ReadonlySet<string> = new Set([
   ].map((name) => `notifications/${name}`),
 ])
 
-/** Last segments of action types that are not methods. A method with such a name would collide with the action. */
+/**
+ * Last segments of action types that are not methods. A method with one of these names would have the type of another
+ * action.
+ */
 const RESERVED = ['unknown', 'response', 'stream_open', 'session_end']
 
 const BY_LETTERS: ReadonlyMap<string, string | null> = new Map([

@@ -1,6 +1,6 @@
 /**
- * Decodes a header that repeats a part of the body. `=?base64?…?=` carries text that is invalid in a header. Null for
- * ambiguous values: that wrapping in another spelling or around part of the value, and bytes beyond ASCII.
+ * Decodes the value of a header that repeats a part of the body. `=?base64?…?=` wraps text that is invalid in a header.
+ * Null for ambiguous values: a wrapper in another spelling or around a part of the value, and bytes beyond ASCII.
  */
 export function decodeMirrored(value: string): string | null {
   const text = value.trim()

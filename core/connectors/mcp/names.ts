@@ -1,6 +1,9 @@
 import { isMethodName } from './methods.ts'
 
-/** Characters allowed in a segment of an action type; every other one becomes `~XX`, XX a UTF-8 byte in hex. */
+/**
+ * Matches the characters that stay in a segment of an action type. Every other one becomes `~XX`, XX a UTF-8 byte in
+ * hex.
+ */
 const PLAIN = /^[A-Za-z0-9_-]*$/
 const UTF8 = new TextEncoder()
 

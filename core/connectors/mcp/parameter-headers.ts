@@ -30,7 +30,7 @@ export function judgeParameters(
   )
 }
 
-/** All values that a header may repeat, as text, in total and by the folded names of their arguments. */
+/** All argument values that a header may repeat, as text: together, and by the folded names of the arguments. */
 type Held = { readonly all: Set<string>; readonly byName: Map<string, Set<string>> }
 
 function isHeld({ all, byName }: Held, header: string, [value = '', ...others]: readonly string[]): boolean {
@@ -58,7 +58,7 @@ function collect(value: unknown, held: Held): void {
   }
 }
 
-/** Records an argument without such a value as well: it then matches any header value. */
+/** Records an argument by its folded name. `text` is null for a value that no header can repeat. */
 function keep({ all, byName }: Held, name: string, text: string | null): void {
   const own = byName.get(name) ?? new Set()
   byName.set(name, own)

@@ -7,7 +7,7 @@ import { rpcType, toolName, toolType } from './names.ts'
 
 const PLACE = ['url', 'path', 'session_id', 'protocol_version'] as const
 const ENDPOINT = { targetIsAddress: false, basePathIsEnough: true }
-/** Actions without a request: a stream, a response, and an unreadable message. */
+/** Actions for which no request can be built: opening a stream, a response, and an unreadable message. */
 const NO_REQUEST = new Set(['mcp.rpc.stream_open', 'mcp.rpc.response', 'mcp.rpc.unknown'])
 const TOOLS = 'mcp.tools.'
 const RPC = 'mcp.rpc.'
@@ -47,7 +47,8 @@ function endSession(
 }
 
 /**
- * The only message on its connection, so any id works. A notification has no id, otherwise the server would respond.
+ * Returns the JSON-RPC text. Any id works, because the connection carries no other message. A notification has no id: a
+ * server would respond to one.
  */
 function textOf({ method, params }: Message): string {
   const id = method.startsWith('notifications/') ? {} : { id: 1 }
@@ -114,7 +115,10 @@ function rpcMessage(spec: ExecuteSpec): Message | Refusal {
   return { method, params }
 }
 
-/** `_` may stand for `/` or for itself: only known methods, and methods with neither, can be derived from the type. */
+/**
+ * Returns the method of an action type; null if it cannot be derived. `_` may stand for `/` or for itself, so the type
+ * must belong to a known method or contain no `_`.
+ */
 function methodOf(type: string): string | null {
   const known = [...KNOWN_METHODS].find((method) => rpcType(method) === type)
   if (known !== undefined) return known

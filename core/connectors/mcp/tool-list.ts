@@ -83,7 +83,10 @@ function withoutTools(message: unknown, ids: ReadonlySet<string>, hidden: Readon
   return { ...message, result: { ...message['result'], tools: list.filter((tool) => !hidden.has(tool)) } }
 }
 
-/** Numbers keep their text: the bounds in a tool's schema often exceed the precision of a double. */
+/**
+ * Parses JSON and keeps the text of each number, because the bounds in a tool's schema often exceed the precision of a
+ * double.
+ */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text, (_key, value: unknown, { source }: { source?: string } = {}) =>
@@ -94,5 +97,5 @@ function parse(text: string): unknown {
   }
 }
 
-/** The library's types lack it. */
+/** TypeScript's library types do not declare `JSON.rawJSON`. */
 const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => object }
