@@ -1,16 +1,16 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
 
-/** Edits the body of a response on its way to the agent. */
+/** Edits the body of a response before the agent receives it. */
 export type AnswerEdit = {
-  /** Asked once, with the end-to-end fields of the head. Null: the body passes as it is. */
+  /** Called once with the end-to-end headers of the response. Returns null when the body is forwarded unchanged. */
   begin(status: number, headers: RawHeaders): BodyEdit | null
 }
 
 /**
- * `whole`: the head waits until the body is complete, because its length may change; a body longer than `maxBytes`
- * passes as it is. `edit` returns the very same buffer when nothing changed, and then the head does not change either.
- * `paced`: what `push` returns goes on in order, `end` says what is left.
+ * How a response body is edited. `whole`: the head is delayed until the body is complete, because its length may
+ * change; a body longer than `maxBytes` is forwarded unchanged. `edit` returns the same buffer when nothing changed,
+ * and the head then stays the same. `paced`: chunks are edited and forwarded in order.
  */
 export type BodyEdit =
   | { readonly kind: 'whole'; readonly maxBytes: number; edit(body: Buffer): Promise<Buffer> }
@@ -19,18 +19,20 @@ export type BodyEdit =
 export type PacedEdit = {
   readonly kind: 'paced'
   push(chunk: Buffer): Buffer | Promise<Buffer>
-  /** Called once every `push` has settled. */
+  /** Returns the remaining bytes. Called after every `push` has settled. */
   end(): Buffer
 }
 
-/** `push` returns bytes to forward now, `end` the rest. */
+/** Edits a stream of chunks. `push` returns the bytes to forward now, `end` the remaining ones. */
 
 export type StreamEdit = { push(chunk: Buffer): Buffer; end(): Buffer }
 
-/** Where an answer goes: the agent, or an edit before it. */
+/** Receiver of a response: the agent, or an edit in front of it. */
 export type AnswerSink = Pick<Reply, 'stream'>
 
-/** Edits every body behind whatever else edits it. `editOf` gives null for bodies that pass as they are. */
+/**
+ * Adds a second edit behind any other edit of the body. `editOf` returns null for bodies that are forwarded unchanged.
+ */
 export function editingSink(
   sink: AnswerSink,
   editOf: (headers: RawHeaders) => StreamEdit | null,
@@ -45,10 +47,10 @@ export function editingSink(
   }
 }
 
-/** The head of an answer, as it goes to the agent. */
+/** Head of a response as the agent receives it. */
 export type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
 
-/** The agent's side of an answer whose body is edited. */
+/** Returns the stream to which the upstream's body is written. It edits the body and sends it to the agent. */
 export function editedStream(reply: AnswerSink, head: AnswerHead, edit: BodyEdit): ReplyStream {
   return edit.kind === 'whole' ? new WholeEdit(reply, head, edit) : new QueuedEdit(reply, head, edit)
 }
@@ -62,7 +64,7 @@ class WholeEdit implements ReplyStream {
   readonly #edit: Whole
   #held: Buffer[] = []
   #heldBytes = 0
-  /** Set once the head has gone. */
+  /** Set after the head was sent. */
   #stream: ReplyStream | null = null
   #isDestroyed = false
 
@@ -121,12 +123,12 @@ function endStream(stream: ReplyStream, trailers: RawHeaders | undefined): void 
   else stream.end(trailers)
 }
 
-/** Passes the chunks on in order; while one is being edited those behind it wait, and the upstream is not read. */
+/** Forwards chunks in order. While a chunk is edited, later chunks wait and the upstream is not read. */
 class QueuedEdit implements ReplyStream {
   ended: Promise<undefined> | null = null
   readonly #stream: ReplyStream
   readonly #edit: PacedEdit
-  /** The last chunk that is being edited; null when none is. */
+  /** Promise of the last chunk in editing; null when no chunk is pending. */
   #pending: Promise<undefined> | null = null
   #isDestroyed = false
 

@@ -20,11 +20,11 @@ import type { UpstreamTarget } from './target.ts'
 
 export type Dialer = {
   /**
-   * A connection that is ready for the first byte (TLS verified). Rejects with `address_refused`, `upstream_tls`,
-   * `upstream_timeout` or `upstream_failed`; no credential was sent in any of these cases.
+   * Opens a connection and resolves when data can be sent (TLS verified). Rejects with `address_refused`,
+   * `upstream_tls`, `upstream_timeout` or `upstream_failed`. No credential was sent in any of these cases.
    */
   dial(target: UpstreamTarget, alpn?: readonly string[]): Promise<Socket>
-  /** The same without TLS, for tunnels in which the agent speaks TLS itself. */
+  /** Opens a connection without TLS, for tunnels in which the agent itself speaks TLS with the server. */
   dialRaw(target: UpstreamTarget): Promise<Socket>
 }
 
@@ -119,7 +119,7 @@ function ready(socket: Socket, event: string, timeoutMs: number, target: Upstrea
     socket.once(event, () => {
       clearTimeout(timer)
       socket.removeListener('close', onClose)
-      // The error listener stays: a raw socket is never without one.
+      // The `error` listener stays, because an `error` event without a listener ends the process.
       resolve(socket)
     })
   })

@@ -1,6 +1,6 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
 
-/** Fields that belong to one connection (RFC 9110 7.6.1) and so end at the gateway. */
+/** Hop-by-hop fields (RFC 9110, section 7.6.1), which the gateway does not forward. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -20,12 +20,16 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const ANSWER_ONLY: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'alt-svc'])
 const ANSWER_LENGTHS: ReadonlySet<number> = new Set([...ANSWER_ONLY].map((name) => name.length))
 
-/** Request headers that the gateway sets itself: Host from the target; Expect was answered; h2c is not offered. */
+/**
+ * Request headers that are not forwarded. Host is set from the target, the gateway itself answers Expect, and it does
+ * not offer h2c.
+ */
 const REQUEST_ONLY: ReadonlySet<string> = new Set(['host', 'expect', 'http2-settings'])
 
 /**
- * The request's end-to-end fields in their order and case, with the Host header first. `length` replaces a declared
- * Content-Length (the body was read, and may have been changed); `undefined` keeps what the agent declared.
+ * Returns the end-to-end headers of the request in their order and case, with Host first. `length` in bytes replaces
+ * the declared Content-Length of a body that was buffered and may have been changed; with `undefined` the declared
+ * header is kept.
  */
 export function outboundHeaders(raw: RawHeaders, host: string, length: number | undefined): string[] {
   const named = connectionTokens(raw)
@@ -52,17 +56,23 @@ export function inboundHeaders(raw: RawHeaders): string[] {
   return out
 }
 
-/** The fields of an answer 101: its end-to-end fields, and those that make the switch. */
+/** Returns the headers of a 101 response: Upgrade and Connection, and the end-to-end headers of the upstream. */
 export function switchingHeaders(raw: RawHeaders): string[] {
   return ['Upgrade', 'websocket', 'Connection', 'Upgrade', ...inboundHeaders(raw)]
 }
 
-/** Most names are told by their length alone. */
+/**
+ * Returns true when the gateway does not forward the header. The length of the name rules most headers out without a
+ * comparison.
+ */
 function endsHere(name: string): boolean {
   return (ANSWER_LENGTHS.has(name.length) && ANSWER_ONLY.has(name.toLowerCase())) || OURS.test(name)
 }
 
-/** Fields of the gateway's own answers: agents and tests read there who has refused a request. */
+/**
+ * Headers of the gateway's own responses. Agents and tests read from them which component refused a request, so an
+ * upstream must not set them.
+ */
 const OURS = /^x[-_]service[-_]/i
 
 function connectionTokens(raw: RawHeaders): Set<string> | null {

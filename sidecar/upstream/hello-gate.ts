@@ -16,8 +16,8 @@ const PASS: GateVerdict = { kind: 'pass' }
 const TLS_HANDSHAKE = 22
 
 /**
- * Judges the first bytes that a client sends into a tunnel to `host`. A CDN serves every customer behind one address:
- * the server name, and not the target of CONNECT, says whose server answers.
+ * Checks the first bytes that a client sends into a tunnel to `host`. A CDN serves many customers at one address, and
+ * the server name, not the target of CONNECT, selects the customer.
  */
 export function judgeHello(bytes: Buffer, host: string, rule: HelloRule): GateVerdict {
   if (rule === 'any' || (rule === 'matching' && bytes[0] !== TLS_HANDSHAKE)) return PASS
@@ -33,7 +33,10 @@ function judgeName(name: string | null, host: string, rule: HelloRule): GateVerd
   return isSame ? PASS : refused(`the server name ${JSON.stringify(name.slice(0, 100))}, not ${host}`)
 }
 
-/** An address is no server name (RFC 6066). */
+/**
+ * Returns true when a ClientHello without a server name is valid: an IP address is not a server name (RFC 6066, section
+ * 3).
+ */
 function mayBeNameless(host: string, rule: HelloRule): boolean {
   return rule === 'matching' || isAddress(host)
 }

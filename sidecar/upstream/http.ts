@@ -20,16 +20,17 @@ import { createTunnels } from './tunnel.ts'
 
 export type Upstream = {
   /**
-   * Sends one request (or upgrade) and carries the answer to the agent. Rejects with a ChaperoneError (502, 504) or
-   * the abort reason when nothing was answered; a failure after the head cuts the answer and resolves.
+   * Sends one request (or upgrade) and forwards the response to the agent. Rejects with a ChaperoneError (502, 504) or
+   * the abort reason when no response was started. A failure after the head cuts the response, and the promise
+   * resolves.
    */
   forward(exchange: Exchange, outbound: Outbound): Promise<undefined>
   /**
-   * A CONNECT that is not decrypted: resolves, checks, dials, answers 200, and joins the two ends once the client's first
-   * bytes are what `hello` wants.
+   * Opens a CONNECT tunnel without decryption: resolves, checks and dials the host, and answers 200. Forwards the
+   * client's first bytes only when they satisfy `hello`.
    */
   tunnel(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
-  /** Reads of providers by the gateway itself. */
+  /** Look-ups: reads from a provider by the gateway itself. */
   readonly lookUps: LookUpPort
   close(): Promise<void>
 }
@@ -38,7 +39,7 @@ export type UpstreamDeps = {
   readonly dialer: Dialer
   readonly monotonicMs: () => number
   readonly idleTimeoutMs?: number
-  /** Counts a look-up. */
+  /** Counts a look-up for the metrics. */
   readonly onLookUp?: LookUpDeps['onAsked']
 }
 
@@ -52,7 +53,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   const lookUps = createLookUps({ reader, monotonicMs, onAsked: deps.onLookUp ?? (() => undefined) })
   const relayDeps: RelayDeps = { monotonicMs, idle, join: tunnels.join }
 
-  // Not async: its promise is the relay's own.
+  // Not an async function: it returns the promise of the relay and saves one promise for each request.
   function forward(exchange: Exchange, outbound: Outbound): Promise<undefined> {
     const { signal } = exchange.abort
     if (signal.aborted) return Promise.reject(abortReason(signal))

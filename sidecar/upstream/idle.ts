@@ -4,8 +4,8 @@ import { Registry, type RegistryHandle } from '../collections/registry.ts'
 export type Watched = { quiet: number; onIdle(): void }
 
 /**
- * One timer for all exchanges instead of one each: every twelfth of the limit each entry's mark is checked, so an
- * exchange ends after the limit and at most a twelfth more without a byte in either direction.
+ * Watches all exchanges with one timer. It checks each entry twelve times within the limit, so an exchange without a
+ * byte in either direction ends after the limit and at most a twelfth more.
  */
 export type IdleWatch = {
   add(entry: Watched): RegistryHandle<Watched>
@@ -23,7 +23,7 @@ export function createIdleWatch(limitMs: number): IdleWatch {
     for (const entry of watched.all()) {
       entry.quiet += 1
       if (entry.quiet <= TICKS) continue
-      // Once is enough, although it leaves the roster only when it has ended.
+      // `onIdle` is called only once, because the entry stays in the registry until the exchange has ended.
       entry.quiet = Number.NEGATIVE_INFINITY
       entry.onIdle()
     }

@@ -10,14 +10,14 @@ import { createPool } from './http1/pool.ts'
 import { targetOf } from './target.ts'
 
 export type JsonReader = {
-  /** The JSON of an answer 200. Rejects for any other answer, after 5 s, and beyond 1 MiB. */
+  /** Resolves with the JSON of a 200 response. Rejects for any other status, after 5 s, and beyond 1 MiB. */
   read(reading: Reading): Promise<unknown>
   close(): void
 }
 
 export type Reading = {
   readonly bound: BoundConnector
-  /** The request that is in need of it: the question goes by the same scheme and port. */
+  /** Request that causes the look-up. The look-up uses its scheme and port. */
   readonly request: CanonicalRequest
   readonly question: Pick<LookUp, 'method' | 'host' | 'target' | 'body'>
 }
@@ -28,13 +28,16 @@ export type JsonReaderDeps = {
   readonly readTimeoutMs?: number
 }
 
-/** Tells the provider, and its audit log, which requests are of the gateway itself. */
+/** User-Agent of look-ups. It identifies requests of the gateway itself in the provider's audit log. */
 export const LOOK_UP_AGENT = 'chaperone-look-up'
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
-/** Reads of a provider by the gateway itself: its address check, the credential of the connector, its own connections. */
+/**
+ * Creates the reader for look-ups at a provider. It checks addresses, injects the connector's credential, and has its
+ * own connection pool.
+ */
 export function createJsonReader({
   dialer,
   monotonicMs,
@@ -81,7 +84,7 @@ function requestFor(
   return request
 }
 
-/** Throws for a connector that has no credential. */
+/** Returns the headers with the credential of the connector. Throws when the connector has no credential. */
 function withCredential(bound: BoundConnector, request: CanonicalRequest): RawHeaders {
   const { secret } = bound.entry
   const scheme = connectorScheme(bound)
@@ -92,7 +95,7 @@ function withCredential(bound: BoundConnector, request: CanonicalRequest): RawHe
   return edit.rawHeaders
 }
 
-/** Collects one answer. */
+/** Buffers one response. */
 class WholeAnswer implements ResponseHandler {
   readonly done: Promise<Buffer>
   readonly #settle: PromiseWithResolvers<Buffer>

@@ -6,11 +6,11 @@ import { createLru } from '../collections/lru.ts'
 import type { JsonReader } from './json-reader.ts'
 
 export type LookUpPort = {
-  /** Asks the provider in the course of a request. Never rejects: null where there is no answer. */
+  /** Reads values from the provider for a request. Resolves with null when there is no answer; never rejects. */
   ask(asking: LookUpContext, lookUp: LookUp): Promise<LookUpValues>
 }
 
-/** The request for which the gateway asks. */
+/** The request that causes a look-up. */
 export type LookUpContext = {
   readonly snapshot: Snapshot
   readonly bound: BoundConnector
@@ -18,7 +18,10 @@ export type LookUpContext = {
   readonly agent: string
 }
 
-/** `limited`: the agent has caused too many, or too many are in flight. */
+/**
+ * Result of a look-up for the metrics. `kept`: the answer was cached. `limited`: the agent caused too many look-ups, or
+ * too many are in flight.
+ */
 export type LookUpOutcome = 'answered' | 'kept' | 'failed' | 'limited'
 
 export type LookUpDeps = {
@@ -27,7 +30,10 @@ export type LookUpDeps = {
   readonly onAsked: (connector: string, lookUp: string, outcome: LookUpOutcome) => void
 }
 
-/** Look-ups of each kind that the requests of one agent may cause at one connector in a minute. */
+/**
+ * Limit of look-ups in a minute for each agent and connector. Look-ups with cached and with uncached answers are
+ * limited separately.
+ */
 export const LOOK_UPS_PER_MINUTE = 120
 const MAX_IN_FLIGHT = 32
 const MAX_KEPT = 10_000
@@ -37,8 +43,8 @@ type Kept = { readonly values: LookUpValues; readonly until: number }
 type Counter = { count: number; readonly until: number }
 
 /**
- * Look-ups with the credential of the connector. An answer is used again for as long as the catalogue says; a question
- * whose answer is used again is asked once where several requests have it at the same time.
+ * Creates look-ups with the credential of the connector. Answers are cached for the time in the catalogue. Concurrent
+ * requests share one look-up when its answer is cached.
  */
 export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): LookUpPort {
   const kept = createLru<Kept>(MAX_KEPT)
@@ -71,7 +77,10 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
     return answer
   }
 
-  /** Look-ups for approval cards have a limit of their own, so that other requests cannot exhaust it. */
+  /**
+   * Counts the look-up and returns false beyond the limit. Look-ups for approval cards have a separate limit, so that
+   * other requests cannot exhaust it.
+   */
   function mayAsk({ agent, bound }: LookUpContext, { keepMs }: LookUp): boolean {
     const key = JSON.stringify([agent, bound.entry.id, keepMs > 0])
     const known = counters.get(key)
@@ -102,7 +111,7 @@ function keyOf({ bound, request }: LookUpContext, { method, host, target, body =
   return JSON.stringify([id, upstream.url, request.scheme, host, request.port, method, target, body])
 }
 
-/** The credential leaves for hosts of its connector alone. */
+/** Returns true when the connector owns the host of the look-up. The credential is sent to no other host. */
 function isOwn({ snapshot, bound, request }: LookUpContext, { host }: LookUp): boolean {
   return findConnector(snapshot.hosts, host, request.port)?.entry.id === bound.entry.id
 }

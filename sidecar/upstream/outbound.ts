@@ -4,20 +4,20 @@ import type { EchoMask } from '../pipeline/response/echo-mask.ts'
 import type { AnswerEdit } from './answer-edit.ts'
 import type { UpstreamTarget } from './target.ts'
 
-/** One request as it leaves, credential included. `target` bytes go out exactly as they are. */
+/** One outbound request, with the credential. `path` is sent byte for byte. */
 export type Outbound = {
   readonly target: UpstreamTarget
   readonly method: string
   readonly path: string
   readonly rawHeaders: RawHeaders
-  /** Null once it is sent: the answer may take minutes. */
+  /** Set to null when the request is sent, because the response may take minutes and the buffer can be freed. */
   body: Buffer | Readable | null
   readonly watch?: BodyWatch | null
-  /** Called when the answer begins. */
+  /** Called when the response head arrives. */
   readonly onHead?: (() => void) | null
   readonly edit?: AnswerEdit | null
   readonly answer?: AnswerWatch | null
-  /** Takes the injected credential out of the answer. */
+  /** Masks the injected credential in the response. */
   readonly echoMask?: EchoMask | null
 }
 
@@ -25,14 +25,14 @@ export type Outbound = {
 export type AnswerWatch = {
   head(status: number, headers: RawHeaders): void
   data(chunk: Buffer): void
-  /** The answer is whole. Not called for one that was cut. */
+  /** Called when the response is complete. Not called for a response that was cut. */
   end?(): void
 }
 
 /** Observes the request body without changing it. */
 export type BodyWatch = {
-  /** Every chunk, or the whole body at once. */
+  /** Called with every chunk, or with the whole body at once. */
   push(chunk: Buffer): void
-  /** The agent was answered, wholly or in part; not called when nothing was answered. */
+  /** Called when the agent received a response, complete or cut. Not called when no response was started. */
   answered(): void
 }

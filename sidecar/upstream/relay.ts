@@ -16,23 +16,26 @@ import { switchingProblem } from './switching.ts'
 export type RelayDeps = {
   readonly monotonicMs: () => number
   readonly idle: IdleWatch
-  /** Hands the agent the head of an upgraded connection and joins the two until both are closed. */
+  /** Sends the head to the agent and joins both raw streams until both are closed. */
   readonly join: (exchange: Exchange, upstream: Duplex, head: string) => Promise<void>
 }
 
-/** The transport of an exchange: a connection of its own, or a stream of a shared one. */
+/** Transport of an exchange: an HTTP/1.1 connection, or a stream of a shared HTTP/2 session. */
 export type Carrier = {
-  /** Goes on reading the answer. */
+  /** Resumes reading of the response. */
   resume(): void
   /** Aborts the request in flight; the handler receives an error. */
   abort(cause: Error): void
-  /** Asks the other end, where the protocol has a way to; false also when it takes nothing. Never rejects. */
+  /**
+   * Pings the upstream where the protocol allows it. Resolves with false when the upstream does not answer or does not
+   * read. Never rejects.
+   */
   isThere?(): Promise<boolean>
 }
 
 /**
- * Carries one upstream answer to the agent: interim answers, head, chunks as they come, trailers, and back-pressure.
- * `done` settles once. It rejects only when the agent was not answered yet, so that somebody can still do so.
+ * Forwards one upstream response to the agent: interim responses, head, chunks, trailers, and back-pressure. `done`
+ * settles once. It rejects only when no response was started, so that the caller can still send one.
  */
 export class Relay implements ResponseHandler, Watched {
   quiet = 0
@@ -57,7 +60,7 @@ export class Relay implements ResponseHandler, Watched {
     return this.#settled.promise
   }
 
-  /** True once it was answered, cut or failed: nothing must be sent for it any more. */
+  /** True when the exchange was answered, cut or failed. Nothing more must be sent upstream. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -67,7 +70,7 @@ export class Relay implements ResponseHandler, Watched {
     this.#carrier = carrier
   }
 
-  /** A chunk of a streamed body is on its way up. */
+  /** Called with each chunk of a streamed body before it is sent upstream. */
   sees(chunk: Buffer): void {
     this.quiet = 0
     this.#outbound.watch?.push(chunk)
@@ -127,7 +130,7 @@ export class Relay implements ResponseHandler, Watched {
       this.#ended()
       return
     }
-    // The upstream has finished: only the edit is left to be ended.
+    // The upstream has finished. Only the edit of the response is pending.
     this.#carrier = null
     edited.then(this.#ended, (error: unknown) => this.error(error as Error))
   }
@@ -159,7 +162,7 @@ export class Relay implements ResponseHandler, Watched {
     if (this.#isOver) return
     this.#over()
     const failure = asFailure(error, this.#outbound.target.host)
-    // An edited answer may still be held back as a whole.
+    // A response that is edited as a whole may be buffered, with no byte sent to the agent yet.
     if (this.#stream === null || !this.#exchange.reply.isStarted) {
       this.#settled.reject(failure)
       return
@@ -180,7 +183,10 @@ export class Relay implements ResponseHandler, Watched {
     }, this.#onAbort)
   }
 
-  /** A gRPC call may be silent for as long as its two ends like, if only they are there. Others have to move. */
+  /**
+   * Pings both ends and resolves with true when both answer. A gRPC call may be silent for any time while both ends
+   * answer; other exchanges have no ping and time out.
+   */
   async #areBothThere(): Promise<boolean> {
     const ends = [this.#carrier?.isThere?.(), this.#exchange.reply.isThere?.()]
     return (await Promise.all(ends)).every((isThere) => isThere === true)
@@ -188,7 +194,7 @@ export class Relay implements ResponseHandler, Watched {
 
   readonly #onAbort = (): void => this.#cut(abortReason(this.#exchange.abort.signal))
 
-  /** Ends it from our side: the agent left, the kill switch fired, or nothing moved for too long. */
+  /** Ends the exchange because the client disconnected, the kill switch fired, or the idle limit passed. */
   #cut(cause: Error): void {
     if (this.#carrier === null) this.error(cause)
     else if (!this.#isOver) this.#carrier.abort(cause)
@@ -217,7 +223,10 @@ function asFailure(error: Error, host: string): Error {
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' }, cause: error })
 }
 
-/** The decision was about a WebSocket, so the response to a plain request must not pass. */
+/**
+ * Error for a success response without an upgrade. The decision was about a WebSocket, so the response of a plain
+ * request must not be forwarded.
+ */
 function notSwitched(host: string): ChaperoneError {
   const detail = `${host} answered as if no WebSocket had been asked for: there is none at this address. Send the request without Upgrade.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })

@@ -3,9 +3,9 @@ import type { Readable, Writable } from 'node:stream'
 export type SourceSink = {
   /** The stream that emits `drain` when it accepts more. */
   readonly wire: Writable
-  /** False: it wants no more before it drains. Throws for a chunk that must not be sent. */
+  /** Returns false when the sink is full; writing continues after `drain`. Throws for a chunk that must not be sent. */
   readonly write: (chunk: Buffer) => boolean
-  /** Behind the last chunk. Throws when it was not all. */
+  /** Called after the last chunk. Throws when the body is incomplete. */
   readonly end: () => void
 }
 
@@ -26,7 +26,7 @@ export function sendSource(
   const stop = (): void => {
     source.off('data', onData).off('end', onEnd).off('error', fail).off('close', onClose)
     wire.off('drain', onDrain)
-    // Whatever still fails over there is the listener's to answer.
+    // The listener handles later errors of the source. This handler keeps an `error` event from ending the process.
     source.on('error', () => source.resume())
   }
   const fail = (error: Error): void => {

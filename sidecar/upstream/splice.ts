@@ -9,21 +9,24 @@ export type SpliceOptions = {
   readonly upstream: Duplex
   readonly signal: ExchangeSignal
   readonly idle: IdleWatch
-  /** Judges the client's first bytes, all that came so far, before any of them goes upstream. */
+  /** Checks the client's first bytes before any of them is sent upstream. It receives all bytes so far. */
   readonly gate?: ClientGate | undefined
-  /** Filled while bytes pass, so that the record has them however the tunnel ends. */
+  /** Updated with every chunk, so that the record has the byte counts however the tunnel ends. */
   readonly counts: SpliceCounts
 }
 
 export type ClientGate = {
-  /** True where the client has to speak first: then the time to do so runs from the start. */
+  /** True when the client must send first. The timeout then starts at once, otherwise with the first byte. */
   readonly isClientFirst: boolean
-  /** Milliseconds from the first byte, or the start, until the verdict. */
+  /** Timeout in milliseconds for the verdict. */
   readonly timeoutMs: number
   readonly judge: (bytes: Buffer) => 'more' | 'pass' | 'refuse'
 }
 
-/** How a tunnel ended: both sides closed, the exchange was aborted, nothing moved for the idle limit, or the gate refused. */
+/**
+ * Cause of a tunnel's end: both sides closed, the exchange was aborted, no byte passed for the idle limit, or the gate
+ * refused.
+ */
 export type SpliceEnd = 'closed' | 'aborted' | 'idle' | 'refused'
 
 /** Joins two raw streams with back-pressure and half-close until both are closed. Never rejects. */
@@ -33,7 +36,7 @@ export function splice(options: SpliceOptions): Promise<SpliceEnd> {
     let how: SpliceEnd = 'closed'
     let open = 2
     const cut = (why: SpliceEnd) => {
-      // Destroying the client aborts the exchange: the first cause counts.
+      // Destroying the client aborts the exchange. The first cause is kept.
       if (how === 'closed') how = why
       client.destroy()
       upstream.destroy()
@@ -81,11 +84,11 @@ export function splice(options: SpliceOptions): Promise<SpliceEnd> {
 type Admission = {
   readonly pass: (held: Buffer | null) => void
   readonly refuse: () => void
-  /** The client ended its side without a byte. */
+  /** Called when the client ended its side without sending a byte. */
   readonly leave: () => void
 }
 
-/** Holds the client's bytes back until the gate has judged them. */
+/** Holds back the client's bytes until the gate has checked them. */
 function admit(client: Duplex, gate: ClientGate | undefined, { pass, refuse, leave }: Admission): void {
   if (gate === undefined) {
     pass(null)

@@ -3,12 +3,12 @@ import type { RawHeaders } from '../../core/request/canonical.ts'
 import { isWebSocket } from '../../core/request/canonicalise.ts'
 import { headerValues } from '../../core/request/headers.ts'
 
-/** RFC 6455 1.3. */
+/** GUID of the WebSocket handshake (RFC 6455, section 1.3). */
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
  * Returns why a 101 response does not open the requested WebSocket (RFC 6455, section 4.1); null when it does. After
- * any other 101 the bytes belong to a protocol that was not decided.
+ * any other 101 the bytes belong to a protocol for which there was no decision.
  */
 export function switchingProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const [upgrade, ...otherUpgrades] = headerValues(answer, 'upgrade')
@@ -37,7 +37,9 @@ function protocolProblem(asked: RawHeaders, answer: RawHeaders): string | null {
     : 'it chooses a subprotocol that was not offered'
 }
 
-/** An extension changes what the frames mean. */
+/**
+ * Returns a problem when the server selects an extension that was not offered. Extensions change the meaning of frames.
+ */
 function extensionProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   const offered = new Set(extensionNames(asked))
   return extensionNames(answer).every((name) => offered.has(name))
@@ -45,7 +47,10 @@ function extensionProblem(asked: RawHeaders, answer: RawHeaders): string | null 
     : 'it chooses an extension that was not offered'
 }
 
-/** Values in quotation marks may hold a comma; no extension that is in use has one, and the rest of it is no name on offer. */
+/**
+ * Returns the names of the extensions. A quoted value may contain a comma; the part after it then counts as a name that
+ * was not offered. No extension in use has such values.
+ */
 function extensionNames(headers: RawHeaders): readonly string[] {
   return headerValues(headers, 'sec-websocket-extensions')
     .flatMap((value) => value.split(','))

@@ -3,7 +3,7 @@ import { leavesInClear } from '../../core/connectors/credentials/clear-text.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
-/** The upstream of a request and how it is authenticated. Connections with equal `key` may be shared. */
+/** Upstream of a request and its authentication. Connections with equal `key` may be shared. */
 export type UpstreamTarget = {
   readonly key: string
   readonly isTls: boolean
@@ -12,11 +12,11 @@ export type UpstreamTarget = {
   readonly port: number
   /** SNI; empty for IP literals. */
   readonly servername: string
-  /** The certificate must be good for one of them. */
+  /** Accepted host names. The certificate must be valid for at least one of them. */
   readonly identities: readonly string[]
   /** Value of the Host header: always the host that the agent requested. */
   readonly hostHeader: string
-  /** Put before every path when the connector's own URL has one. */
+  /** Prefix of every path, from the path of the connector's own URL. */
   readonly pathPrefix: string
   readonly allowPrivateAddresses: boolean
   readonly caBundle: string | null
@@ -27,7 +27,10 @@ const HTTPS_PORT = 443
 
 const cached = new WeakMap<ConnectorEntry, Map<string, UpstreamTarget>>()
 
-/** Where a request goes. Targets of a connector are made once per host: entries never change, they are replaced. */
+/**
+ * Returns the upstream of a request. Cached for each connector entry and host; entries are immutable and replaced on
+ * change.
+ */
 export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
   const known = cached.get(entry) ?? new Map<string, UpstreamTarget>()
   const where = `${request.scheme}:${request.host}:${request.port}`
@@ -37,10 +40,10 @@ export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): Upst
   return target
 }
 
-/** A wildcard domain has any number of hosts. */
+/** Limit of cached targets for each connector, because a wildcard domain allows any number of hosts. */
 const MAX_CACHED = 256
 
-/** The target of a request that no connector owns but the gateway lets out: as it was asked. */
+/** Returns the upstream of a request to an allowed host that no connector owns: exactly the requested one. */
 export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: boolean): UpstreamTarget {
   const isTls = request.scheme === 'https'
   return {
@@ -57,7 +60,10 @@ export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: bo
   }
 }
 
-/** A connector's target: TLS always, unless its own URL says `http` and private addresses are allowed. */
+/**
+ * Returns the upstream of a connector. It always uses TLS, unless the connector's own URL says `http` and private
+ * addresses are allowed.
+ */
 function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
   const { url, caBundle = null, allowPrivateAddresses } = entry.upstream
   const asked = requestedPort(request)
@@ -80,8 +86,8 @@ function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): Upst
 }
 
 /**
- * Dials the host of the URL. Its certificate may also be for the original host, for example when the URL has an IP
- * address.
+ * Returns the host and port of the connector's own URL. The certificate may also be for the requested host, for example
+ * when the URL has an IP address.
  */
 function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
   const isTls = !leavesInClear({ url: base.href, allowPrivateAddresses: allowPrivate })
@@ -101,7 +107,7 @@ function sniFor(host: string): string {
   return isIP(host) === 0 ? host : ''
 }
 
-/** Plain HTTP to a connector's host leaves as TLS on the port that the host has for it. */
+/** Returns the port to dial. A plain HTTP request to a connector's host is sent over TLS, so port 80 becomes 443. */
 function requestedPort(request: CanonicalRequest): number {
   return request.scheme === 'http' && request.port === HTTP_PORT ? HTTPS_PORT : request.port
 }

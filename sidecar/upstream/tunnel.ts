@@ -18,11 +18,11 @@ export type TunnelDeps = {
 
 export type Tunnels = {
   open(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
-  /** Hands the agent the upstream's 101 and joins the two raw streams until both are closed. */
+  /** Sends the upstream's 101 to the agent and joins both raw streams until both are closed. */
   join(exchange: Exchange, upstream: Duplex, head: string): Promise<void>
 }
 
-/** As long as a request's head may take. */
+/** Timeout in milliseconds for the ClientHello, the same as for a request head. */
 const HELLO_TIMEOUT_MS = 10_000
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
@@ -85,7 +85,7 @@ export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnel
 type Messages = { readonly protocol: MessageProtocol; readonly inner: InnerExchanges }
 type JoiningMessages = Messages & { readonly head: string }
 
-/** Returns the reader of this WebSocket's messages; null where bytes pass unread. */
+/** Returns the protocol for reading the messages of this WebSocket; null when its bytes are forwarded unread. */
 function messagesOf({ connector: bound, request, inner }: Exchange): Messages | null {
   if (bound === undefined || request === undefined || inner === undefined) return null
   const { messages: protocol } = bound.connector
@@ -99,7 +99,10 @@ function noteEnd({ outcome }: Exchange, how: SpliceEnd): void {
 
 type Joining = { readonly head: string; readonly gate: ClientGate | undefined }
 
-/** The record of a refused tunnel is a denial, although the client was told 200: nothing it sent has left. */
+/**
+ * Returns the check of the tunnel's first bytes; undefined without a rule. A refused tunnel is recorded as a denial
+ * although the client received 200, because none of its bytes were forwarded.
+ */
 function gateOf(exchange: Exchange, rule: HelloRule): ClientGate | undefined {
   const host = exchange.request?.host
   if (rule === 'any' || host === undefined) return undefined

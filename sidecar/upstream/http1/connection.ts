@@ -15,7 +15,7 @@ import { type Asked, type ResponseHead, readResponseHead } from './response-head
 
 export type WireRequest = RequestLine & {
   readonly body: Buffer | Readable | null
-  /** Sees every chunk of a streamed body; null when there is none. */
+  /** Called with every chunk of a streamed body; null for other bodies. */
   readonly onBodyChunk: ((chunk: Buffer) => void) | null
 }
 
@@ -23,7 +23,7 @@ export type WireRequest = RequestLine & {
 export type ResponseHandler = {
   interim(status: number, headers: readonly string[]): void
   head(status: number, headers: readonly string[], hasBody: boolean): void
-  /** False: stop reading until `resume`. */
+  /** Returns false to pause reading until `resume` is called. */
   data(chunk: Buffer): boolean
   end(trailers: readonly string[]): void
   upgrade(head: ResponseHead, socket: Socket): void
@@ -31,20 +31,25 @@ export type ResponseHandler = {
 }
 
 export type ConnectionOwner = {
-  /** The connection may be reused. `keepAliveSeconds` is the server's idle timeout; null when not declared. */
+  /**
+   * Called when the connection may be reused. `keepAliveSeconds` is the server's idle timeout; null when not declared.
+   */
   idle(connection: UpstreamConnection, keepAliveSeconds: number | null): void
   closed(connection: UpstreamConnection): void
 }
 
-/** Head and body up to this size leave as one write: one TLS record, one system call. */
+/** Largest body in bytes that is written together with the head: one TLS record, one system call. */
 const JOIN_BYTES = 16 * 1024
-/** More of a body is sent in pieces: TLS would encrypt all of it in one turn of the event loop, into as much memory again. */
+/**
+ * Larger bodies are written in pieces of this size in bytes. TLS encrypts each write in one turn of the event loop and
+ * needs its size again in memory.
+ */
 const PIECE_BYTES = 256 * 1024
 const MAX_INTERIMS = 64
 
 /**
- * One connection to an upstream, one request at a time. It is used again only when the answer ended where its framing
- * said, the request was sent whole, and not a byte came besides.
+ * One HTTP/1.1 connection to an upstream, with one request at a time. It is reused only when the response ended as
+ * framed, the request was sent completely, and no other bytes arrived.
  */
 export class UpstreamConnection implements BodySink {
   readonly socket: Socket
@@ -56,7 +61,7 @@ export class UpstreamConnection implements BodySink {
   #keepAlive = false
   #keepAliveSeconds: number | null = null
   #interims = 0
-  /** Stops the request's body; null when it was sent whole. */
+  /** Cancels sending of the request body; null when the body is complete. */
   #stopSending: (() => void) | null = null
 
   constructor(socket: Socket, owner: ConnectionOwner) {
@@ -73,7 +78,7 @@ export class UpstreamConnection implements BodySink {
     return this.#handler === null && socket.writable && !socket.destroyed && !socket.readableEnded
   }
 
-  /** Sends one request. What cannot be sent at all is reported like any other failure. */
+  /** Sends one request. An exception while writing is reported to the handler like any other failure. */
   send(request: WireRequest, handler: ResponseHandler): void {
     this.#handler = handler
     this.#asked = { isHead: request.method === 'HEAD', isUpgrade: request.upgrade !== null }
@@ -170,7 +175,7 @@ export class UpstreamConnection implements BodySink {
     }
   }
 
-  /** Interim answers, then the one that counts. */
+  /** Parses the heads of interim responses (1xx) and of the final response. */
   #readHeads(first: Buffer, handler: ResponseHandler): void {
     let bytes: Buffer | null = first
     while (bytes !== null && this.#handler === handler && this.#decoder === null) {
@@ -188,7 +193,7 @@ export class UpstreamConnection implements BodySink {
     }
   }
 
-  /** Returns the bytes in which the next head is to be looked for. */
+  /** Handles one response head. Returns the bytes in which the next head starts; null after the final response. */
   #take(head: ResponseHead, rest: Buffer | null, handler: ResponseHandler): Buffer | null {
     if (head.status === 101) this.#upgrade(head, rest, handler)
     else if (head.status < 200) {
@@ -275,7 +280,7 @@ export class UpstreamConnection implements BodySink {
     handler?.error(error)
   }
 
-  /** Forgets the request. */
+  /** Clears the state of the current request. */
   #settle(): void {
     this.#handler = null
     this.#decoder = null

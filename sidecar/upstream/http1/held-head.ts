@@ -1,11 +1,11 @@
 import { addChunk } from '../../collections/chunk-list.ts'
 import { HEAD_END, MAX_HEAD_BYTES } from './response-head.ts'
 
-/** The start of a head whose end has not come yet. What was searched for its end is not searched again. */
+/** Buffers an incomplete response head. Bytes that were searched for its end are not searched again. */
 export class HeldHead {
   #chunks: Buffer[]
   #length: number
-  /** The last bytes: its end may be cut. */
+  /** Last bytes of the buffer, because the end of the head may be split between two chunks. */
   #tail: Buffer
 
   constructor(bytes: Buffer) {
@@ -14,7 +14,7 @@ export class HeldHead {
     this.#tail = bytes.subarray(1 - HEAD_END.length)
   }
 
-  /** All bytes, once the head has ended or is too long; null before. */
+  /** Adds a chunk. Returns all bytes when the head is complete or too long; null before. */
   push(chunk: Buffer): Buffer | null {
     addChunk(this.#chunks, chunk)
     this.#length += chunk.length

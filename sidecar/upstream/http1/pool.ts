@@ -3,20 +3,25 @@ import type { UpstreamTarget } from '../target.ts'
 import { type ConnectionOwner, UpstreamConnection } from './connection.ts'
 
 export type Pool = {
-  /** An idle connection of the target, the one used last; null when a new one has to be dialled. */
+  /** Returns the most recently used idle connection to the target; null when there is none and the caller must dial. */
   take(target: UpstreamTarget): UpstreamConnection | null
-  /** A new connection, in use. No cap on their number: concurrency is limited per agent, in front. */
+  /**
+   * Dials a new connection, which is then in use. The pool has no limit, because concurrency is limited for each agent.
+   */
   dial(target: UpstreamTarget): Promise<UpstreamConnection>
-  /** Destroys all connections; what runs on them fails. */
+  /** Destroys all connections. Requests in flight fail. */
   close(): void
 }
 
 type Idle = { readonly connection: UpstreamConnection; readonly until: number }
 
-/** Below the 5 s after which many servers close, so that a request seldom meets a connection that is just going. */
+/**
+ * Idle timeout in milliseconds when the server declares none. Many servers close after 5 s; a shorter timeout avoids
+ * sending a request on a connection that is closing.
+ */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 60_000
-/** Margin before the server's idle timeout after which a connection is not reused. */
+/** Margin in milliseconds before the server's idle timeout. A connection is not reused within it. */
 const MARGIN_MS = 1_000
 const SWEEP_MS = 1_000
 const MAX_IDLE_PER_TARGET = 256
@@ -88,7 +93,7 @@ export function createPool(dialer: Dialer, monotonicMs: () => number): Pool {
   return { take, dial, close }
 }
 
-/** They leave the stack by themselves when they have closed. */
+/** Destroys expired connections. Each one leaves the stack by its `close` event. */
 function destroyExpired(stack: readonly Idle[], now: number): void {
   for (const { connection, until } of stack) if (until <= now) connection.socket.destroy()
 }

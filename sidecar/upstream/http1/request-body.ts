@@ -4,12 +4,12 @@ import { type SourceEvents, sendSource } from '../send-source.ts'
 
 export type BodyOptions = SourceEvents & {
   readonly socket: Socket
-  /** Bytes that were announced, or null to send chunks. */
+  /** Declared body length in bytes; null for a chunked body. */
   readonly length: number | null
   readonly onChunk: ((chunk: Buffer) => void) | null
 }
 
-/** A body in the framing that its head announced. Returns the function that stops sending. */
+/** Sends a body in the framing that its head declared. Returns a function that cancels sending. */
 export function sendBody(source: Readable, options: BodyOptions): () => void {
   const { socket, length, onChunk } = options
   let sent = 0

@@ -3,13 +3,13 @@ import type { RawHeaders } from '../../../core/request/canonical.ts'
 export type RequestLine = {
   readonly method: string
   readonly path: string
-  /** End-to-end fields, Host included. */
+  /** End-to-end headers, including Host. */
   readonly headers: RawHeaders
-  /** Value of the Upgrade header for a request that wants to leave HTTP. */
+  /** Value of the Upgrade header; null for a request without an upgrade. */
   readonly upgrade: string | null
 }
 
-/** How the request's body is delimited: not at all, by the declared length, or in chunks. */
+/** Framing of the request body: no body, declared length, or chunked. */
 export type RequestFraming =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly length: number }
@@ -17,12 +17,15 @@ export type RequestFraming =
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const TARGET = /^[\x21-\xff]+$/
-/** Beyond latin-1 a character would be cut down to another byte, a line feed perhaps. */
+/**
+ * Characters that are forbidden in a header value. Node truncates characters beyond latin-1 to one byte, which could be
+ * a line feed.
+ */
 const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
 /**
- * The head as latin-1 text. Throws for what could be read as more than one line: everything here was checked when it
- * came in, so this is the last door and not the first.
+ * Returns the request head as latin-1 text. Throws for values that could be read as more than one line. All values were
+ * validated when the request was parsed; this check is the second line of defense.
  */
 export function requestHead(line: RequestLine, framing: RequestFraming): string {
   if (!TOKEN.test(line.method) || !TARGET.test(line.path))
@@ -49,7 +52,7 @@ function framingLine({ method, headers }: RequestLine, framing: RequestFraming):
   if (framing.kind === 'chunked') return 'transfer-encoding: chunked\r\n'
   if (hasLength(headers)) return ''
   if (framing.kind === 'length') return `content-length: ${framing.length}\r\n`
-  // These methods have a body by their meaning: servers ask for a length even where it is nothing (RFC 9110 8.6).
+  // Servers expect Content-Length for these methods even without a body (RFC 9110, section 8.6).
   return method === 'POST' || method === 'PUT' || method === 'PATCH' ? 'content-length: 0\r\n' : ''
 }
 
@@ -57,7 +60,7 @@ function hasLength(headers: RawHeaders): boolean {
   return declaredLength(headers) !== null
 }
 
-/** The Content-Length among `headers`, or null. */
+/** Returns the value of the Content-Length header; null when it is absent. */
 export function declaredLength(headers: RawHeaders): string | null {
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = headers[at] ?? ''

@@ -1,16 +1,19 @@
 import { chunkDigits } from '../../http/chunk-size.ts'
 import { parseFields } from './response-head.ts'
 
-/** Where a decoder puts what it finds. */
+/** Receives the decoded body. */
 export type BodySink = {
   data(chunk: Buffer): void
-  /** The body is complete. Trailers as name, value, …; empty when there are none. */
+  /** Called when the body is complete. In `trailers` names and values alternate; it is empty when there are none. */
   complete(trailers: readonly string[]): void
 }
 
-/** Takes a body out of the bytes behind a head. */
+/** Decodes the body that follows a response head. */
 export type BodyDecoder = {
-  /** Returns what lies behind the body once that is complete, else null. After `problem` is set nothing is read. */
+  /**
+   * Decodes the next bytes. Returns the bytes after the body; null when there are none or the body is incomplete.
+   * Decodes nothing after `problem` is set.
+   */
   feed(bytes: Buffer): Buffer | null
   readonly isDone: boolean
   readonly problem: string | null
@@ -43,7 +46,7 @@ export class LengthDecoder implements BodyDecoder {
   }
 }
 
-/** Ended by the close of the connection only; the owner of the connection then calls `complete`. */
+/** Decodes a body that ends when the connection closes. The owner of the connection then calls `complete`. */
 export class CloseDecoder implements BodyDecoder {
   isDone = false
   readonly problem = null
@@ -68,7 +71,9 @@ const LINE_END = Buffer.from('\r\n')
 const CR = 13
 const LF = 10
 const MAX_SIZE_LINE = 4_096
-/** Removed from trailers: a client that merges trailers into the head would read another length. */
+/**
+ * Fields that are forbidden in trailers. A client that merges trailers into the headers would read another body length.
+ */
 const FRAMING = /^(content-length|transfer-encoding)$/i
 const MAX_TRAILER_BYTES = 64 * 1024
 
@@ -78,7 +83,7 @@ export class ChunkedDecoder implements BodyDecoder {
   readonly #sink: BodySink
   #expects: 'size' | 'data' | 'data-end' | 'trailer' = 'size'
   #left = 0
-  /** The start of a line whose end has not come yet. */
+  /** Bytes of an incomplete line. */
   #held: Buffer | null = null
   #trailers = ''
 
@@ -108,7 +113,7 @@ export class ChunkedDecoder implements BodyDecoder {
     return used
   }
 
-  /** Bytes of the line and its CRLF, or 0 when it is not complete. */
+  /** Parses one line and returns its length with CRLF; 0 when the line is incomplete. */
   #takeLine(bytes: Buffer): number {
     const end = bytes.indexOf(LINE_END)
     const limit = this.#expects === 'trailer' ? MAX_TRAILER_BYTES : MAX_SIZE_LINE

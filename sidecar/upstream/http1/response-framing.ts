@@ -1,4 +1,4 @@
-/** How the bytes behind a response head are to be read, and what becomes of the connection. */
+/** Describes how to read the bytes after a response head, and whether the connection may be reused. */
 export type Framing = {
   /** `close`: the body ends with the connection. */
   readonly body: 'none' | 'length' | 'chunked' | 'close'
@@ -9,7 +9,7 @@ export type Framing = {
   readonly keepAliveSeconds: number | null
 }
 
-/** The header fields that decide framing, collected while the head is read. */
+/** Header fields that determine framing, collected while the head is parsed. */
 export type FramingFields = {
   contentLength: string | null
   transferEncoding: string | null
@@ -28,7 +28,9 @@ export function noFields(): FramingFields {
   }
 }
 
-/** Looks at one header field. Most names are dismissed by their length alone. */
+/**
+ * Collects a header field that determines framing. The length of the name rules most fields out without a comparison.
+ */
 export function noteField(fields: FramingFields, name: string, value: string): void {
   switch (name.length) {
     case 10:
@@ -63,7 +65,7 @@ export type FramingInput = {
   readonly isUpgrade: boolean
 }
 
-/** The framing, or in words why two readers could disagree about it. */
+/** Returns the framing, or as text the reason why two HTTP parsers could read different messages. */
 export function framingOf(input: FramingInput): Framing | string {
   const { status, isHttp10, fields } = input
   const problem = problemOf(input)
@@ -109,7 +111,10 @@ function isBodiless(status: number): boolean {
   return status < 200 || status === 204 || status === 304
 }
 
-/** Announces a body where none can be: read as the standard says, but no further answer is believed. */
+/**
+ * Returns true when a response that cannot have a body declares one. It is read without a body (RFC 9112, section 6.3),
+ * and the connection is not reused.
+ */
 function isOdd(status: number, transferEncoding: string | null, length: number): boolean {
   return (status === 204 || status < 200) && (transferEncoding !== null || length > 0)
 }

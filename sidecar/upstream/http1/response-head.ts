@@ -2,7 +2,9 @@ import { type Framing, framingOf, noFields, noteField } from './response-framing
 
 export type ResponseHead = {
   readonly status: number
-  /** Name, value, … latin-1, in order, case and duplicates kept, optional white space around values removed. */
+  /**
+   * Names and values alternate, in latin-1. Order, case and duplicates are kept; whitespace around values is removed.
+   */
   readonly headers: readonly string[]
   readonly framing: Framing
 }
@@ -23,8 +25,8 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const CONTROL = /[^\t\x20-\x7e\x80-\xff]/
 
 /**
- * Reads one response head from the start of `bytes`, by the letter of RFC 9112: CRLF only, no folding, no space before
- * a colon, at most 256 KiB. What two readers could take for different messages is malformed.
+ * Parses one response head from the start of `bytes`, strictly by RFC 9112: CRLF only, no folding, no space before a
+ * colon, at most 256 KiB. A head that two parsers could read differently is malformed.
  */
 export function readResponseHead(bytes: Buffer, asked: Asked): HeadResult {
   const end = bytes.indexOf(HEAD_END)
@@ -52,7 +54,7 @@ function parseHead(text: string, { end, asked }: { end: number; asked: Asked }):
     : { kind: 'head', head: { status, headers, framing }, end }
 }
 
-/** Fills `out` with names and values; returns what is wrong, or null. Trailers have the same form. */
+/** Parses header fields into `out`. Returns the problem, or null. Also parses trailers, which have the same syntax. */
 export function parseFields(text: string, from: number, out: string[]): string | null {
   let at = from
   while (at < text.length) {

@@ -4,12 +4,12 @@ import type { UpstreamTarget } from '../target.ts'
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
-/** `outboundHeaders` puts Host first; HTTP/2 sends `:authority` instead. */
+/** Length of the Host header and its value, which `outboundHeaders` puts first. HTTP/2 sends `:authority` instead. */
 const HOST_PAIR = 2
 
 /**
- * The header list of a call: pseudo fields, then the fields that HTTP/1.1 would send, in lower case. TE ends at every
- * hop, but it is how a gRPC client says that it reads trailers, and its server asks for it: so we say so again.
+ * Returns the header list of a gRPC call: pseudo-header fields, then the fields that HTTP/1.1 would send, in lower
+ * case. `te: trailers` is hop-by-hop, but gRPC servers require it, so the gateway adds it again.
  */
 export function callFields({ method, path, headers }: WireRequest, target: UpstreamTarget): string[] {
   const scheme = target.isTls ? 'https' : 'http'
@@ -26,7 +26,7 @@ export function callFields({ method, path, headers }: WireRequest, target: Upstr
   return fields
 }
 
-/** An answer's fields or trailers without the pseudo ones. */
+/** Returns the headers or trailers of a response without pseudo-header fields. */
 export function plainFields(raw: RawHeaders): string[] {
   const fields: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -13,9 +13,9 @@ const MAX_INTERIMS = 64
 type Answer = (headers: IncomingHttpHeaders, flags: number, raw: readonly string[]) => void
 
 /**
- * One request on one stream of a session. Both directions run at once, each with its own back-pressure. The handler
- * hears what an HTTP/1.1 connection would tell it; after `end` or `error` nothing more is called, and the stream is
- * reset if there is still something of it.
+ * One request on one stream of a session. Request and response run concurrently, each with its own back-pressure. The
+ * handler receives the same events as from an HTTP/1.1 connection, and none after `end` or `error`; a stream that is
+ * not finished by then is reset.
  */
 export class UpstreamCall {
   readonly #stream: ClientHttp2Stream
@@ -26,7 +26,7 @@ export class UpstreamCall {
   #interims = 0
   #error: Error | null = null
   #isOver = false
-  /** Stops the request's body; null when it was sent whole. */
+  /** Cancels sending of the request body; null when the body is complete. */
   #stopSending: (() => void) | null = null
 
   constructor({ stream, cancel, isThere }: OpenedStream, handler: ResponseHandler) {
@@ -72,12 +72,12 @@ export class UpstreamCall {
     this.#stream.resume()
   }
 
-  /** A server that does not take what it is sent is as good as gone. */
+  /** Returns true when the server answers a ping. A server that does not read the request counts as unreachable. */
   async isThere(): Promise<boolean> {
     return this.#stream.writableLength === 0 && (await this.#answers())
   }
 
-  /** Takes the request back: the upstream learns of it at once, and the session lives on. */
+  /** Cancels the request. The stream is reset at once, and the session stays open for other calls. */
   abort(cause: Error): void {
     if (this.#isOver) return
     this.#settle()
@@ -92,7 +92,10 @@ export class UpstreamCall {
     else this.#handler.interim(statusOf(headers), plainFields(raw ?? NO_TRAILERS))
   }
 
-  /** Only from here on is the stream read: data that came in the same packet must not overtake the head. */
+  /**
+   * Forwards the head and only then reads the stream, because data of the same packet must not be forwarded before the
+   * head.
+   */
   readonly #onResponse: Answer = (headers, flags, raw) => {
     if (this.#isOver) return
     const isWhole = (flags & END_STREAM) !== 0
@@ -114,13 +117,18 @@ export class UpstreamCall {
     this.#trailers = plainFields(raw)
   }
 
-  /** The library ends a stream that was cut as well: only trailers, or a stream that is still whole, are an end. */
+  /**
+   * Completes the response. The HTTP/2 module also ends a stream that was reset, so only trailers or a stream without a
+   * reset count as complete.
+   */
   readonly #onEnd = (): void => {
     const isCut = this.#stream.destroyed || this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR
     if (!this.#isOver && (this.#trailers !== null || !isCut)) this.#complete(this.#trailers ?? NO_TRAILERS)
   }
 
-  /** Some servers reset the rest of a request behind a complete answer, and not always with the code for that. */
+  /**
+   * Completes or fails the call. Some servers reset the stream after a complete response, and not always with NO_ERROR.
+   */
   readonly #onClose = (): void => {
     if (this.#isOver) return
     const isWhole = this.#trailers !== null && this.#stream.readableLength === 0
@@ -147,7 +155,7 @@ export class UpstreamCall {
     this.#stopSending?.()
     this.#stopSending = null
     this.#stream.removeListener('data', this.#onData)
-    // Drains the response; otherwise the stream would never close.
+    // Drains the response, because a stream with unread data does not close.
     this.#stream.resume()
   }
 }
@@ -156,14 +164,17 @@ function statusOf(headers: IncomingHttpHeaders): number {
   return Number(headers[':status'])
 }
 
-/** REFUSED_STREAM guarantees that the server processed nothing; a retry is still the decision of the agent. */
+/**
+ * Returns the error of a refused stream. REFUSED_STREAM guarantees that the server processed nothing, but the agent
+ * decides about a retry.
+ */
 function refused(): ChaperoneError {
   const detail =
     'The upstream refused the call before it did anything with it (REFUSED_STREAM), as servers do that are busy or stopping. Call again.'
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }
 
-/** RFC 9113 section 7. */
+/** Error codes of HTTP/2 by number (RFC 9113, section 7). */
 const CODES = [
   ...['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT'],
   ...['STREAM_CLOSED', 'FRAME_SIZE_ERROR', 'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR'],

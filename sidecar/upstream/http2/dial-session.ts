@@ -8,13 +8,13 @@ export type DialOptions = {
   readonly onClosed: (session: UpstreamSession) => void
 }
 
-/** Nothing else is offered: a server that would rather speak HTTP/1.1 must not be given the choice. */
+/** ALPN protocols for gRPC. HTTP/1.1 is not offered, because a server could select it. */
 const ALPN = ['h2'] as const
 
 /**
- * A new session on a connection of our dialler, which resolves, checks and pins the address and verifies the
- * certificate. Without TLS it speaks HTTP/2 with prior knowledge. Rejects as the dialler does, and with
- * `upstream_failed` when the other side does not speak HTTP/2.
+ * Opens a new session on a connection of the dialer, which resolves, checks and pins the address and verifies the
+ * certificate. Without TLS it uses HTTP/2 with prior knowledge. Rejects with the errors of the dialer, and with
+ * `upstream_failed` when the server does not speak HTTP/2.
  */
 export async function dialSession(
   dialer: Dialer,
@@ -33,7 +33,7 @@ export async function dialSession(
   })
 }
 
-/** The server supports ALPN, but none of the offered protocols. */
+/** Returns true when the server supports ALPN but none of the offered protocols. */
 function isAlpnAlert(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && /NO_APPLICATION_PROTOCOL/.test(String(cause.code))

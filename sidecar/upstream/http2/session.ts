@@ -3,20 +3,23 @@ import type { Socket } from 'node:net'
 import { answersPing } from '../../http/http2-ping.ts'
 import type { UpstreamTarget } from '../target.ts'
 
-/** A stream that was handed to the upstream. `cancel` resets it at once. */
+/** A stream that was opened on a session. `cancel` resets it at once. */
 export type OpenedStream = {
   readonly stream: ClientHttp2Stream
   readonly cancel: () => void
-  /** True once the server answers a ping. */
+  /** Resolves with true when the server answers a ping. */
   readonly isThere: () => Promise<boolean>
 }
 
 const WINDOW_BYTES = 256 * 1024
-/** The library gives back what it was sent at once and holds streams back one by one, so this costs no memory. */
+/**
+ * Session flow-control window in bytes. nghttp2 acknowledges received data at once and each stream has its own limit,
+ * so a large session window needs no memory.
+ */
 const SESSION_WINDOW_BYTES = 16 * 1024 * 1024
-/** A server that is asked in the middle of a silent call may take its time. */
+/** Time in milliseconds that a server has to answer a ping during a silent call. */
 const THERE_MS = 5_000
-/** Streams at once where the server allows more: one lost packet holds up all that share a connection. */
+/** Limit of concurrent streams, even if the server allows more: a lost packet delays all streams of a connection. */
 const MAX_STREAMS = 100
 
 const OPTIONS = {
@@ -28,15 +31,15 @@ const OPTIONS = {
 }
 
 /**
- * One HTTP/2 connection to an upstream. It takes calls until it is full, has been told to go (GOAWAY), has failed, or
- * was retired; calls that run on it are finished in any case that lets them.
+ * One HTTP/2 connection to an upstream. It accepts calls until it is full, received GOAWAY, failed, or was retired.
+ * Calls in progress then continue where the connection allows it.
  */
 export class UpstreamSession {
   /** Calls in progress. */
   calls = 0
-  /** Set to 0 whenever something was heard of the server; the pool counts it up. */
+  /** Sweeps of the pool without a sign of life of the server. Each response, trailer or ping answer resets it to 0. */
   quiet = 0
-  /** Sweeps of the pool since it was opened. */
+  /** Number of pool sweeps since the session was opened. */
   age = 0
   readonly #session: ClientHttp2Session
   readonly #socket: Socket
@@ -54,8 +57,8 @@ export class UpstreamSession {
   }
 
   /**
-   * Speaks first and waits for the server's settings: they say how many calls it takes, and that it speaks HTTP/2 at
-   * all, before it is sent a credential. Rejects when it does not send them.
+   * Opens a session and resolves when the server has sent its SETTINGS. They contain the limit of concurrent streams,
+   * and prove before a credential is sent that the server speaks HTTP/2. Rejects when they do not arrive.
    */
   static open(
     socket: Socket,
@@ -67,7 +70,7 @@ export class UpstreamSession {
       ...OPTIONS,
       createConnection: () => socket,
     })
-    // Half of an HTTP/2 connection is none, and the sockets of the dialler would stay half open.
+    // HTTP/2 cannot use a half-closed connection, and the sockets of the dialer allow half-open connections.
     socket.once('end', () => session.destroy())
     session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES))
     return new Promise((resolve, reject) => {
@@ -102,10 +105,11 @@ export class UpstreamSession {
     return this.calls >= Math.min(maxConcurrentStreams, MAX_STREAMS)
   }
 
-  /** Null when the session could not take it: nothing was sent then. */
+  /** Opens a stream. Returns null when the session is full or closing; nothing was sent then. */
   begin(fields: readonly string[], hasBody: boolean): OpenedStream | null {
     if (this.isOver || this.isFull) return null
-    // Closing a stream would first end its body in good order, which a server could take for all of it.
+    // `close` would end the request body normally, and the server could take it for complete. An abort resets the
+    // stream.
     const reset = new AbortController()
     const options = { endStream: !hasBody, signal: reset.signal }
     const stream = this.#session.request([...fields], options)
@@ -113,7 +117,7 @@ export class UpstreamSession {
     stream.once('close', () => {
       this.calls -= 1
     })
-    // Not its end as well: a call that was given up says nothing of the server.
+    // The end of the stream does not count as a sign of life: an abandoned call also ends.
     const onHeard = (): void => {
       this.quiet = 0
     }
@@ -121,20 +125,20 @@ export class UpstreamSession {
     return { stream, cancel: () => reset.abort(), isThere: () => this.probe(THERE_MS) }
   }
 
-  /** True once the server answers a ping; false when it does not in time. */
+  /** Pings the server. Resolves with true when it answers in time. */
   async probe(timeoutMs: number): Promise<boolean> {
     const isThere = await answersPing(this.#session, timeoutMs)
     if (isThere) this.quiet = 0
     return isThere
   }
 
-  /** No new calls; it closes behind the last one that runs. */
+  /** Accepts no new calls, and closes after the last call in progress. */
   retire(): void {
     this.#isRetired = true
     if (!this.#session.destroyed) this.#session.close()
   }
 
-  /** Ends it and everything on it. */
+  /** Destroys the session and all calls on it. */
   destroy(): void {
     this.#isRetired = true
     this.#session.destroy()

@@ -7,37 +7,41 @@ import type { OpenedStream, UpstreamSession } from './session.ts'
 
 export type Sessions = {
   /**
-   * A stream for one call, on a session that has room or a new one. Rejects with `upstream_failed` when the upstream
-   * does not speak HTTP/2 or takes no calls, and as the dialler does; nothing was sent of the call then.
+   * Opens a stream for one call, on a session with capacity or on a new one. Rejects with `upstream_failed` when the
+   * upstream does not speak HTTP/2 or accepts no calls, and with the errors of the dialer. Nothing of the call was sent
+   * then.
    */
   begin(target: UpstreamTarget, call: Call): Promise<OpenedStream>
-  /** Destroys all sessions; what runs on them fails. */
+  /** Destroys all sessions. Calls in progress fail. */
   close(): void
 }
 
 export type Call = {
   readonly fields: readonly string[]
   readonly hasBody: boolean
-  /** True once the call has been abandoned. */
+  /** Returns true when the call has been abandoned. */
   isOver(): boolean
 }
 
 export type SessionsOptions = { readonly probeMs?: number }
 
 const SWEEP_MS = 1_000
-/** Silent sweeps after which a session is pinged before its next call. */
+/** Number of sweeps without a sign of life. Beyond it a session is pinged before its next call. */
 const QUIET_SWEEPS = 5
 /**
  * Idle limit in sweeps. Servers announce their close by GOAWAY, but middleboxes may drop a silent connection sooner.
  */
 const IDLE_SWEEPS = 60
-/** So that a name which has moved, or a certificate that was replaced, is found in time. */
+/** Maximum age of a session in sweeps. A changed DNS record or certificate is then noticed in time. */
 const AGE_SWEEPS = 600
 const PROBE_MS = 2_000
-/** Sessions in a row that were gone before they took a call. */
+/** Limit of consecutive sessions that closed before they accepted the call. */
 const MAX_LOST = 3
 
-/** Sessions by target: a target has one until it is full. Like the pool of HTTP/1.1, without a cap on their number. */
+/**
+ * Creates the pool of sessions by target. A target has one session until that one is full. Like the HTTP/1.1 pool it
+ * has no limit.
+ */
 export function createSessions(dialer: Dialer, options: SessionsOptions = {}): Sessions {
   const { probeMs = PROBE_MS } = options
   const known = new Map<string, Set<UpstreamSession>>()
@@ -57,7 +61,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
     throw failed(target.host, 'it takes no calls')
   }
 
-  /** Calls that come while a session is dialled wait for it together. */
+  /** Returns the session that is being dialed, or dials one. Calls that arrive during a dial share its session. */
   function shared(target: UpstreamTarget): Promise<UpstreamSession> {
     const { key } = target
     const started = dialling.get(key) ?? dial(target).finally(() => dialling.delete(key))
@@ -98,7 +102,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
   return { begin, close }
 }
 
-/** Returns a session with capacity that is alive as far as is known. */
+/** Returns a session with capacity. Pings a session first that was silent too long; null when no session is left. */
 async function free(
   of: ReadonlySet<UpstreamSession> | undefined,
   probeMs: number,
@@ -111,18 +115,27 @@ async function free(
   return null
 }
 
-/** The client may have disconnected during the dial; the session stays for later calls. */
+/**
+ * Opens the stream on the session. The client may have disconnected during the dial; the session then stays for later
+ * calls.
+ */
 function beginOn(session: UpstreamSession, call: Call): OpenedStream | null {
   if (call.isOver()) throw new DOMException('the exchange was ended', 'AbortError')
   return session.begin(call.fields, call.hasBody)
 }
 
-/** A full session is not an error, unless it has no call in progress: then it never accepts one. */
+/**
+ * Returns true when the session cannot accept calls. A full session only counts as useless when it has no call in
+ * progress, because it then never accepts one.
+ */
 function isUseless(session: UpstreamSession): boolean {
   return session.isOver || session.calls === 0
 }
 
-/** A session leaves the pool by itself when it has closed; one that was told to is given until the next sweep. */
+/**
+ * Ages one session. Retires an old or idle one. A retired session that has not closed by itself is destroyed at the
+ * next sweep.
+ */
 function look(session: UpstreamSession): void {
   session.age += 1
   session.quiet += 1
