@@ -64,7 +64,7 @@ export function usageError(command: Pick<Command, 'name'>, problem: string): Cha
   return new ChaperoneError('validation', { detail: `${problem}\nSee: chaperone ${command.name} --help` })
 }
 
-/** Parses the port number of an option; 0 stands for any free port. Throws `validation`. */
+/** Parses the value of a port option; 0 selects any free port. Throws `validation` for any other text. */
 export function portOption(
   command: Command,
   name: string,

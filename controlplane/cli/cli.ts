@@ -30,7 +30,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Finds the data folder on first use, because some commands work without one. */
+/** Returns the invocation of a command. It locates the data folder on first use, because some commands need none. */
 function invocationOf(parsed: ParsedArguments, context: CliContext): Invocation {
   const data = parsed.options['data']
   let found: DataFolder | undefined
@@ -85,7 +85,9 @@ function report(error: unknown, context: CliContext): number {
   return error.code === 'not_ready' ? EXIT.unreachable : EXIT.refused
 }
 
-/** Commands parse every response with a schema. The usual cause of a mismatch is a server of another version. */
+/**
+ * Returns the error text for a response that does not match its schema. The usual cause is a server of another version.
+ */
 function schemaMismatch({ issues: [first] }: z.ZodError): string {
   const place = first === undefined ? '' : ` (${first.path.join('.')}: ${first.message})`
   return (

@@ -5,7 +5,10 @@ import { createGunzip, createGzip } from 'node:zlib'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** One JSON object a line, gzip-compressed. The entry `end` shows that the file is complete. */
+/**
+ * A line of a backup file: one JSON object. The file is compressed with gzip. The entry `end` is the last line; a file
+ * without it is truncated.
+ */
 const Line = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('header'),
@@ -30,7 +33,7 @@ const Line = z.discriminatedUnion('kind', [
 export type ArchiveEntry = z.infer<typeof Line>
 export type ArchiveHeader = Extract<ArchiveEntry, { kind: 'header' }>
 
-/** Writes the file atomically, with mode 0600. Throws `conflict` when it exists. */
+/** Writes a backup file atomically, with mode 0600. Throws `conflict` when the file exists. */
 export async function writeArchive(
   file: string,
   fill: (write: (line: ArchiveEntry) => Promise<void>) => Promise<void>,

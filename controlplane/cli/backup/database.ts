@@ -10,8 +10,8 @@ import type { DataFolder } from '../state/data-folder.ts'
 import { lockFolder, lockHolder } from '../state/folder-lock.ts'
 
 /**
- * Runs `work` with the installation's database: that of DATABASE_URL, the running embedded one, or the embedded one started for the
- * duration of `work`, under the folder's lock.
+ * Runs `work` with a connection to the installation's database: the database of DATABASE_URL, or the embedded one. An
+ * embedded database that does not run is started for the duration of `work`, under the folder's lock.
  */
 export async function withDatabase<T>(
   folder: DataFolder,
@@ -52,7 +52,7 @@ async function onDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promise
   }
 }
 
-/** Reads the port from line 4 of PostgreSQL's pid file. */
+/** Returns the URL of the running embedded database. Its port is in line 4 of PostgreSQL's pid file. */
 function runningUrl(folder: DataFolder): string {
   const port = readFileSync(join(folder.postgres, 'postmaster.pid'), 'utf8').split('\n')[3]?.trim()
   if (port === undefined || !/^\d+$/.test(port)) {

@@ -7,7 +7,7 @@ import type { NamedKey } from './master-key.ts'
 
 type FileLine = Extract<ArchiveEntry, { kind: 'file' }>
 
-/** Path in the data folder. */
+/** Path of the master key, relative to the data folder. */
 export const MASTER_KEY_PATH = 'keys/master.key'
 
 /** Returns tokens, certificates, private keys, the agents' ports and the manifests, without the master key. */

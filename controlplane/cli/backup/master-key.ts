@@ -4,10 +4,10 @@ import { createKeyring } from '../../crypto/keyring.ts'
 import { parseMasterKey } from '../../crypto/secret-files.ts'
 import type { DataFolder } from '../state/data-folder.ts'
 
-/** A master key, and its id, which the database stores with each secret. */
+/** A master key and its id. The database stores the id with each secret that the key encrypts. */
 export type NamedKey = { readonly id: string; readonly bytes: Buffer }
 
-/** Returns the key of MASTER_KEY or MASTER_KEY_FILE; null when neither is set. */
+/** Returns the master key from MASTER_KEY or MASTER_KEY_FILE; null when neither is set. */
 export function environmentKey(env: NodeJS.ProcessEnv): NamedKey | null {
   const { MASTER_KEY: value, MASTER_KEY_FILE: file } = env
   if (value) return parseNamedKey(value, 'MASTER_KEY')
@@ -20,9 +20,9 @@ export function installationKey(folder: DataFolder, env: NodeJS.ProcessEnv): Nam
 }
 
 /**
- * Reads a key file. Throws `conflict` when it is missing or malformed.
+ * Reads a key file. Throws `conflict` when the file is missing or malformed.
  *
- * @param origin Source of the key in errors.
+ * @param origin Subject of the error text: the source of the key, for example `The backup`.
  */
 export function fileKey(file: string, origin: string): NamedKey {
   if (!existsSync(file)) throw conflict(`${origin}: ${file} does not exist.`)

@@ -56,7 +56,7 @@ async function run(invocation: Invocation): Promise<number> {
 async function headerOf(file: string): Promise<ArchiveHeader> {
   if (!existsSync(file)) throw new ChaperoneError('conflict', { detail: `There is no file ${file}.` })
   let header: ArchiveHeader | undefined
-  // Reads the complete file, so that a truncated backup is refused before anything is written.
+  // The backup is read completely before the first write, so that a truncated backup changes nothing.
   for await (const line of readArchive(file)) if (line.kind === 'header') header ??= line
   if (header === undefined)
     throw new ChaperoneError('conflict', { detail: `${file} is not a backup of Chaperone.` })
@@ -67,7 +67,9 @@ async function headerOf(file: string): Promise<ArchiveHeader> {
   })
 }
 
-/** Throws `conflict` for another master key, with which stored secrets cannot be decrypted. Called before anything is written. */
+/**
+ * Throws `conflict` unless the key is the one that encrypted the secrets in the backup. Called before the first write.
+ */
 function refuseOtherKey(file: string, header: ArchiveHeader, key: NamedKey | null): void {
   const wanted = header.master_key_id
   if (key?.id === wanted || (key === null && header.includes_master_key)) return
@@ -91,11 +93,11 @@ function refuseNonEmpty(folder: DataFolder): void {
 type Backup = {
   readonly file: string
   readonly header: ArchiveHeader
-  /** The key of `--master-key`, which is stored in the data folder. */
+  /** Key from the option `--master-key`, which the restore stores in the data folder; null without the option. */
   readonly key: NamedKey | null
 }
 
-/** Restores files and database. After an error the data folder is empty again. */
+/** Restores files and database. When the restore fails, the data folder is empty again. */
 async function intoFolder(folder: DataFolder, env: NodeJS.ProcessEnv, backup: Backup): Promise<number> {
   prepareDataFolder(folder)
   const lock = await lockFolder(folder.lock)

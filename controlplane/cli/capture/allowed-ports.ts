@@ -38,7 +38,7 @@ function portsOf(folder: DataFolder): readonly number[] {
   return [...urls.map((url) => Number(new URL(url).port)), postgresPort(folder)]
 }
 
-/** Reads the port from line 4 of PostgreSQL's pid file; 0 without a pid file. */
+/** Returns the port of the embedded PostgreSQL, from line 4 of its pid file; 0 without a pid file. */
 function postgresPort({ postgres }: DataFolder): number {
   const file = join(postgres, 'postmaster.pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[3]) : 0

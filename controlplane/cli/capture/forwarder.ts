@@ -42,7 +42,7 @@ export async function startForwarder(input: ForwarderInput): Promise<Forwarder> 
       datagrams.push(await openDatagrams(input, host))
       servers.push(...(await serveLocalPorts(input.localPorts, host)))
     } catch (error) {
-      // Without IPv6 no traffic is redirected to ::1.
+      // Without IPv6, no traffic is redirected to ::1, so a failure to listen on ::1 is harmless.
       if (host === '127.0.0.1' || !isNoIpv6(error)) throw error
     }
   }

@@ -58,10 +58,11 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
 }
 
 /**
- * $1 working directory, $2 trust folder, $3 number of masks, the masks, then the command. A path that no longer exists, such as a
- * removed socket, needs no mask. The working directory is resolved again, because an open directory bypasses mounts. Terminals of the
- * user would show their input, so the command has a new devpts and keeps its own terminal. For root, block devices and kernel settings
- * are masked too, because root owns them even without capabilities.
+ * Shell script with the arguments: $1 working directory, $2 trust folder, $3 number of masks, the masks, then the
+ * command. A path that no longer exists, such as a removed socket, needs no mask. The script resolves the working
+ * directory again, because an open directory bypasses mounts. The command gets a new devpts, because the user's
+ * terminals would show their input to it; it keeps its own terminal. For root, the script also masks block devices and
+ * kernel settings, because root owns them even without capabilities.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the command cannot be isolated: $1" >&2; exit ${NAMESPACE_FAILED}; }
@@ -94,12 +95,13 @@ exec "$@"
 `
 
 /**
- * Folders with sockets of daemons. /proc/net/unix does not list sockets of other network namespaces, such as those of a rootless
- * container daemon, and lists relative paths and paths before a rename.
+ * Folders that are searched for sockets of daemons. /proc/net/unix is not sufficient: it does not list sockets of other
+ * network namespaces, such as those of a rootless container daemon, and it lists relative paths and paths before a
+ * rename.
  */
 const SOCKET_FOLDERS = ['/run', '/tmp/.X11-unix']
 const MAX_ENTRIES = 100_000
-/** File systems that can block readers when their server does not respond. */
+/** Matches file systems that can block a reader when their server does not respond. */
 const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
 /**
@@ -126,7 +128,10 @@ export function maskedPaths(
   return [...new Set([...aliases, ...others, ...sockets])]
 }
 
-/** Resolves relative socket paths against the working directories of running processes. */
+/**
+ * Returns the existing sockets among `names`, which are paths relative to an unknown folder. The candidates are
+ * `folders`, the working directories of running processes.
+ */
 function socketsIn(folders: readonly string[], names: readonly string[]): readonly string[] {
   if (folders.length * names.length > MAX_ENTRIES) {
     throw new ChaperoneError('conflict', {
@@ -136,7 +141,9 @@ function socketsIn(folders: readonly string[], names: readonly string[]): readon
   return folders.flatMap((folder) => names.map((name) => join(folder, name)).filter(isSocket))
 }
 
-/** Working directories of the processes that this user can inspect, except those on file systems in `left`. */
+/**
+ * Returns the working directories of the processes that this user can inspect, except those on the mount points `left`.
+ */
 function workingFolders(left: ReadonlySet<string>): readonly string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   const folders = new Set(processes.flatMap((id) => linkOf(`/proc/${id}/cwd`) ?? []))
@@ -145,7 +152,7 @@ function workingFolders(left: ReadonlySet<string>): readonly string[] {
   return [...folders].filter((folder) => !isLeft(folder))
 }
 
-/** Null for a process of another user, or a process that has ended. */
+/** Returns the target of a link; null for a process of another user, or a process that has ended. */
 function linkOf(path: string): string | null {
   try {
     return readlinkSync(path)
@@ -155,7 +162,10 @@ function linkOf(path: string): string | null {
   }
 }
 
-/** Returns the sockets in these folders and their subfolders, except those in `left`. Does not follow links. */
+/**
+ * Returns the sockets in these folders and their subfolders, except below the mount points `left`. Does not follow
+ * links.
+ */
 function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
   const queue = [...folders]
@@ -171,7 +181,7 @@ function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): re
   return found
 }
 
-/** Empty for a folder that does not exist or that this user cannot read. */
+/** Returns the entries of a folder; none for a folder that does not exist or that this user cannot read. */
 function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
@@ -201,7 +211,10 @@ export function assertNotMasked(cwd: string, folders: readonly string[]): void {
 
 const CLOSE_ON_EXEC = 0o2000000
 
-/** Closes inherited descriptors, through which files in masked folders would stay readable. Node's own are closed on exec. */
+/**
+ * Closes inherited descriptors, which would give the command access to files in masked folders. The descriptors that
+ * Node opened itself need no treatment: the kernel closes them on exec.
+ */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {
     const descriptor = Number(name)
@@ -214,7 +227,7 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
   } catch (error) {
-    // The descriptor that listed the folder is closed.
+    // `readdirSync` has closed the descriptor with which it read the list.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
     throw error
   }

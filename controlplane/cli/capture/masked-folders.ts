@@ -18,7 +18,10 @@ function foldersOf(env: NodeJS.ProcessEnv): readonly string[] {
   return [stateHome(env), ...trustedFolders(env), ...installationFolders(env)]
 }
 
-/** Folders of the default state folder, which another terminal without XDG_STATE_HOME may use. None if it cannot be created. */
+/**
+ * Returns the folders for the default state folder, which a terminal without XDG_STATE_HOME uses; none when that state
+ * folder cannot be created.
+ */
 function foldersOfOther(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     return foldersOf(env)

@@ -6,7 +6,7 @@ export type Mount = {
   readonly root: string
   readonly point: string
   readonly type: string
-  /** Device, or an arbitrary name. */
+  /** The mounted device, or an arbitrary name for a file system without a device. */
   readonly source: string
 }
 
@@ -37,14 +37,16 @@ export function mountAliases(path: string, mounts: readonly Mount[]): readonly s
   return [...new Set([path, ...others])]
 }
 
-/** Mount points of proc besides `/proc`. Each gives access to the root folders of processes. */
+/** Returns the mount points of proc besides `/proc`. Each gives access to the root folders of processes. */
 export function otherProcMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts
     .filter(({ type, point }) => type === 'proc' && point !== '/proc' && !isWithin(point, '/proc'))
     .map(({ point }) => point)
 }
 
-/** Mount points of devpts besides `/dev/pts`. `/dev/ptmx` only opens new terminals. */
+/**
+ * Returns the mount points of devpts besides `/dev/pts`. `/dev/ptmx` is left out, because it only opens new terminals.
+ */
 export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
   const own = ['/dev/pts', '/dev/ptmx']
   return mounts
@@ -52,7 +54,10 @@ export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
     .map(({ point }) => point)
 }
 
-/** Mount points of mqueue. Each gives access to the POSIX message queues of the IPC namespace in which it was mounted. */
+/**
+ * Returns the mount points of mqueue. Each gives access to the POSIX message queues of the IPC namespace in which it
+ * was mounted.
+ */
 export function mqueueMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts.filter(({ type }) => type === 'mqueue').map(({ point }) => point)
 }

@@ -60,12 +60,16 @@ export function namespaceCommand({ uid, rulesFile, resolvFile, command }: Namesp
 /** Exit code when the namespace cannot be created. */
 export const NAMESPACE_FAILED = 125
 
-/** No host has this address; packets to it are redirected before they are sent. */
+/**
+ * Address of the name server in resolv.conf of the namespace. No host has this address: the nftables rules redirect
+ * packets to it before they are sent.
+ */
 export const NAMESERVER = '198.19.255.53'
 
 /**
- * $1 rules, $2 resolv.conf, then the command. Kernels have either dummy or veth devices. Resolvers with a Unix socket would answer from
- * outside the namespace, so their folders are masked; if resolv.conf is a link into one of them, it is created again.
+ * Shell script with the arguments: $1 nftables rules, $2 resolv.conf, then the command. Kernels have either dummy or
+ * veth devices. Resolvers with a Unix socket would answer from outside the namespace, so the script masks their
+ * folders. When /etc/resolv.conf is a link into a masked folder, the script creates the target again.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the network namespace cannot be created: $1" >&2; exit ${NAMESPACE_FAILED}; }

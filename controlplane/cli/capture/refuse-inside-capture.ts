@@ -17,7 +17,10 @@ export function refuseInsideCapture(command: string): void {
   })
 }
 
-/** Also true when the mounts cannot be read, because captured programs can hide them from their children. */
+/**
+ * Reports whether this process runs inside a captured command. Also true when the mounts cannot be read, because
+ * captured programs can hide them from their children.
+ */
 function isCovered(): boolean {
   if (process.platform !== 'linux') return false
   try {

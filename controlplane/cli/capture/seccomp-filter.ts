@@ -18,7 +18,9 @@ type Abi = {
   /** Bit that marks system calls of another ABI with the same `audit` value. */
   readonly otherAbi?: number
 }
-/** Can create sockets too. Has the same number in every ABI. */
+/**
+ * Number of `io_uring_setup`, the same in every ABI. The filter refuses this call, because io_uring can create sockets.
+ */
 const IO_URING_SETUP = 425
 
 type Machine = { readonly prctl: number; readonly abis: readonly Abi[] }
@@ -57,7 +59,7 @@ export function seccompCommand(architecture: string = process.arch): readonly st
   return ['perl', '-e', SCRIPT, String(machine.prctl), Buffer.concat(program).toString('hex')]
 }
 
-/** PR_SET_NO_NEW_PRIVS, then PR_SET_SECCOMP with SECCOMP_MODE_FILTER. */
+/** Perl script that calls prctl with PR_SET_NO_NEW_PRIVS, then with PR_SET_SECCOMP and SECCOMP_MODE_FILTER. */
 const SCRIPT = `
 my $prctl = shift(@ARGV) + 0;
 my $filter = pack('H*', shift(@ARGV));
@@ -113,7 +115,7 @@ function load(offset: number): Buffer {
   return instruction({ code: 0x20, value: offset })
 }
 
-/** Skips `count` instructions unless the loaded word equals the value. */
+/** Returns an instruction that skips the next `count` instructions unless the loaded word equals the value. */
 function unless(value: number, count: number): Buffer {
   return instruction({ code: 0x15, otherwise: count, value })
 }
@@ -132,7 +134,7 @@ function refuse(errno: number): Buffer {
 
 type Instruction = { readonly code: number; readonly otherwise?: number; readonly value: number }
 
-/** `struct sock_filter`; both machines are little-endian. */
+/** Encodes one `struct sock_filter` in little-endian, the byte order of all supported architectures. */
 function instruction({ code, otherwise = 0, value }: Instruction): Buffer {
   const bytes = Buffer.alloc(8)
   bytes.writeUInt16LE(code, 0)

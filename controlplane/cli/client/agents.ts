@@ -34,7 +34,7 @@ export async function listAgents(api: ApiClient): Promise<readonly AgentRow[]> {
   return AgentList.parse(await api.call('GET', '/api/dashboard/agents')).agents
 }
 
-/** Null for a user without the right to read agents. */
+/** Returns the agents; null when the user lacks the right to read agents. */
 export async function listAgentsIfAllowed(api: ApiClient): Promise<readonly AgentRow[] | null> {
   const answer = await readIfAllowed(api, '/api/dashboard/agents')
   return answer === null ? null : AgentList.parse(answer).agents
@@ -47,7 +47,7 @@ export async function ensureDefaultAgent(api: ApiClient): Promise<void> {
   await api.call('POST', '/api/dashboard/agents', agent)
 }
 
-/** Opens the agent's port on the gateway. The port of a name is stable. */
+/** Opens a port for the agent on the local gateway. The port of an agent name is the same after a restart. */
 export async function registerAgent(
   gateway: ApiClient,
   name: string,
@@ -89,7 +89,10 @@ export async function waitUntilApplied(
   return false
 }
 
-/** Retries 5xx responses, because a gateway that has just started may not be connected to its control plane. */
+/**
+ * Sends a request and repeats it after a 5xx response, because a gateway that has just started may not be connected to
+ * its control plane.
+ */
 async function untilAnswered(send: () => ReturnType<ApiClient['send']>, timeoutMs: number) {
   const deadline = performance.now() + timeoutMs
   for (;;) {

@@ -17,7 +17,7 @@ export type ApiClient = {
   readonly url: string
   /** Authenticates the server. Until it resolves, neither a credential nor a body is sent. */
   prove(): Promise<void>
-  /** Returns every response. Throws `not_ready` when the server is unreachable. */
+  /** Resolves with the response of any status. Throws `not_ready` when the server is unreachable. */
   send(method: string, path: string, body?: unknown): Promise<ApiResponse>
   /** Returns the body of a 2xx response; throws the server's error otherwise. */
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
@@ -33,8 +33,8 @@ export type Credential = string | { readonly cookie: string } | ClientCertificat
 /**
  * Creates a client of one server.
  *
- * @param what Name of the server in errors.
- * @param proof Not needed for a server that this process started, or that TLS authenticates.
+ * @param what Name of the server in error texts.
+ * @param proof Authenticates the server. Not needed for a server that this process started, or that TLS authenticates.
  */
 export function createClient(
   url: string,
@@ -93,7 +93,7 @@ function identityOf(credential: Credential): Identity {
 }
 
 function createCertificateSend(connect: ClientCertificate): Send {
-  // Loading undici takes longer than most commands.
+  // Import undici on first use: the import takes longer than most commands.
   const loaded = import('undici').then((undici) => ({ ...undici, dispatcher: new undici.Agent({ connect }) }))
   return async (url, init) => {
     const { fetch: send, dispatcher } = await loaded
@@ -120,7 +120,9 @@ export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: strin
 
 const TIMEOUT_MS = 15_000
 
-/** Redirects are errors, because fetch would send the credential to another server. */
+/**
+ * Returns the options of a request. A redirect is an error, because fetch would send the credential to another server.
+ */
 function bounded(method: string): Init {
   return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
 }
@@ -128,10 +130,10 @@ function bounded(method: string): Init {
 type Place = Pick<Invocation, 'folder' | 'env'>
 
 /**
- * Creates a client of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. The former is authenticated with the
- * installation key in the user's home folder, the latter by TLS.
+ * Creates a client of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. The former is authenticated
+ * with the installation key in the user's home folder, the latter by TLS.
  *
- * @param credential Replaces the token.
+ * @param credential Credential to use instead of the token of the environment or of the data folder.
  */
 export function controlPlane({ env, ...place }: Place, credential?: Credential): ApiClient {
   const { CHAPERONE_URL: url } = env
@@ -142,13 +144,16 @@ export function controlPlane({ env, ...place }: Place, credential?: Credential):
   return createClient(run.base_url, credential ?? readToken(folder.adminToken), 'control plane', proof)
 }
 
-/** Credential for CHAPERONE_URL: a client certificate and its key (PEM), else a bearer token. */
+/** Returns the credential for CHAPERONE_URL: a client certificate and its key (PEM), else a bearer token. */
 function givenCredential(env: Place['env']): Credential {
   const { CHAPERONE_TOKEN: token = '', CHAPERONE_CLIENT_CERT: cert, CHAPERONE_CLIENT_KEY: key } = env
   return cert && key ? { cert, key } : token
 }
 
-/** Key of a stored session: the data folder of a local installation, because ports are reused, else CHAPERONE_URL. */
+/**
+ * Returns the key under which the session of an installation is stored: CHAPERONE_URL, else the data folder of the
+ * local installation. The local address is not used, because another installation may reuse its port.
+ */
 export function sessionStoreKey({ env, ...place }: Place): string {
   const { CHAPERONE_URL: url } = env
   return url ? confidential(url) : realFolderPath(place.folder.root)
@@ -240,7 +245,10 @@ function refusalText(what: string, method: string, path: string, { status, body 
   return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${texts.join(': ') || 'no reason given'}`
 }
 
-/** The manifest to commit instead of an edit that was refused because the object comes from a manifest. */
+/**
+ * Returns the manifest text in an error response, for display. The control plane refuses an edit of an object that
+ * comes from a manifest, and returns the manifest to commit instead.
+ */
 function manifestIn({ manifest }: ApiResponse['body']): string {
   return typeof manifest === 'string' && manifest !== '' ? `\n---\n${manifest.trimEnd()}` : ''
 }

@@ -68,7 +68,7 @@ function keysOf(env: NodeJS.ProcessEnv) {
   })
 }
 
-/** Undefined for a damaged file, which the next start replaces. */
+/** Reads an installation key from the state folder. Undefined for a damaged file, which the next start replaces. */
 function keyIn(env: NodeJS.ProcessEnv, name: string): InstallationKey | undefined {
   return readStateJson(env, name, InstallationKey)
 }

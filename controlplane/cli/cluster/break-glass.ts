@@ -12,8 +12,8 @@ type Secret = {
 }
 
 /**
- * Opens the owner's token for a time, or closes it (`--for 0`). The user of kubectl needs the rights `get` and `update` on the Secret.
- * Returns the end as an ISO time; null when the token is closed.
+ * Enables the owner's token for a limited time, or disables it (`--for 0`). The user of kubectl needs the rights `get`
+ * and `update` on the Secret. Returns the end of the time in ISO 8601; null when the token is disabled.
  */
 export async function breakGlass(
   kubectl: Kubectl,

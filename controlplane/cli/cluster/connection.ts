@@ -78,7 +78,7 @@ async function configOf(kubectl: Kubectl): Promise<KubeConfig> {
   const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
   config.loadFromString(await kubectl.run(...view))
   if (config.contexts.length > 0) config.loadFromString(await kubectl.run(...view, '--minify'))
-  // kubectl also uses the ServiceAccount in a pod without a kubeconfig.
+  // In a pod without a kubeconfig, kubectl uses the ServiceAccount, so this program does the same.
   else if (existsSync(POD_TOKEN)) config.loadFromCluster()
   else throw unidentified()
   return config

@@ -141,13 +141,16 @@ function programFile(): string {
   return existsSync(bundle) ? bundle : fileURLToPath(new URL('../main.ts', import.meta.url))
 }
 
-/** Lists the Gateways of all namespaces, else of the given namespace or that of the context, if the user has the right to. */
+/**
+ * Returns a table of the Gateways of all namespaces. A user without the right to list them gets the Gateways of the
+ * given namespace, or of the namespace of the current context.
+ */
 async function gatewaysOf(kubectl: Kubectl, namespace: readonly string[]): Promise<string> {
   const table = (await listed(kubectl, ['--all-namespaces'])) ?? (await listed(kubectl, namespace)) ?? ''
   return table === '' ? '' : `\n${table}`
 }
 
-/** Null for a user without the right to list Gateways. */
+/** Returns the output of `kubectl get` for Gateways; null for a user without the right to list them. */
 async function listed(kubectl: Kubectl, where: readonly string[]): Promise<string | null> {
   try {
     return await kubectl.run('get', 'gateways.chaperone.dev', ...where)

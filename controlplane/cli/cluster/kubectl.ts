@@ -8,14 +8,18 @@ export type Kubectl = {
   run(...args: readonly string[]): Promise<string>
   /** Like `run`, with standard input. */
   input(text: string, ...args: readonly string[]): Promise<string>
-  /** Returns an object; null when it does not exist. */
+  /** Returns an object of the cluster as parsed JSON; null when the object does not exist. */
   object<T>(...args: readonly string[]): Promise<T | null>
   /** Forwards a free local port to a Service. Rejects when kubectl ends before the port is open. */
   forward(namespace: string, service: string, port: number): Promise<Forward>
 }
 export type Forward = { readonly port: number; close(): void }
 
-/** @param globals Options before the subcommand, for example `--context NAME`. */
+/**
+ * Creates a wrapper of kubectl.
+ *
+ * @param globals Options before the subcommand, for example `--context NAME`.
+ */
 export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv): Kubectl {
   const program = env['KUBECTL'] || 'kubectl'
   const start = (args: readonly string[]) =>
@@ -62,7 +66,7 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
   }
 }
 
-/** Log lines of client-go, one for each attempt. */
+/** Matches log lines of client-go, which kubectl prints for each failed attempt before the error itself. */
 const LOG_LINE = /^[EIWF]\d{4} /
 const UNREACHABLE = /was refused|unable to connect|no such host|i\/o timeout|context deadline exceeded/i
 

@@ -45,7 +45,7 @@ function layerCheck(isCaptured: boolean): Check {
   )
 }
 
-/** Findings of the injector, from the annotation of the pod. */
+/** Returns a warning about programs that change their user, which the injector found and wrote to an annotation. */
 function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
   if (found === undefined) return []
@@ -112,7 +112,7 @@ const PASSTHROUGH =
 const SETUID =
   'cannot change the user, because all capabilities are dropped; it fails with "operation not permitted"'
 
-/** Clients of each program that work under capture, and that fail. */
+/** For each program: the clients that work under capture, and those that fail. */
 const CLIENTS: Readonly<Record<string, Known>> = {
   node: { works: 'fetch, https and every SDK on them (NODE_EXTRA_CA_CERTS)' },
   python3: {
@@ -144,7 +144,7 @@ const CLIENTS: Readonly<Record<string, Known>> = {
   'su-exec': { works: '', fails: ['su-exec', SETUID, 'runAsUser of the container instead'] },
   sudo: { works: '', fails: ['sudo', SETUID, 'runAsUser of the container instead'] },
 }
-/** Clients that bypass the sidecar without capture, by program. */
+/** For each program: the clients that ignore proxy variables, and thus bypass a sidecar without capture. */
 const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   node: ['stripe and ws', 'new Stripe(key, { httpClient: Stripe.createFetchHttpClient() })'],
   python3: ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],

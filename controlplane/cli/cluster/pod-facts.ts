@@ -51,7 +51,7 @@ export type PodFacts = {
   readonly programs: ReadonlyMap<string, readonly string[] | null>
 }
 
-/** Programs with an entry in the table of clients. */
+/** Programs for which the checks list clients that work or fail. */
 const KNOWN_PROGRAMS = [
   'node',
   'python3',
@@ -71,7 +71,7 @@ const KNOWN_PROGRAMS = [
   'sudo',
 ] as const
 
-/** Collects the facts about a pod. Null when it does not exist. */
+/** Collects the facts about a pod; null when the pod does not exist. */
 export async function podFacts(
   kubectl: Kubectl,
   {
@@ -105,7 +105,7 @@ function gatewayOf({ metadata }: DiagnosedPod): string | null {
   return named.includes('/') ? named : `${metadata.namespace}/${named}`
 }
 
-/** Null without the right to read the operator's Deployment. */
+/** Returns the sidecar image of the operator; null without the right to read the operator's Deployment. */
 async function imageOf(kubectl: Kubectl, system: string): Promise<string | null> {
   const path = `jsonpath={.spec.template.spec.containers[0].env[?(@.name=='SIDECAR_IMAGE')].value}`
   const image = await kubectl
@@ -118,7 +118,7 @@ async function programsOf(kubectl: Kubectl, { metadata, spec }: DiagnosedPod): P
   const script = `for p in ${KNOWN_PROGRAMS.join(' ')}; do command -v $p >/dev/null 2>&1 && echo $p; done; true`
   const found = spec.containers.map(async ({ name }) => {
     const place = ['-n', metadata.namespace, '-c', name]
-    // Fails without a shell in the image or without the right to exec.
+    // `kubectl exec` fails when the image has no shell, or without the right to exec.
     const output = await kubectl
       .run('exec', metadata.name, ...place, '--', 'sh', '-c', script)
       .catch(() => null)

@@ -90,7 +90,7 @@ function missingSets({ required_groups }: ApprovalCard): ApprovalCard['required_
   return required_groups.filter(({ answered_by }) => answered_by === null)
 }
 
-/** Returns everything that an approver decides on. Control characters in text of agents are escaped. */
+/** Returns the card of a held action as lines. Escapes control characters in text of agents. */
 export function cardLines(card: ApprovalCard): string[] {
   const approvers = requiredText(card.required_groups)
   return [
@@ -130,7 +130,7 @@ function answerLine({ id, status, answered_groups }: z.infer<typeof Answered>): 
   return `${id} is still pending: ${answered} counted, and other groups must approve too.`
 }
 
-/** Answers so far, and the required groups that have not approved. */
+/** Returns lines with the answers so far, and with the required groups that have not approved. */
 function answerLines(card: ApprovalCard): string[] {
   const { answers } = card
   if (answers.length === 0) return []

@@ -123,7 +123,10 @@ async function run(invocation: Invocation): Promise<number> {
   return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
 }
 
-/** `has_token: false` alone does not show whether the connector needs a credential. */
+/**
+ * Returns the state of a connector's credential as text. The field `has_token: false` alone does not show whether the
+ * connector needs a credential.
+ */
 function credentialOf(row: Record<string, unknown>): string | null {
   if (typeof row['has_token'] !== 'boolean') return null
   if (row['auth_type'] === 'none') return 'not needed'
@@ -156,7 +159,7 @@ function printRows(
     print(line)
 }
 
-/** Reads the value at a path: `a.b` descends, `a|b` is the first path with a value. */
+/** Reads the value at a path. The path `a.b` descends; for `a|b`, the first of both paths with a value counts. */
 function at(row: Record<string, unknown>, path: string): unknown {
   for (const alternative of path.split('|')) {
     const value = alternative
@@ -180,8 +183,8 @@ const Judged = z.looseObject({
 })
 
 /**
- * Reads problems and warnings of manifests. Problems are files that cannot be parsed, with the line, then objects that are not
- * accepted, such as a policy whose test fails. Warnings are of accepted objects.
+ * Reads problems and warnings of manifests. The problems are first those of files that cannot be parsed, with the line,
+ * then those of refused objects, such as a policy whose test fails. The warnings concern accepted objects.
  */
 export async function manifestFindings(api: ApiClient): Promise<{ problems: string[]; warnings: string[] }> {
   const answer = await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests')

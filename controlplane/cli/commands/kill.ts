@@ -32,11 +32,11 @@ const KillState = z.looseObject({
     })
     .nullish(),
   warning: z.string().optional(),
-  /** Sources that had activated the lifted scope. */
+  /** Sources whose kill switch of this scope was lifted. */
   released: z.array(z.string()).optional(),
   /** Names similar to the scope, present when the scope names no object. */
   nearest: z.array(z.string()).optional(),
-  /** Of what agents started at providers; absent where no gateway is connected. */
+  /** Cancellation of work that agents started at providers; absent when no gateway is connected. */
   hosted_work: HostedWork.optional(),
 })
 type KillState = z.infer<typeof KillState>
@@ -112,12 +112,18 @@ async function stateNow(api: ApiClient): Promise<KillState> {
   return KillState.parse(await api.call('GET', PATH))
 }
 
-/** Gateways also acknowledge a lift that changes nothing, so their count would wrongly suggest a release. */
+/**
+ * Returns the text for a lift that changed nothing. The number of acknowledgements is not shown: gateways also
+ * acknowledge such a lift, so the number would wrongly suggest a release.
+ */
 function notSet(scope = 'all'): string {
   return `No kill switch had the scope ${scope}: nothing was released.`
 }
 
-/** The installation that answered, because a count does not show whether the command reached the intended one. */
+/**
+ * Returns the data folder and the address of the installation that answered. The user needs both to see whether the
+ * command reached the intended installation.
+ */
 function installationOf({ env, folder }: Invocation, { url }: ApiClient) {
   return { installation: env['CHAPERONE_URL'] ? null : folder.root, address: url }
 }
@@ -127,7 +133,7 @@ function installationLine(invocation: Invocation, api: ApiClient): string {
   return installation === null ? `Control plane ${address}` : `Installation ${installation} at ${address}`
 }
 
-/** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one gateway is disconnected. */
+/** Returns the acknowledgement as text: `37 of 37 stopped in 84 ms`, or `4 of 5 …` when one gateway is disconnected. */
 export function acknowledgement(state: KillState, active: boolean, elapsedMs: number): string {
   const { acked, total, ms } = state.acknowledged ?? {}
   const verb = active ? 'stopped' : 'released'
@@ -139,7 +145,7 @@ export function acknowledgement(state: KillState, active: boolean, elapsedMs: nu
   return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
 }
 
-/** What is cancelled at providers so far. */
+/** Returns lines about the work that is cancelled at providers so far. */
 function hostedLines({ hosted_work: work }: KillState): readonly string[] {
   if (work === undefined) return []
   const { pending, cancelled, not_cancelled, omitted, note } = work

@@ -29,7 +29,7 @@ async function run(invocation: Invocation): Promise<number> {
   const count = lineCount(invocation)
   const { print } = invocation.terminal
   const asJson = flag(invocation, 'json')
-  // Lines of PostgreSQL are not JSON, so every line is a string.
+  // With `--json`, every log line is printed as a string, because lines of PostgreSQL are not JSON.
   const printerOf = (log: string) => (line: string) => print(asJson ? JSON.stringify({ log, line }) : line)
   for (const { name, file } of files) {
     if (files.length > 1 && !asJson) print(`==> ${name} <==`)

@@ -9,7 +9,7 @@ import { manifestFindings } from './get.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
-/** Gateways with the warnings that their processes report, as sentences. */
+/** Gateways with the warnings of their processes. Each warning is a sentence. */
 const Gateways = z.looseObject({
   gateways: z.array(
     z.looseObject({
@@ -41,11 +41,11 @@ type Report = {
   readonly gateway: Readonly<Record<string, unknown>> | null
   readonly agents: readonly { name: string; proxy_url: string }[]
   readonly kill_switches: readonly { scope: string; reason: string }[]
-  /** Null for a user without the right to read approvals. */
+  /** Number of pending approvals; null for a user without the right to read approvals. */
   readonly pending_approvals: number | null
   readonly manifest_problems: readonly string[]
   readonly manifest_warnings: readonly string[]
-  /** `namespace/name: `, then a sentence. */
+  /** Warnings of gateways. Each is `namespace/name: `, then a sentence. */
   readonly gateway_warnings: readonly string[]
 }
 

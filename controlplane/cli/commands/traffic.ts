@@ -78,7 +78,7 @@ async function follow(
     await delay(500)
     const newest = await page(api, query)
     show(invocation, newest, seen)
-    // Ids that are no longer on the newest page never return, so the set stays bounded.
+    // The set stays bounded: an id that is no longer on the newest page never returns to it.
     const current = new Set(newest.map(({ id }) => id))
     for (const id of seen) if (!current.has(id)) seen.delete(id)
   }
@@ -97,7 +97,7 @@ function show(invocation: Invocation, records: readonly Shown[], seen: Set<strin
   }
 }
 
-/** `time agent action DECISION 12ms (note)`. */
+/** Formats a record as `time agent action DECISION 12ms (note)`. */
 export function trafficLine(record: Shown): string {
   const what = record.action_type ?? `${record.method ?? '?'} ${record.host ?? '?'}`
   const note = record.note ? ` (${record.note})` : ''

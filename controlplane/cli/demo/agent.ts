@@ -1,8 +1,8 @@
 import { Octokit } from '@octokit/rest'
 
 /**
- * An agent that uses the code host's SDK with a placeholder key, and has no code for the gateway, which it reaches through its
- * environment. Prints the response as one line of JSON.
+ * An agent that uses the code host's SDK with a placeholder key. The program has no code for the gateway: environment
+ * variables direct its requests there. Prints the response as one line of JSON.
  */
 const github = new Octokit({ auth: process.env['GITHUB_TOKEN'], log: silent() })
 const site = { owner: 'acme', repo: 'site' }
@@ -19,7 +19,7 @@ if (step === undefined) throw new Error(`steps: ${Object.keys(STEPS).join(', ')}
 const { status, data } = await step().catch(refusal)
 process.stdout.write(`${JSON.stringify({ status, body: data ?? null })}\n`)
 
-/** The SDK throws an error with the response for every status except 2xx. */
+/** Returns the response of a failed call. The SDK throws an error with the response for every status except 2xx. */
 function refusal(error: unknown): Answer {
   const { response } = error as { response?: Answer }
   if (response === undefined) throw error

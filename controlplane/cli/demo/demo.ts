@@ -45,7 +45,7 @@ async function run(invocation: Invocation): Promise<number> {
     installation = await start(invocation, folder, mock, interrupted.signal)
     const played = play(invocation, installation, mock, folder)
     const isStopped = await Promise.race([played.then(() => false), aborted(interrupted.signal)])
-    // After an interrupt, errors of the scenario are expected.
+    // An interrupt makes the scenario reject, which is not an error.
     if (isStopped) played.catch(() => undefined)
     const startCommand = commandName(invocation.cwd) === 'chaperone' ? 'chaperone up' : 'npm start'
     terminal.print(

@@ -12,11 +12,11 @@ export type ScenarioContext = {
   readonly api: ApiClient
   readonly mock: MockCodeHost
   readonly agentEnv: NodeJS.ProcessEnv
-  /** Approve without a prompt. */
+  /** True: the demo approves without a prompt. */
   readonly isYes: boolean
   readonly isInteractive: boolean
   readonly approvalLink: string
-  /** Command line that approves from another terminal, without the id. */
+  /** Command line that approves a held action from another terminal. The approval id is appended. */
   readonly approveCommand: string
   readonly print: (line: string) => void
 }

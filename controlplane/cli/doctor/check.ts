@@ -18,7 +18,7 @@ export function problem(name: string, found: string, remedy: string): Check {
   return { name, state: 'problem', found, remedy }
 }
 
-/** Runs checks, and returns an error of theirs as a problem. */
+/** Runs checks. An error that a check throws is returned as a problem. */
 export async function guarded(
   name: string,
   remedy: string,

@@ -56,7 +56,10 @@ const CLIENTS: readonly Client[] = [
   { program: 'cargo', works: 'HTTPS_PROXY, CARGO_HTTP_CAINFO', bypasses: [] },
 ]
 
-/** Returns the clients of this runtime that `chaperone run` does not govern, as a phrase; null for an unknown runtime. */
+/**
+ * Returns the clients of this runtime that `chaperone run` does not govern, as a phrase; null for a runtime without an
+ * entry.
+ */
 export function ungovernedOf(runtime: string, env: NodeJS.ProcessEnv): string | null {
   const client = CLIENTS.find(({ program }) => program === runtime)
   if (client === undefined) return null

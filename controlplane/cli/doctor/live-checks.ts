@@ -48,7 +48,7 @@ const Gateways = z.object({
   ),
 })
 
-/** Checks of the running processes. */
+/** Checks the running processes of the installation. */
 export async function liveChecks(invocation: Invocation): Promise<Check[]> {
   const api = controlPlane(invocation)
   await authenticateServer(api)
@@ -65,7 +65,10 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
   return found.flat()
 }
 
-/** Rejects for a server that fails authentication. An unreachable server is reported by each check. */
+/**
+ * Authenticates the server. Rejects when the authentication fails. Ignores an unreachable server, which every check
+ * reports.
+ */
 async function authenticateServer(api: ApiClient): Promise<void> {
   try {
     await api.prove()

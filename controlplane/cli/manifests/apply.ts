@@ -43,7 +43,7 @@ type Seen = z.infer<typeof Seen>
 type Verdict = {
   readonly object: string
   readonly accepted: boolean
-  /** Which version is in force; absent while the control plane has not reported it. */
+  /** The version of the object that is in force; absent while the control plane has not reported it. */
   readonly in_force?: InForce | undefined
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
@@ -110,7 +110,7 @@ function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly 
   return checked === undefined ? [] : [...checked.problems, ...policyProblems(file, checked.resources)]
 }
 
-/** Warnings that do not require a control plane, for a dry run. */
+/** Returns the warnings about an object that do not require a control plane, for a dry run. */
 function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
   if (kind === 'Policy') return policyWarnings(spec)
   return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule, [], spec.rules)) : []
@@ -122,7 +122,7 @@ type Present = {
   readonly folder: readonly ManifestResource[]
 }
 
-/** Objects that need a new verdict: changed objects, and Connectors whose Secret changes in any file. */
+/** Returns the objects that need a new verdict: changed objects, and Connectors whose Secret changes in any file. */
 function renewedBy(resources: readonly ManifestResource[], { replaced, folder }: Present): readonly string[] {
   const before = new Set(replaced.map((resource) => JSON.stringify(resource)))
   const changed = resources.filter((resource) => !before.has(JSON.stringify(resource)))
@@ -148,7 +148,10 @@ function secretOf(resource: ManifestResource): string | null {
   return ref === undefined ? null : secretPlace(resource.metadata.namespace, ref)
 }
 
-/** A Secret has no verdict of its own; the Connectors that reference it have. */
+/**
+ * Reports whether the control plane gives a verdict on the object. A Secret has none: the verdict is on the Connectors
+ * that reference it.
+ */
 function isJudged({ kind }: ManifestResource): boolean {
   return kind !== 'Secret'
 }
@@ -162,7 +165,10 @@ function valid(resource: ManifestResource): Verdict {
   }
 }
 
-/** Manifests in the folder before the copy. Unreadable files are skipped, because the watcher reports them. */
+/**
+ * Returns the manifests that are in the folder before the copy. Skips unreadable files, because the watcher reports
+ * them.
+ */
 function presentIn(folder: string): readonly ManifestFile[] {
   if (!existsSync(folder))
     throw new ChaperoneError('conflict', {
@@ -232,7 +238,7 @@ function isSettled(seen: Seen, { renewed, removed, before }: Wanted): boolean {
   return !isLeft && renewed.every((name) => isNewer(name, seen, before))
 }
 
-/** Null while the control plane has no verdict on the current version of the object. */
+/** Returns the verdict on an object; null while the control plane has none on the current version of the object. */
 function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wanted): Verdict | null {
   const reported = problemsOf(before, files)
   const problems = problemsOf(seen, files).filter((problem) => !reported.includes(problem))
@@ -253,7 +259,10 @@ function rowOf({ objects }: Seen, object: string): Seen['objects'][number] | und
   return objects.find(({ kind, namespace, name }) => `${kind} ${namespace}/${name}` === object)
 }
 
-/** Compares timestamps of the database only, so that clock skew has no effect. */
+/**
+ * Reports whether the verdict on an object is newer than the one before the change. Compares timestamps of the database
+ * only, so that clock skew has no effect.
+ */
 function isNewer(object: string, seen: Seen, before: Seen): boolean {
   return rowOf(seen, object)?.judged_at !== rowOf(before, object)?.judged_at
 }

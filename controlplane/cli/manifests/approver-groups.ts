@@ -10,7 +10,7 @@ import { type Command, type Invocation, text } from '../command.ts'
 import { readRunFile } from '../state/data-folder.ts'
 
 export type GroupCheck = {
-  /** Warnings about approver groups without members, by index of the policy. Each is a sentence. */
+  /** Warnings about approver groups without members, at the index of the policy. Each is a sentence. */
   readonly warnings: ReadonlyArray<readonly string[]>
   readonly outcome: GroupOutcome
 }
@@ -28,7 +28,7 @@ const NO_SOURCE =
 
 export type CheckedPolicy = {
   readonly document: PolicyDocument
-  /** Warnings that do not require a control plane. */
+  /** Warnings that were found without a control plane. */
   readonly warnings: readonly string[]
   /** Namespace of the manifest, if it has one. */
   readonly namespace: string | undefined

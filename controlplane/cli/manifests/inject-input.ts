@@ -13,7 +13,7 @@ import { checkManifest, readManifestFiles } from './manifest-files.ts'
 
 export type GatewaySource = {
   readonly gateways: readonly InjectGateway[]
-  /** Gateway of pods without the gateway annotation. */
+  /** Gateway of the pods that have no gateway annotation. */
   readonly preset: string | undefined
   /** Name of a Gateway without a manifest, which has the default settings. */
   readonly assumed?: string
@@ -93,7 +93,7 @@ export function podsIn(content: string, file: string): WorkloadPod[] {
   })
 }
 
-/** The API server treats `key: null` as an absent key. */
+/** Removes keys whose value is null, because the API server treats `key: null` as an absent key. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value

@@ -9,10 +9,10 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 
-/** The limit of the manifests watcher. */
+/** Maximum number of YAML aliases in a document. The manifests watcher has the same limit. */
 const MAX_ALIASES = 50
 
-/** Names of manifest files in a folder. The manifests watcher ignores other files too. */
+/** Matches the names of manifest files in a folder. The manifests watcher ignores other files too. */
 export const MANIFEST_FILE = /^[^.].*\.ya?ml$/
 
 export type ManifestFile = { readonly path: string; readonly text: string }
@@ -67,7 +67,7 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
   return { resources: [], problems }
 }
 
-/** The value of a document, or a problem that does not depend on its schema. */
+/** Returns the value of a document, or a problem that does not depend on its schema. */
 function plainValue(document: Document.Parsed): { readonly value?: unknown; readonly problem?: string } {
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })

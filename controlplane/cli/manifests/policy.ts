@@ -70,12 +70,12 @@ async function withGroups(invocation: Invocation, offline: readonly Tested[]): P
   return { tested, outcome }
 }
 
-/** Null when no policy names a group. */
+/** Reports whether approver groups were checked; null when no policy names a group. */
 function areChecked({ kind }: GroupOutcome): boolean | null {
   return kind === 'none' ? null : kind === 'checked'
 }
 
-/** Prints why groups were not checked. True when that is an error, because of `--strict`. */
+/** Prints why approver groups were not checked. Returns true when `--strict` makes that an error. */
 function reportGroups(invocation: Invocation, outcome: GroupOutcome): boolean {
   if (outcome.kind !== 'unchecked' && outcome.kind !== 'failed') return false
   const isError = outcome.kind === 'failed' && flag(invocation, 'strict')
@@ -83,7 +83,7 @@ function reportGroups(invocation: Invocation, outcome: GroupOutcome): boolean {
   return isError
 }
 
-/** Prints warnings. True when one is an error, because of `--strict`. */
+/** Prints the warnings of policies. Returns true when `--strict` makes one of them an error. */
 function reportWarnings(invocation: Invocation, tested: readonly Tested[]): boolean {
   const isStrict = flag(invocation, 'strict')
   const warnings = tested.flatMap(({ policy: name, warnings: own }) => own.map((text) => `${name}: ${text}`))
@@ -135,7 +135,10 @@ function testFile(file: ManifestFile): Tested[] {
   })
 }
 
-/** Undefined unless the file is one valid YAML document without a kind. Other files are checked as manifests. */
+/**
+ * Returns the content of a file that is one valid YAML document without a kind; undefined for any other file, which is
+ * checked as a manifest.
+ */
 function bareDocument({ text }: ManifestFile): unknown {
   if (/^kind:/m.test(text)) return undefined
   const { documents, tooDeepAt } = readYamlDocuments(text, new LineCounter())

@@ -69,7 +69,10 @@ export function reachableBinaries(binaries: Binaries, account: Account | undefin
   })
 }
 
-/** Executes a binary, because mode bits do not show ACLs and noexec mounts. */
+/**
+ * Reports whether the account can execute the binaries. It executes one, because mode bits do not show ACLs and noexec
+ * mounts.
+ */
 function canRun(root: string, account: Account): boolean {
   const probe = spawnSync(join(root, 'bin', 'postgres'), ['--version'], {
     uid: account.uid,
@@ -101,7 +104,10 @@ function copyOnce(binaries: Binaries, parent: string): Binaries {
   return { root: target, version: binaries.version }
 }
 
-/** Checks needed files as well as the marker, because a cleanup of temporary files may have deleted some. */
+/**
+ * Reports whether the copy is complete. Checks needed files as well as the marker, because a cleanup of temporary files
+ * may have deleted some.
+ */
 function isComplete(target: string): boolean {
   const needed = ['complete', 'bin/postgres', 'bin/initdb', 'share/postgresql/postgres.bki', 'lib/libpq.so.5']
   return needed.every((file) => existsSync(join(target, file)))

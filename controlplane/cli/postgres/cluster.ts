@@ -18,7 +18,7 @@ import { describeFailureOutput } from './error-hints.ts'
 /** The application's role. It owns its database only, is not a superuser, and is the only role that can log in. */
 export const ROLE = 'chaperone'
 const HBA = `host ${ROLE} ${ROLE} 127.0.0.1/32 scram-sha-256\n`
-/** Inherited descriptor of the data directory. */
+/** Number of the descriptor of the data directory in PostgreSQL processes, which inherit it. */
 export const FOLDER_FD = 4
 
 export type ClusterTools = { readonly binaries: Binaries; readonly account: Account | undefined }
@@ -37,7 +37,10 @@ export function programOptions(account: Account | undefined) {
   return { ...identity, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' } }
 }
 
-/** Creates the cluster when there is none. The final name is given last, so an incomplete cluster never has it. `password` is base62. */
+/**
+ * Creates the cluster when there is none. The folder gets its final name last, so an incomplete cluster never has that
+ * name. `password` is base62.
+ */
 export function ensureCluster(
   dir: string,
   password: string,
@@ -79,7 +82,10 @@ function initArguments(dir: string, account: Account | undefined): string[] {
   ]
 }
 
-/** Runs one statement a line. Errors are parsed from the output, because single-user mode exits with 0 after one. */
+/**
+ * Runs one SQL statement a line in single-user mode. Reads errors from the output, because single-user mode exits with
+ * 0 after an error.
+ */
 function runSingleUser(dir: string, statements: readonly string[], tools: ClusterTools): void {
   const flags = ['--single', '-D', folderName(dir, tools.account), 'postgres']
   const done = runProgram('postgres', flags, dir, tools, `${statements.join('\n')}\n`)

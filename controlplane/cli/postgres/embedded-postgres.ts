@@ -15,10 +15,12 @@ import { isReady, stopStaleServer } from './stale-server.ts'
 export type EmbeddedPostgresOptions = {
   /** The data directory, created on first start. The caller must hold a lock for it. */
   readonly dir: string
-  /** Base62. `isNew`: the password was just created, and an existing cluster needs an ALTER ROLE. */
+  /**
+   * Password of the role, base62. `isNew`: the password was just created, so an existing cluster needs an ALTER ROLE.
+   */
   readonly password: { readonly value: string; readonly isNew: boolean }
   readonly logFile: string
-  /** 0 stands for any free port. */
+  /** TCP port; 0 or absent: any free port. */
   readonly port?: number
   readonly startTimeoutMs?: number
   /** Default: the binaries in the npm package for this platform. */
@@ -43,7 +45,7 @@ export type EmbeddedPostgres = {
  */
 const LAUNCH = `( ( read -r word <&3 || kill -INT $$ ) >/dev/null 2>&1 ${FOLDER_FD}<&- & ); exec "$@" 3<&-`
 
-/** How long to wait for the reader to exit after the server. */
+/** How long a stop waits for the reader to exit after the server. */
 const READER_MS = 1_000
 
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -79,7 +81,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const port = options.port || (await freePort())
     const started = await launch({ options, port, account, binaries })
     if (started.ok) return { ...started.server, created }
-    // Another program may take the port between its choice and its use.
+    // Another program may take the port between the choice of the port and the start of the server.
     const isRetryable = !options.port && isPortTaken(started.output) && attempt < 5
     if (!isRetryable) {
       throw new ChaperoneError('conflict', {

@@ -1,4 +1,4 @@
-/** Output of PostgreSQL programs that fail, and the remedy. */
+/** Error output of PostgreSQL programs by pattern, and the remedy. */
 const HINTS: ReadonlyArray<readonly [RegExp, string]> = [
   [/No space left on device/i, 'The disk is full. Free some space, or choose another folder with --data.'],
   [

@@ -41,7 +41,10 @@ function postmasterPid(dir: string): number | undefined {
   return Number.isInteger(pid) && pid > 0 ? pid : undefined
 }
 
-/** True once the server has written `ready` to line 8 of its pid file, which pg_ctl checks too. */
+/**
+ * Reports whether the server accepts connections: it has written `ready` to line 8 of its pid file, which pg_ctl checks
+ * too.
+ */
 export function isReady(dir: string, pid: number): boolean {
   const file = join(dir, 'postmaster.pid')
   if (!existsSync(file)) return false

@@ -10,7 +10,7 @@ export type ProgramSpec = {
   readonly title: string
   readonly file: string
   readonly env: NodeJS.ProcessEnv
-  /** Options of Node. */
+  /** Command line options of Node, placed before the program. */
   readonly nodeFlags?: readonly string[]
   readonly logFile: string
   readonly readyTimeoutMs?: number
@@ -52,7 +52,8 @@ export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Prom
     const exited = new Promise<Exit>((resolve) => {
       child.once('exit', (code, name) => resolve({ code, signal: name }))
       child.on('error', (error) => {
-        // If the process exists, `exit` follows; the error is then of a message or a signal.
+        // A child without a pid was not created. Otherwise the error concerns a message or a signal, and `exit`
+        // follows.
         if (child.pid === undefined) resolve({ code: null, signal: null, error })
       })
     })
@@ -106,7 +107,7 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
     child.on('message', onMessage)
     signal.addEventListener('abort', onAbort, { once: true })
     void exited.then((exit) => {
-      // After the start, the supervisor reports exits, and the log is closed.
+      // After the start, the supervisor reports exits instead of this promise, and the log descriptor is closed.
       if (!isSettled)
         fail(`ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
     })
@@ -135,7 +136,7 @@ function tail(file: number, offset: number): string {
   return bytes.toString('utf8').trimEnd()
 }
 
-/** Rotates a large log and keeps one old file. */
+/** Renames a large log file, and keeps one old file. */
 function rotate(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found !== undefined && found.size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`)

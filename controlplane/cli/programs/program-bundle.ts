@@ -44,7 +44,7 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
  */
 const OPTIONS = {
   bundle: true,
-  // Loaded for kubeconfig files only: 17 MB that no other start has to read.
+  // Only a start with a kubeconfig file loads this package of 17 MB; other starts would read it for nothing.
   external: ['@kubernetes/client-node'],
   platform: 'node',
   target: 'node24',
@@ -179,7 +179,7 @@ function writeFiles(
 function deleteOld(folder: string, current: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    // A concurrent start may have removed its draft.
+    // The entry may be gone: a concurrent start removes its temporary file.
     const madeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
     const isOld = Date.now() - madeMs > MAX_AGE_MS
     if (name !== current && name !== 'made.json' && isOld) rmSync(path, { recursive: true, force: true })

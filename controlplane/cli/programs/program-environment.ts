@@ -18,7 +18,10 @@ export type Addresses = {
 
 const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
 
-/** Environment of a child process, without proxy variables and without variables that its own settings replace. */
+/**
+ * Returns the environment of a child process: that of this process without proxy variables and without variables that
+ * the child's own settings replace.
+ */
 function inherited(env: NodeJS.ProcessEnv, cache: NodeJS.ProcessEnv = CACHED): NodeJS.ProcessEnv {
   const foreign =
     /^(https?_proxy|all_proxy|no_proxy|node_use_env_proxy|host|port|node_channel_fd|node_options)$/i

@@ -40,7 +40,7 @@ export function supervise<R extends Restartable>(options: SupervisorOptions<R>):
       stopping.abort()
       await state.current.stop(graceMs)
       await watching
-      // A restart may have completed in between.
+      // A restart may have created a new process while the previous one stopped.
       await state.current.stop(graceMs)
     },
   }
@@ -58,7 +58,10 @@ async function watch<R extends Restartable>(state: State<R>, firstMs: number): P
   }
 }
 
-/** Attempts one restart after a wait. Null when the process runs or the supervisor is stopping, else the next wait in ms. */
+/**
+ * Attempts one restart after a wait. Resolves with the next wait in ms; null when the process runs or the supervisor is
+ * stopping.
+ */
 async function restart<R extends Restartable>(state: State<R>, waitMs: number): Promise<number | null> {
   const { options, stopping } = state
   await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined)

@@ -17,9 +17,9 @@ export type AgentEnvironmentInput = {
   readonly caBundleFile: string
   /** A wgetrc with the path of the bundle, because wget has no environment variable for it. */
   readonly wgetrcFile: string
-  /** The same roots as a Java trust store. */
+  /** The roots of the CA bundle as a Java trust store. */
   readonly javaStoreFile?: string
-  /** Script that every Node program loads, with a proxy only. */
+  /** Script that every Node program loads before its own code; absent under capture. */
   readonly nodePreloadFile?: string
   /** Environment of this process. */
   readonly env: NodeJS.ProcessEnv
@@ -72,7 +72,7 @@ function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET_VARIABLES.has(name)))
 }
 
-/** Removes the user's proxy variables, because under capture such a proxy is unreachable. */
+/** Returns the environment without the user's proxy variables, because under capture such a proxy is unreachable. */
 function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const proxies = new Set(Object.keys(proxyVariables('http://127.0.0.1:1')))
   return Object.fromEntries(Object.entries(env).filter(([name]) => !proxies.has(name)))

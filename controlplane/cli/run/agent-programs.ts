@@ -5,11 +5,11 @@ import { basename, resolve } from 'node:path'
 export type AgentProgram = {
   readonly name: string
   readonly starter: string
-  /** Names of its commands. */
+  /** Commands that start the program. */
   readonly commands: readonly string[]
-  /** Names of its packages, for launchers such as npx and uvx. */
+  /** Packages of the program, for launchers such as npx and uvx. */
   readonly packages: readonly string[]
-  /** Matches the import of its package in the source of a script. */
+  /** Matches the import of the program's package in the source of a script. */
   readonly imports?: RegExp
 }
 
@@ -34,7 +34,7 @@ export const AGENT_PROGRAMS: readonly AgentProgram[] = [
   ),
   {
     ...program('The OpenAI Agents SDK', 'openai-agents', [], []),
-    // The name of its Python package is ambiguous, so its classes must be imported too.
+    // The name of the Python package is ambiguous, so the script must import one of its classes too.
     imports:
       /["']@openai\/agents(?:\/[\w/-]*)?["']|^\s*from\s+agents\s+import\s[^#;]{0,200}\b(?:Agent|Runner)\b/m,
   },
@@ -72,21 +72,27 @@ export function agentProgramOf(command: readonly string[], cwd: string): AgentPr
   return programOf(first) ?? launchedProgram(first, words.slice(1)) ?? programOfScript(scriptIn(words), cwd)
 }
 
-/** `npx -y PACKAGE`, `uvx --from PACKAGE COMMAND`, `python -m MODULE`. */
+/**
+ * Returns the agent program that a launcher starts, as in `npx -y PACKAGE`, `uvx --from PACKAGE COMMAND` or `python -m
+ * MODULE`; null for any other program.
+ */
 function launchedProgram(launcher: string, words: readonly string[]): AgentProgram | null {
   if (!LAUNCHERS.has(launcher) && !INTERPRETERS.test(launcher)) return null
   const word = words.find((each) => !VERBS.has(each) && !AMOUNT.test(each)) ?? ''
   return programOfPackage(word) ?? (word.startsWith('@') ? null : programOf(basename(word)))
 }
 
-/** Returns the script in the words of a command: the command itself or an argument of its interpreter. */
+/**
+ * Returns the path of the script in a command: the first word, or an argument of an interpreter. Null when the command
+ * runs no script.
+ */
 function scriptIn(words: readonly string[]): string | null {
   const at = words.findIndex((word) => SCRIPT.test(word))
   const isRun = at === 0 || words.slice(0, at).some((word) => INTERPRETERS.test(basename(word)))
   return isRun ? (words[at] ?? null) : null
 }
 
-/** A duration or priority argument of `timeout` and `nice`. */
+/** Matches the duration or priority argument of `timeout` and `nice`. */
 const AMOUNT = /^[\d.]+[smhd]?$/
 /** Subcommands of launchers, before the program that they run. */
 const VERBS = new Set(['exec', 'x', 'dlx', 'run', 'tool'])
@@ -96,7 +102,7 @@ function programOf(name: string): AgentProgram | null {
   return AGENT_PROGRAMS.find(({ commands }) => commands.includes(bare)) ?? null
 }
 
-/** `@scope/name@version`, `name==version`, `name[extra]`. */
+/** Returns the agent program of a package: `@scope/name@version`, `name==version` or `name[extra]`. */
 function programOfPackage(word: string): AgentProgram | null {
   const bare = word.replace(/(?<=.)@.*$|[=<>~[].*$/, '')
   return AGENT_PROGRAMS.find(({ packages }) => packages.includes(bare)) ?? null

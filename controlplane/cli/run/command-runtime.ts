@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { searchPath } from './agent-environment.ts'
 
 const FIRST_LINE_BYTES = 256
-/** Version managers install shell scripts that start the actual program. */
+/** Matches shells. A shell script is often the wrapper of a version manager that starts the actual program. */
 const SHELL = /^(ba|da|k|z|a)?sh$/
 
 /** Returns the runtime of a command: `node` or `python3` for a script, else the name of its file. Null when it is not found. */
@@ -20,7 +20,9 @@ function fileOf(command: string, env: NodeJS.ProcessEnv): string | null {
   return found === undefined ? null : realpathSync(found)
 }
 
-/** `#!/path/to/PROGRAM …`, or `#!/usr/bin/env [-S] [NAME=VALUE] PROGRAM …`. */
+/**
+ * Returns the interpreter of a shebang line: `#!/path/to/PROGRAM …` or `#!/usr/bin/env [-S] [NAME=VALUE] PROGRAM …`.
+ */
 function interpreterIn(line: string): string | null {
   const [program = '', ...words] = /^#!\s*(.*)/.exec(line)?.[1]?.trim().split(/\s+/) ?? []
   if (program === '') return null
@@ -43,7 +45,7 @@ function firstLine(file: string): string {
       closeSync(descriptor)
     }
   } catch (error) {
-    // An executable may not be readable.
+    // A file that is executable may not be readable.
     if (error instanceof Error && 'code' in error) return ''
     throw error
   }

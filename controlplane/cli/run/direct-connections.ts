@@ -72,7 +72,9 @@ function textOf(file: string): string {
   return unlessGone(() => readFileSync(file, 'latin1'), '')
 }
 
-/** Ignores errors of processes that end in between, and of processes of other users. */
+/**
+ * Returns the result of `read`. Returns `otherwise` when the process ended in the meantime or belongs to another user.
+ */
 function unlessGone<T>(read: () => T, otherwise: T): T {
   try {
     return read()

@@ -7,7 +7,7 @@ import type { AgentProgram } from './agent-programs.ts'
 import { commandRuntime } from './command-runtime.ts'
 import type { DirectConnection } from './direct-connections.ts'
 
-/** In the folder of the bundled program, or in the checkout. */
+/** Folders that may contain starter policies: beside the bundled program, and in a checkout. */
 const STARTER_FOLDERS = ['./starters/', '../../../starters/'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 )

@@ -169,12 +169,15 @@ function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFil
   return { caBundleFile, wgetrcFile, javaStoreFile }
 }
 
-/** Must run before the first agent, which could otherwise register as the owner and approve its own requests. */
+/**
+ * Prints the link with which the first owner registers. Must run before the first agent, which could otherwise register
+ * as the owner and approve its own requests.
+ */
 async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<void> {
   const { terminal, cwd, folder } = invocation
   const link = await createOwnerLink(api, { isRequired: true })
   if (link === null) return
-  // The link is printed to a terminal only, because logs keep the output of a program.
+  // The link itself is printed to a terminal only, because logs keep the output of a program.
   const how = process.stderr.isTTY
     ? ` within an hour: ${link}`
     : `: ${commandName(cwd)} owner-link${dataOption(isFolderChosen(invocation) ? folder.root : null)}`

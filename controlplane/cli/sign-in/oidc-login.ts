@@ -59,7 +59,10 @@ async function listen(server: Server): Promise<number> {
 
 type PendingSignIn = { readonly url: string; readonly secret: string; readonly port: number }
 
-/** Other programs and pages of this machine can call the port, so a code of another sign-in is rejected and ignored. */
+/**
+ * Resolves once the code of a redirect is exchanged for a session. Other programs and pages of this machine can call
+ * the port, so a request with a missing or foreign code is rejected, and the wait continues.
+ */
 async function untilExchanged(server: Server, pending: PendingSignIn): Promise<SignInResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<SignInResponse>()
   const timer = setTimeout(() => reject(timedOut()), SIGN_IN_TIMEOUT_MS)

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { readStateJson, writeStateFile } from '../state/state-home.ts'
 
-/** Proofs of earlier sign-ins on this computer, by session key of the control plane and by e-mail address. */
+/**
+ * File with the proofs of earlier sign-ins on this computer, by session key of the control plane and by e-mail address.
+ */
 const FILE = 'devices.json'
 const Devices = z.record(z.string(), z.record(z.string(), z.string()))
 

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { readStateJson, writeStateFile } from '../state/state-home.ts'
 
-/** The user's sessions by session key. Stored in the home folder, so that reading a data folder does not give a session. */
+/**
+ * File with the user's sessions, by session key. It is in the home folder, so that reading a data folder does not give
+ * a session.
+ */
 const FILE = 'sessions.json'
 const StoredSession = z.object({ id: z.string(), email: z.string() })
 const Sessions = z.record(z.string(), StoredSession)

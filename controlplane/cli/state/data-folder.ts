@@ -48,7 +48,7 @@ export function dataFolder(dir: string) {
   } as const
 }
 
-/** Addresses and files of a running installation, for other commands. */
+/** Schema of the run file: addresses and files of a running installation, for other commands. */
 export const RunFile = z.object({
   pid: z.number().int(),
   base_url: z.string(),
@@ -65,7 +65,7 @@ export type RunFile = z.infer<typeof RunFile>
 export const FOLDER_NAME = '.chaperone'
 
 export type FolderSearch = {
-  /** `--data`. */
+  /** Value of the option `--data`. */
   readonly flag: string | undefined
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
@@ -128,7 +128,7 @@ function trustedFolder({ env, cwd, warn }: FolderSearch): string | null {
   return found ?? null
 }
 
-/** Real paths of the data folders in this folder and its parents, nearest first. */
+/** Returns the real paths of the data folders in this folder and its parents, nearest first. */
 function foldersUpward(cwd: string): readonly string[] {
   const found: string[] = []
   for (let dir = cwd; ; dir = dirname(dir)) {
@@ -197,7 +197,10 @@ export function writePrivate(file: string, content: string | Uint8Array, mode = 
   }
 }
 
-/** False for a symbolic link, which is replaced by a file. */
+/**
+ * Reports whether the file already has this content and mode. False for a symbolic link, which the caller replaces with
+ * a file.
+ */
 function isWritten(file: string, bytes: Buffer, mode: number): boolean {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined || !found.isFile() || found.size !== bytes.length) return false

@@ -8,8 +8,8 @@ export type FolderLock = { release(): void }
 type Holder = { readonly pid: number; readonly started: string }
 
 /**
- * Takes the lock that allows one supervisor per data folder. Throws `conflict` with the pid of the holder while that process runs.
- * Takes over a stale lock, whose process has ended or whose pid was reused.
+ * Acquires the lock that allows one supervisor per data folder. Throws `conflict` with the pid of the holder while that
+ * process runs. Replaces a stale lock, whose process has ended or whose pid was reused.
  */
 export async function lockFolder(file: string): Promise<FolderLock> {
   const mine: Holder = { pid: process.pid, started: processIdentity(process.pid) ?? '' }
@@ -29,7 +29,7 @@ type LockState = { readonly kind: 'held'; readonly holder: Holder } | { readonly
 function stateOf(file: string): LockState {
   const holder = readHolder(file)
   if (holder !== undefined && isAlive(holder)) return { kind: 'held', holder }
-  // A new lock file is empty until its holder writes it.
+  // A lock file without a pid may be new: its holder creates it empty, then writes it.
   return { kind: holder === undefined && ageMs(file) < 1_000 ? 'unwritten' : 'stale' }
 }
 
@@ -90,7 +90,7 @@ function release(file: string, mine: Holder): void {
   if (readHolder(file)?.started === mine.started) rmSync(file, { force: true })
 }
 
-/** 0 for a file that does not exist. */
+/** Returns the age of a file in ms; 0 for a file that does not exist. */
 function ageMs(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined ? 0 : Date.now() - found.mtimeMs

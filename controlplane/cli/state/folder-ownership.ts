@@ -27,7 +27,10 @@ export function assertOwnedFolder(root: string, files: readonly string[]): void 
   for (const path of [real, ...files.map((file) => resolve(real, file))]) assertOwn(path, uid)
 }
 
-/** A folder with the sticky bit, such as `/tmp`, may be writable by others: they cannot replace entries of other users. */
+/**
+ * Throws `conflict` for a parent folder that other users own or can write to. A folder with the sticky bit, such as
+ * `/tmp`, may be writable by others, because they cannot replace entries of other users.
+ */
 function assertParent(dir: string, uid: number): void {
   const stat = statSync(dir)
   if (stat.uid !== 0 && stat.uid !== uid) throw foreign(dir, stat)
@@ -35,7 +38,10 @@ function assertParent(dir: string, uid: number): void {
   if (isOpen && !isOfPrivateGroup(stat)) throw open(dir, stat)
 }
 
-/** Many systems create folders that are writable by the user's private group, whose gid is the uid. */
+/**
+ * Reports whether only the user's private group, whose gid is the uid, can write to a folder. Many systems create such
+ * folders.
+ */
 function isOfPrivateGroup({ mode, uid, gid }: Stats): boolean {
   return (mode & 0o002) === 0 && gid === uid && gid === process.getgid?.()
 }

@@ -1,4 +1,4 @@
-/** Parses JSON. Undefined for a text that is not JSON. */
+/** Parses JSON. Returns undefined for a text that is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Returns an identity that is unique for the process: pids are reused, pid and start time are not. Undefined when it has ended. */
+/**
+ * Returns the pid and start time of a process as a unique identity, because pids are reused. Undefined when the process
+ * has ended.
+ */
 export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : psIdentity(pid)
 }

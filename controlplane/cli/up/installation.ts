@@ -29,13 +29,16 @@ export type InstallationOptions = {
   readonly port: number
   readonly gatewayPort: number
   readonly withGateway: boolean
-  /** `session`: once there is an owner, approvals require a session; `token`: the token of the command line suffices. */
+  /**
+   * `session`: once the installation has an owner, approvals require a session. `token`: the token of the command line
+   * suffices.
+   */
   readonly approvals: 'session' | 'token'
   readonly env: NodeJS.ProcessEnv
   readonly warn: (line: string) => void
 }
 
-/** Printed by `chaperone up --json` as one line. */
+/** Facts about the installation, which `chaperone up --json` prints as one line. */
 export type Facts = {
   readonly base_url: string
   readonly gateway_url: string | null

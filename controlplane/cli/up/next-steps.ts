@@ -1,6 +1,9 @@
 import { shellQuote } from '../terminal/shell-quote.ts'
 
-/** Returns ` --data DIR`. Empty for null: commands in the same working directory find the data folder without the option. */
+/**
+ * Returns ` --data DIR`. Empty for null, because commands in the same working directory find the data folder
+ * themselves.
+ */
 export function dataOption(named: string | null): string {
   return named === null ? '' : ` --data ${shellQuote(named)}`
 }

@@ -60,7 +60,10 @@ export async function startProcesses(options: ProcessesOptions, signal: AbortSig
   return { stop: () => stopAll(running) }
 }
 
-/** True for the error of a start that was aborted because another start failed: only the cause is reported. */
+/**
+ * Reports whether an error is a consequence of another failed start, which aborted this one. Only the cause is
+ * reported.
+ */
 function isConsequence(
   reason: unknown,
   signal: AbortSignal,
@@ -118,7 +121,7 @@ async function startKept(
   const first = await startProgram(spec, signal)
   running[name] = supervise({
     first,
-    // Resolve the file again, because a bundle is rebuilt when a source has changed.
+    // Each start locates the program again, because a bundle is rebuilt when a source has changed.
     start: async (stopping) => startProgram(await specOf(name, options), stopping),
     ...announcements(spec.title, spec.logFile, options.warn),
   })

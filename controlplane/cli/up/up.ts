@@ -72,7 +72,9 @@ async function run(invocation: Invocation): Promise<number> {
   return EXIT.ok
 }
 
-/** Null when a termination signal arrived before the start completed, which is not an error. */
+/**
+ * Starts the installation; null when a termination signal arrived before the start completed, which is not an error.
+ */
 async function startUnlessStopped(
   options: InstallationOptions,
   signal: AbortSignal,
@@ -133,7 +135,10 @@ function welcome(
   ]
 }
 
-/** Prints the link to a terminal only, because logs keep the output of a program. */
+/**
+ * Returns a line with the owner link in a terminal. Otherwise the line has the command that prints the link, because
+ * logs keep the output of a program.
+ */
 function becomeOwner({ owner_link: link }: Facts, cwd: string, named: string | null): string[] {
   if (link === null) return []
   const shown = process.stdout.isTTY
