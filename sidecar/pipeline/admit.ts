@@ -17,8 +17,8 @@ export type ConnectTarget = { readonly host: string; readonly port: number }
 export type Admit = (target: ConnectTarget, credentials: Credentials) => 'intercept' | 'refuse' | 'pipeline'
 
 /**
- * `canRefuseInside`: clients of `chaperone run` accept the certificates of this gateway for every name. False in pods, and
- * where the names of the certificate authority are constrained.
+ * Creates the decision about CONNECT. `canRefuseInside` is true when clients of `chaperone run` trust this gateway's
+ * certificates for every name. It is false in pods, and where the certificate authority has name constraints.
  */
 export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseInside = false): Admit {
   return ({ host, port }, credentials) => {
@@ -31,17 +31,26 @@ export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseIns
   }
 }
 
-/** An address has no certificate that a client expects: its CONNECT is refused. */
+/**
+ * Returns true when the gateway refuses the host on a web port. Excludes IP addresses: clients expect no certificate
+ * for them, so their CONNECT itself is refused.
+ */
 function isRefusedOnWebPort(snapshot: Snapshot, host: string, port: number): boolean {
   return isIP(host) === 0 && isWebPort(port) && decideUnowned(snapshot, host, port).verdict !== 'allow'
 }
 
-/** Only `chaperone run` uses the keys of places, and it makes its command trust the certificates. */
+/**
+ * Returns true for clients of `chaperone run`. Only they use port keys, and `chaperone run` makes its command trust the
+ * certificates.
+ */
 function isStartedByRun(credentials: Credentials): boolean {
   return credentials.kind === 'basic' && credentials.keyedPort !== undefined
 }
 
-/** Other ports belong to databases, SSH and the like, whose clients understand a refused CONNECT alone. */
+/**
+ * Returns true for ports of HTTP. Other ports carry databases, SSH and similar protocols, whose clients understand only
+ * a refused CONNECT.
+ */
 function isWebPort(port: number): boolean {
   return port === 443 || port === 80 || port === 8_443
 }
@@ -54,7 +63,10 @@ function createAgentOf(ports: Pick<PipelinePorts, 'snapshot'>): (credentials: Cr
   }
 }
 
-/** Tells the hosts for which TLS prefers HTTP/1.1. A host in any letter case, for example from a server name. */
+/**
+ * Creates the function that returns true for hosts at which TLS prefers HTTP/1.1. It accepts a host in any letter case,
+ * for example a server name.
+ */
 export function createPrefersHttp1(ports: Pick<PipelinePorts, 'snapshot'>): (host: string) => boolean {
   return (host) => {
     const snapshot = ports.snapshot()
@@ -63,7 +75,7 @@ export function createPrefersHttp1(ports: Pick<PipelinePorts, 'snapshot'>): (hos
   }
 }
 
-/** The questions of the listener about a connection that the rules in force answer. */
+/** Creates the functions by which listeners decide about connections. They read the current snapshot. */
 export function createConnectionRules(
   ports: Pick<PipelinePorts, 'snapshot'>,
   canRefuseInside: boolean,

@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts'
 
 /** Limits the exchanges of each agent in progress. Upstream pools have no limit of their own. */
 export type Concurrency = {
-  /** False when the agent has as many as it may have; an admitted exchange counts until it is released. */
+  /** Counts the exchange until it is released. Returns false when the agent has reached its limit. */
   admit(exchange: Exchange): boolean
   release(exchange: Exchange): void
 }
@@ -23,7 +23,7 @@ export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent):
     release(exchange) {
       if (!admitted.delete(exchange)) return
       const name = exchange.agent?.name ?? ''
-      // Not taken out at 0: there are few agents, and the same ones come again.
+      // The entry stays at 0, because there are few agents and they return.
       counts.set(name, (counts.get(name) ?? 1) - 1)
     },
   }

@@ -1,4 +1,4 @@
-/** The part of AbortSignal that an exchange uses. */
+/** Part of the AbortSignal interface that an exchange uses. */
 export type ExchangeSignal = {
   readonly aborted: boolean
   readonly reason: unknown
@@ -9,11 +9,14 @@ export type ExchangeSignal = {
 
 export type ExchangeAbort = {
   readonly signal: ExchangeSignal
-  /** Fires once; a second call changes nothing. Without a reason it is an `AbortError`. */
+  /** Aborts once; further calls have no effect. The default reason is an `AbortError`. */
   abort(reason?: unknown): void
 }
 
-/** Node's own costs two event targets, a map and a native handle, for every request; most are never aborted. */
+/**
+ * Creates a lightweight replacement for AbortController. Node's costs two event targets, a map and a native handle for
+ * each request, and most requests are never aborted.
+ */
 export function createExchangeAbort(): ExchangeAbort {
   return new Abort()
 }
@@ -21,7 +24,7 @@ export function createExchangeAbort(): ExchangeAbort {
 class Abort implements ExchangeAbort, ExchangeSignal {
   aborted = false
   reason: unknown = undefined
-  /** Hardly ever more than one: the upstream side, or the hold. */
+  /** Usually at most one listener: the upstream request or the hold. */
   #listeners: (() => void)[] | null = null
 
   get signal(): ExchangeSignal {

@@ -21,7 +21,7 @@ import type { OpenIntent } from './ports.ts'
 import type { RefusalRecord } from './record/refusal-record.ts'
 import type { EchoMask } from './response/echo-mask.ts'
 
-/** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
+/** How the bytes of a request arrived. All transports use the same pipeline. */
 export type Transport =
   | 'absolute'
   | 'connect-h1'
@@ -30,11 +30,11 @@ export type Transport =
   | 'port-h1'
   | 'port-h2'
   | 'connect'
-  /** A message of a WebSocket. */
+  /** A message of a WebSocket connection. */
   | 'websocket'
-  /** No listener: the control plane ordered it. */
+  /** An order of the control plane, without a listener. */
   | 'order'
-  /** No listener: the gateway itself cancels what an agent started. */
+  /** A request of the gateway itself, without a listener: it cancels work that an agent started. */
   | 'system'
 
 /**
@@ -43,7 +43,7 @@ export type Transport =
  */
 export type ExchangeKind = 'http' | 'upgrade' | 'tunnel'
 
-/** A port that belongs to one agent and takes its key: a local port, or the socket of captured commands. */
+/** A port of one agent that requires its key: a local port, or the socket for captured commands. */
 export type KeyedPort = {
   readonly agent: string
   /** Reports whether `key` is the port key of the agent. The agent's API key is verified separately. */
@@ -51,24 +51,28 @@ export type KeyedPort = {
 }
 
 /**
- * How the agent is identified: `port`, by the port alone (a pod, an order of the control plane); `basic`, by
- * `Proxy-Authorization: Basic name:key`, which must name the agent of `keyedPort` where there is one; or not at all.
+ * How the agent is identified. `port`: by the port alone (a pod, an order of the control plane). `basic`: by
+ * `Proxy-Authorization: Basic name:key`, which must name the agent of `keyedPort` if there is one. `none`: not
+ * identified.
  */
 export type Credentials =
   | { readonly kind: 'port'; readonly agent: string }
   | { readonly kind: 'basic'; readonly header: string; readonly keyedPort?: KeyedPort }
   | { readonly kind: 'none'; readonly keyedPort?: KeyedPort }
 
-/** The request body as the listener offers it. Never read twice: what `buffer` read is replayed by `forward`. */
+/** Request body that a listener provides. It is read once: bytes that `buffer` has read are replayed by `forward`. */
 export type RequestBody = {
-  /** True when the framing says that there is none. */
+  /** True when the framing declares no body. */
   readonly isEmpty: boolean
-  /** Resolves with the whole body, or null when it is longer than `limit` (what was read stays for `forward`). Rejects when the client goes away. */
+  /**
+   * Resolves with the whole body; null when it is longer than `limit` bytes. The bytes stay available for `forward`.
+   * Rejects when the client disconnects.
+   */
   buffer(limit: number): Promise<Buffer | null>
   /**
-   * The first bytes, once `scan` has enough of them, there are `limit`, or the body ends; they stay for a later reader.
-   * `scan` gets all bytes so far and returns how many there have to be before it is called again; no more than there are
-   * means enough.
+   * Resolves with the first bytes when `scan` is satisfied, `limit` bytes have arrived, or the body ends. The bytes
+   * stay available for a later reader. `scan` receives all bytes so far and returns the number of bytes that it needs
+   * before its next call; a number that has already arrived ends the read.
    */
   peek(limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /**
@@ -76,65 +80,76 @@ export type RequestBody = {
    * remain readable. Rejects when the client disconnects.
    */
   endsWithin(ms: number, limit: number): Promise<boolean>
-  /** The whole body when it is already here (buffered, or arrived with the head), else a stream; null when empty. */
+  /** Returns the whole body if it has arrived, otherwise a stream; null when it is empty. */
   forward(): Buffer | Readable | null
   /** Bytes received so far. */
   readonly bytesIn: number
-  /** Discards buffered bytes: the body is not read any further. */
+  /** Discards buffered bytes. The body is not read again. */
   release(): void
 }
 
-/** The reply, in the words of the client's protocol. Exactly one of `send`, `stream`, `upgrade` is called, once. */
+/** Reply to the client in its HTTP version. The pipeline calls exactly one of `send`, `stream` and `upgrade`, once. */
 export type Reply = {
   readonly isStarted: boolean
-  /** Whole answer. Adds framing itself; `headers` must hold none. The request body left over is drained or the connection closed. */
+  /**
+   * Sends a complete response. Adds the framing, so `headers` must contain none. An unread request body is drained, or
+   * the connection is closed.
+   */
   send(status: number, headers: RawHeaders, body: Buffer | string): void
-  /** Upstream's answer: raw header pairs less hop-by-hop ones; framing is chosen by the listener. */
+  /**
+   * Starts the upstream's response. `headers` are raw pairs without hop-by-hop fields; the listener sets the framing.
+   */
   stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream
-  /** Interim answer such as 103; 100 is sent by the body when it is first read. */
+  /** Sends an interim response, for example 103. The body sends 100 when it is first read. */
   interim(status: number, headers: RawHeaders): void
-  /** Hijacks the connection: writes the head as given and hands over the raw stream (upgrade and tunnel only). */
+  /** Hijacks the connection: writes the head unchanged and returns the raw stream. Only for upgrades and tunnels. */
   upgrade(head: string): Duplex
-  /** Asks the client, where the protocol has a way to; false also when it takes nothing. Never rejects. */
+  /**
+   * Pings the client where the protocol allows it. Resolves with false when the client does not answer or does not
+   * read. Never rejects.
+   */
   isThere?(): Promise<boolean>
-  /** The event stream that was started while the request was held. The response is then sent as events of this stream. */
+  /** Event stream that was started while the request was held. The response is then sent as its events. */
   readonly events?: OpenEvents | undefined
   readonly bytesOut: number
 }
 
 export type OpenEvents = {
   readonly format: EventFormat
-  /** Ends a stream that gets no answer, visibly incomplete. */
+  /** Cuts a stream that gets no response, so that the client sees it as incomplete. */
   cut(): void
 }
 
 export type ReplyStream = {
-  /** False when the client is slow: wait for `onDrain`. */
+  /** Returns false when the client reads slowly. Writing continues after `onDrain`. */
   write(chunk: Buffer): boolean
   onDrain(callback: () => void): void
   end(trailers?: RawHeaders): void
-  /** Set by `end` where the answer is still being edited: it settles once everything was written. */
+  /** Set by `end` while the response is still edited. Settles when all bytes are written. */
   readonly ended?: Promise<undefined> | null
-  /** Cuts the connection so that the client cannot take the answer for complete. */
+  /** Cuts the connection, so that the client cannot take the response for complete. */
   destroy(): void
 }
 
-/** Outcome, filled by the stages; the pipeline's `finally` turns it into the record. */
+/** Result of the exchange. The stages set it, and the pipeline writes it to the record at the end. */
 export type Outcome = {
   status: number | null
-  /** Closed reason of spec 4.5 for refusals. */
+  /** Reason of a refusal, from the list in spec 4.5; null without a refusal. */
   denyReason: DenyReason | null
   errorCode: ErrorCode | null
-  /** `401 | 429 | 500 | timeout | connect | tls` for upstream trouble. */
+  /** Error type of an upstream failure: `401 | 429 | 500 | timeout | connect | tls`. */
   errorType: string | null
   note: string | null
   reason: string | null
-  /** When the upstream dispatch began and when its head came (performance.now), for overhead. */
+  /**
+   * Monotonic times in milliseconds (`performance.now()`) at which the upstream request started and its response head
+   * arrived. The record computes the gateway's overhead from the first.
+   */
   upstreamStartedAt: number | null
   upstreamHeadAt: number | null
-  /** Milliseconds spent waiting for a person. */
+  /** Milliseconds spent waiting for an approver. */
   heldMs: number
-  /** True when the upstream sent our credential back, and it was masked. */
+  /** True when the upstream returned the injected credential, and the gateway masked it. */
   isEchoMasked: boolean
 }
 
@@ -155,24 +170,31 @@ export type DenyReason =
   | 'address'
   | 'credential'
 
-/** One request's life: created by a listener before parsing, filled by the stages, closed once by the pipeline. */
+/**
+ * State of one request. A listener creates it before parsing, the stages fill it, and the pipeline completes it once.
+ */
 export type Exchange = {
-  /** `req_…`, also X-Request-Id. */
+  /** Request id `req_…`, sent as X-Request-Id. */
   readonly id: string
-  /** performance.now() at accept. */
+  /** Monotonic time in milliseconds at which the request was accepted (`performance.now()`). */
   readonly acceptedAt: number
-  /** Epoch ms at accept. */
+  /** Unix time in milliseconds at which the request was accepted. */
   readonly timeMs: number
   readonly kind: ExchangeKind
   readonly transport: Transport
   readonly raw: RawRequest
   readonly credentials: Credentials
   readonly body: RequestBody
-  /** The listener's. A held request whose client takes events gets one around it. */
+  /** Reply of the listener. An event reply wraps it for a held request whose client accepts server-sent events. */
   reply: Reply
-  /** Fires once when the client went away or the kill switch cut the exchange; the reason is `signal.reason`. */
+  /**
+   * Fires once, when the client disconnects or the kill switch cuts the exchange. `signal.reason` contains the cause.
+   */
   readonly abort: ExchangeAbort
-  /** Set by the listener for a head that could not be parsed at all: normalise answers it, so that it has a record too. */
+  /**
+   * Set by the listener when the request head is malformed. The pipeline answers such a request too, so that it has a
+   * record.
+   */
   readonly malformed?:
     | { readonly code: ErrorCode; readonly detail: string; readonly reason?: 'unknown_host' }
     | undefined
@@ -180,89 +202,92 @@ export type Exchange = {
   readonly order?: OrderedAction | undefined
   /** Set when the gateway itself sends the request, because of a kill switch. */
   readonly system?: SystemOrder | undefined
-  /** Set when it is a message of a WebSocket: the connection that carries it. */
+  /** WebSocket connection of a message; set only for messages. */
   readonly channel?: MessageChannel | undefined
 
-  /** Once there is a connector: without the agent's credentials in its query. */
+  /** The parsed request. With a connector, its query no longer contains the agent's credentials. */
   request?: CanonicalRequest | undefined
-  /** It lost a query parameter that may select what it acts upon. */
+  /** True when the removal of credentials also removed a query parameter that may select the target. */
   losesParameter?: boolean | undefined
   snapshot?: Snapshot | undefined
   agent?: AgentEntry | undefined
   connector?: BoundConnector | undefined
-  /** Classification by the request line; undefined once the body was needed. */
+  /** Classification by the request line; undefined when the body was needed. */
   provisional?: ProvisionalClassification | undefined
-  /** Every action that the request does or may do; those of `named`. */
+  /** All actions of `named` in one list: those that the request performs or may perform. */
   actions?: readonly Action[] | undefined
-  /** How it was named. Candidates stay candidates while nothing has told which of them happens. */
+  /** Classification of the request. It contains candidates as long as the actual action is undetermined. */
   named?: Named | undefined
-  /** Whole body, when a stage had to read it. */
+  /** The whole body, set when a stage has read it. */
   bodyBytes?: Buffer | undefined
   /** Result of the scan of the whole body. */
   scan?: BodyScan | undefined
   /** Bytes reserved in the budget of buffered bodies; maintained by `body-budget.ts`. */
   reservedBytes?: number | undefined
-  /** True when it is held while its client is still sending, so that the body is unknown. */
+  /** True when the request is held while its client is still sending. The body is then unknown. */
   isOpenEnded?: boolean | undefined
   decision?: Decision | undefined
-  /** A person's yes that was spent for exactly this request. */
+  /** Approval that was spent for exactly this request. */
   approvalId?: string | undefined
-  /** Members that the gateway added to the body, so that the provider accepts the approved state alone. */
+  /** Members that the gateway added to the body, so that the provider accepts only the approved state. */
   completedWith?: readonly string[] | undefined
-  /** The approval that was asked for, however it was answered. */
+  /** Approval that was requested, whatever its result. */
   holdId?: string | undefined
   actId?: string | undefined
-  /** True while it waits for an approver; used by the record of an abandoned hold. */
+  /** True while the request waits for an approver. The record of an abandoned hold uses it. */
   isWaiting?: boolean | undefined
   outbound?: OutboundEdit | undefined
-  /** Masks the injected credential in the answer; set with it. */
+  /** Masks the injected credential in the response. Set when the credential is injected. */
   echoMask?: EchoMask | null | undefined
-  /** Id and sequence of the record, given with the intent so that intent and result are one record. */
+  /** Id and sequence number of the record. They are set with the intent, so that intent and result are one record. */
   recordId?: string | undefined
   intentSeq?: number | undefined
-  /** Gives the exchange the id of its record once it is refused; set by the pipeline. */
+  /** Sets the id of the record when the exchange is refused. Set by the pipeline. */
   assignRecord?: ((exchange: Exchange) => void) | undefined
-  /** Runs exchanges inside this one: the messages of a WebSocket. Set by the pipeline. */
+  /** Runs exchanges inside this one, for the messages of a WebSocket. Set by the pipeline. */
   inner?: InnerExchanges | undefined
-  /** The row that counts this refusal. */
+  /** Aggregate record that counts this refusal; undefined when it has its own record. */
   refusalRow?: RefusalRow<RefusalRecord> | undefined
   /** The intent written before anything was sent upstream. */
   intent?: OpenIntent | undefined
-  /** `timeMs` in ISO 8601, as both of them say it. */
+  /** `timeMs` in ISO 8601, the same in intent and result. */
   time?: string | undefined
-  /** Bytes that passed through an upgraded or tunnelled connection. */
+  /** Bytes forwarded in each direction of an upgraded or tunneled connection. */
   tunnelBytes?: { up: number; down: number } | undefined
-  /** Hashes of the things at the provider that the request names, and whose they are. */
+  /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
   namedHandles?: readonly string[] | undefined
   handle?: HandleOwner | undefined
   /** Handles that the provider gave to the agent in its response. */
   given?: GivenHandle[] | undefined
-  /** Gets the beginning of every message of the answer over a WebSocket. */
+  /** Called with the beginning of every response message on a WebSocket. */
   onAnswerMessage?: ((head: string) => void) | undefined
-  /** How many tools were taken out of the answer to a `tools/list`. */
+  /** Number of tools that were removed from the response to `tools/list`. */
   hiddenTools?: number | undefined
-  /** The stage that runs, or ran last. */
+  /** Name of the current or last stage. */
   stage?: string | undefined
   outcome: Outcome
 }
 
-/** Cancels work that the agent started at a provider. */
+/** Request of the gateway itself that cancels work of an agent at a provider. */
 export type SystemOrder = {
-  /** As it was when the work started: it may be suspended or gone by now. */
+  /** The agent at the time when the work started. It may be suspended or deleted now. */
   readonly agent: AgentEntry
-  /** The connector that the work was started through; the request goes nowhere else. */
+  /** Connector through which the work was started. The request is sent through no other one. */
   readonly connectorId: string
-  /** Of the kill switch. */
+  /** Scope of the kill switch that causes the request. */
   readonly scope: string
 }
 
-/** An open WebSocket, as the exchange of one of its messages sees it. */
+/** An open WebSocket connection, for the exchange of one of its messages. */
 export type MessageChannel = {
-  /** Whose events it carries. */
+  /** Type of the connector that owns the WebSocket. */
   readonly connectorType: string
-  /** Events of the answer carry this name; null for none. */
+  /** Name of the response events (`stream_id`); null when they have none. */
   readonly lane: string | null
-  /** Sends the message upstream; resolves at the end of its answer. Rejects with a ChaperoneError when it was not sent. */
+  /**
+   * Sends the message upstream. Resolves when its response has ended. Rejects with a ChaperoneError when the message
+   * was not sent.
+   */
   forward(exchange: Exchange): Promise<undefined>
 }
 
@@ -270,16 +295,16 @@ export type InnerExchanges = {
   run(exchange: Exchange): Promise<void>
   newRequestId(): string
   readonly clock: { nowMs(): number; monotonicMs(): number }
-  /** Room for messages in the budget of kept bodies. */
+  /** Part of the body budget for messages. */
   readonly room: MessageRoom
   /** Runs work for the exchange in slices. */
   runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
 }
 
-/** A stage either lets the request go on or has answered it. No stage knows its neighbours. */
+/** A stage either continues or has sent the response. Stages are independent of each other. */
 export type StageResult = 'continue' | 'responded'
 export type Stage = {
   readonly name: string
-  /** A promise of nothing means `continue`: many requests may wait for the same one. */
+  /** Runs the stage. A promise of `undefined` means `continue`, so that many requests can share one promise. */
   run(exchange: Exchange): StageResult | Promise<StageResult | undefined>
 }

@@ -1,7 +1,7 @@
 import type { LookUpContext } from '../upstream/look-ups.ts'
 import type { Exchange } from './exchange.ts'
 
-/** The exchange as the cause of a look-up. Throws before the request was identified and routed. */
+/** Returns the context of a look-up for this exchange. Throws before the request was identified and routed. */
 export function lookUpContextOf({ snapshot, connector, request, agent }: Exchange): LookUpContext {
   if (snapshot === undefined || connector === undefined || request === undefined || agent === undefined) {
     throw new Error('looked up before the request was routed')

@@ -5,15 +5,15 @@ import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from './exchange.ts'
 
-/** The outbound request, and the credential to inject; null when none is. */
+/** The outbound headers and target, and the credential to inject; null when none is injected. */
 export type Outgoing = {
   readonly edit: OutboundEdit
   readonly injected: { readonly secret: string; readonly scheme: AuthScheme } | null
-  /** True when the agent's own credential passes: nothing is looked for in the body either. */
+  /** True when the agent's own credential is forwarded. The body is then not searched for credentials. */
   readonly passesAgentCredential: boolean
 }
 
-/** The header fields and the target as they leave, without the agent's own credentials. Approvals are bound to them. */
+/** Returns the outbound headers and target, without the agent's own credentials. Approvals are bound to them. */
 export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: CanonicalRequest): Outgoing {
   const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
   const { secret } = bound.entry
@@ -26,7 +26,10 @@ export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: C
   return { edit, injected: { secret, scheme }, passesAgentCredential: false }
 }
 
-/** At the level `monitor` the agent's own credential passes where there is no other. */
+/**
+ * Returns true when the agent's own credential is forwarded: at the enforcement level `monitor`, for a connector
+ * without a credential.
+ */
 export function passesAgentCredential({ snapshot }: Exchange, bound: BoundConnector): boolean {
   const isMissing = bound.entry.secret === null && connectorScheme(bound).type !== 'none'
   return snapshot?.gateway.level === 'monitor' && isMissing
@@ -36,7 +39,7 @@ function needsNone({ connector, config }: BoundConnector, request: CanonicalRequ
   return !request.isUpgrade && connector.needsNoCredential?.(request, config) === true
 }
 
-/** How the credential of the connector travels: as its entry says, completed by the default of its type. */
+/** Returns the authentication scheme of the connector: that of its entry, completed by the default of its type. */
 export function connectorScheme({ entry, connector }: BoundConnector): AuthScheme {
   const { type, header, username } = entry.auth
   if (type === 'header') {

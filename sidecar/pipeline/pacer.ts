@@ -4,25 +4,29 @@ import type { Exchange } from './exchange.ts'
 import type { StageClock } from './stage-clock.ts'
 
 /**
- * Shares the event loop: of all paced work one slice runs in each turn, so that sockets, the kill switch among them, are
- * served between any two slices. Agents take turns; the work of one agent runs in the order in which it was asked for.
+ * Shares the event loop between long computations. One slice of paced work runs in each turn, so sockets, including
+ * that of the kill switch, are served between slices. Agents take turns; the work of one agent runs in order of
+ * arrival.
  */
 export type Pacer = {
-  /** Resolves in a turn in which no other paced work runs. Throws when the exchange was ended meanwhile. */
+  /** Resolves in a turn in which no other paced work runs. Throws when the exchange was aborted. */
   turn(exchange: Exchange): Promise<undefined>
-  /** A turn where the exchange has a body that takes long to read; null where it has none. */
+  /** Returns a turn for an exchange with a body above the pacing limit; null for others. */
   turnForBody(exchange: Exchange): Promise<undefined> | null
-  /** Runs the work in slices. An exchange that was ended abandons it: the next slice does not run. */
+  /** Runs the work in slices. Throws before the next slice when the exchange was aborted. */
   run<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
-  /** The same while there is time left in the budget; null when it is spent, and then the work is abandoned. */
+  /**
+   * Runs the work in slices within a time budget. Resolves with null when the budget is used up; the work is then
+   * abandoned.
+   */
   runWithin<T>(exchange: Exchange, work: Sliced<T>, budget: TimeBudget): Promise<T | null>
 }
 
 export type TimeBudget = { leftMs: number }
 
-/** `schedule` calls back in a later turn of the event loop, behind its sockets. */
+/** Creates the pacer. `schedule` calls back in a later turn of the event loop, after its sockets. */
 export function createPacer(stages: StageClock, schedule: (wake: () => void) => void = setImmediate): Pacer {
-  /** By agent, in the order of their next turn. */
+  /** Waiting work by agent, in the order of their next turn. */
   const waiting = new Map<string, Array<() => void>>()
 
   function wake(): void {

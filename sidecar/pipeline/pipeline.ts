@@ -36,8 +36,9 @@ export type PipelineOptions = {
 const BODY_BUDGET_BYTES = 256 * 1024 * 1024
 
 /**
- * Runs the stages of one exchange. Each stage continues or responds. An error of a stage becomes a refusal; after an error
- * before `forward` nothing reaches an upstream. Writes the record exactly once. The promise never rejects.
+ * Creates the pipeline, which runs the stages of one exchange. Each stage continues or responds. An error of a stage
+ * becomes a refusal; after an error before `forward` no request reaches an upstream. Writes the record exactly once.
+ * The promise never rejects.
  */
 export function createPipeline(
   ports: PipelinePorts,
@@ -67,7 +68,7 @@ export function createPipeline(
     createIdentify(ports),
     normalise,
     killGuard,
-    // Before the guards: refusals of hosts that no connector owns take nothing of the agent's limit.
+    // Before the guards, so that refusals of hosts that no connector owns do not count against the agent's rate limit.
     route,
     createGuards(ports, concurrency),
     ...classification,
@@ -109,13 +110,16 @@ export function createPipeline(
   }
 }
 
-/** Where an exchange is among the stages. Waits only where a stage really waits: most never do before `intent`. */
+/**
+ * Progress of an exchange through the stages. Synchronous stages run without a promise; most requests need none before
+ * `intent`.
+ */
 class Run {
   readonly #stages: readonly Stage[]
   readonly #exchange: Exchange
   readonly #loop: LoopShare
   #at = 0
-  /** The exchange has just waited for its turn. */
+  /** True when the exchange has waited for its turn before the next stage. */
   #hasTurn = false
 
   constructor(stages: readonly Stage[], exchange: Exchange, loop: LoopShare) {
@@ -124,7 +128,10 @@ class Run {
     this.#loop = loop
   }
 
-  /** Runs stages until one has to be waited for; null when one has responded or none is left. */
+  /**
+   * Runs stages until one returns a promise, and returns that promise. Returns null when a stage has responded or none
+   * is left.
+   */
   advance(): Promise<StageResult | undefined> | null {
     try {
       while (this.#at < this.#stages.length) {
@@ -138,7 +145,7 @@ class Run {
     }
   }
 
-  /** A large body gives way to other requests before each stage. */
+  /** Lets other requests run before each stage of an exchange with a large body. */
   #takeTurn(): Promise<undefined> | null {
     const turn = this.#hasTurn ? null : this.#loop.pacer.turnForBody(this.#exchange)
     this.#hasTurn = turn !== null

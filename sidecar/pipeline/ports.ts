@@ -16,7 +16,7 @@ import type { ExchangeSignal } from './exchange-abort.ts'
 
 /** Dependencies of the stages on the rest of the process; composed in `gateway.ts`. */
 export type PipelinePorts = {
-  /** Null until the first snapshot was applied. */
+  /** Returns the current snapshot; null before the first one was applied. */
   snapshot(): Snapshot | null
   readonly kill: KillPort
   readonly lease: { step(): LeaseStep }
@@ -30,7 +30,7 @@ export type PipelinePorts = {
   readonly handles: HandlePort
   readonly hostedWork: HostedWorkPort
   readonly clock: { nowMs(): number; monotonicMs(): number }
-  /** When a held request gets events, and how often; those of `LIMITS` when absent. */
+  /** Timing of server-sent events for held requests; `LIMITS` when absent. */
   readonly heldEvents?: { readonly openAfterMs: number; readonly everyMs: number }
   readonly newId: (kind: 'request' | 'record' | 'actionRequest') => string
 }
@@ -47,57 +47,65 @@ export type KillPort = {
   }): KillEntry | null
 }
 
-/** An intent without a result. */
+/** An intent in the journal that has no result yet. */
 export type OpenIntent = {
-  /** Its record, as long as it is open. */
+  /** Handle of the open record in the registry of intents. */
   readonly handle: RegistryHandle<string>
-  /** Resolves once it is in the journal, with `audit: sync` on the disk; rejects with `journal_unavailable`. */
+  /** Resolves when the intent is in the journal (with `audit: sync` on disk). Rejects with `journal_unavailable`. */
   readonly written: Promise<undefined>
 }
 
 export type JournalPort = {
-  /** False when forwarding must be refused with 503 (full or unwritable). Refusals continue. */
+  /**
+   * False when the journal is full or cannot be written. Requests are then refused with 503 instead of forwarded;
+   * refusals continue.
+   */
   readonly isWritable: boolean
-  /** Why it is not writable, and what to change. */
+  /** Reason why the journal cannot be written, and the remedy. */
   readonly problem: string
-  /** Writes the intent; nothing is sent upstream before it is written. */
+  /** Writes the intent. No request is sent upstream before its intent is written. */
   intent(record: TrafficRecord): OpenIntent
   /**
-   * Appends the finished record, given as an object and as JSON, and closes its intent if there was one. Never throws:
-   * what cannot be written is counted as lost.
+   * Appends the finished record, as an object and as JSON, and closes its intent. Never throws: records that cannot be
+   * written count as lost.
    */
   result(record: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void
   nextSeq(): number
-  /** The request of this intent was counted by a row: it gets no record, and its sequence number is free again. */
+  /**
+   * Drops the intent of a request that an aggregate record counts. The request gets no record, and its sequence number
+   * is free again.
+   */
   drop(record: Pick<TrafficRecord, 'id' | 'seq'>, intent: OpenIntent): void
-  /** The row has changed; written once a turn, until `result` closes it. */
+  /**
+   * Schedules an update of the aggregate record, at most once in a turn of the event loop, until `result` closes it.
+   */
   updateAggregate(row: AggregateRow): void
   readonly processId: string
 }
 
-/** A record that still changes. */
+/** An aggregate record that still changes. */
 export type AggregateRow = {
   readonly id: string
-  /** The whole record as JSON. */
+  /** Returns the whole record as JSON. */
   json(): string
-  /** `{"id":…,"refusals":{…}}` without the targets: what changes with each refusal. */
+  /** Returns `{"id":…,"refusals":{…}}` without the targets, which is the part that changes with each refusal. */
   tally(): string
-  /** Counts the changes that need the whole record. */
+  /** Counts changes for which the whole record must be written. */
   readonly revision: number
 }
 
 export type RefusalPort = {
   /**
-   * Gives the exchange, which is refused, the id of its record: its own, or that of the row that counts it. Called once,
-   * before the answer.
+   * Sets the record id of a refused exchange: its own, or that of the aggregate record that counts it. Called once,
+   * before the response.
    */
   assign(exchange: Exchange): void
-  /** Adds the finished exchange to the row that counts it; false when it has a record of its own. */
+  /** Adds the finished exchange to its aggregate record. Returns false when the exchange has its own record. */
   finished(exchange: Exchange): boolean
 }
 
 export type HoldPort = {
-  /** Waits for a person. Resolves early when the signal fires. Rejects with ChaperoneError (503, 429). */
+  /** Waits for an approver. Resolves early when the signal fires. Rejects with ChaperoneError (503, 429). */
   wait(hold: HoldBody, signal: ExchangeSignal): Promise<HoldOutcome>
 }
 
@@ -108,13 +116,13 @@ export type HoldOutcome =
       readonly approvalId: string
       readonly note: string | null
     }
-  /** The control plane has created an approval and delivers its result; the gateway does not wait. */
+  /** The approval was created, and the control plane delivers its result later. The gateway does not wait. */
   | { readonly kind: 'deferred'; readonly approvalId: string }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
 
-/** Which agent a provider gave what: sessions, responses, files, threads, batches. */
+/** Owners of provider handles: the agent to which a provider gave a session, response, file, thread or batch. */
 export type HandlePort = {
-  /** Stands for the id: a hash. */
+  /** Returns the hash that represents the handle. */
   keyOf(bound: BoundConnector, handle: Handle): string
   give(key: string, agent: AgentEntry): void
   /** Returns owners in the order of the keys; `unknown` without information. Never rejects. */
@@ -124,27 +132,27 @@ export type HandlePort = {
   ): readonly HandleOwner[] | Promise<readonly HandleOwner[]>
 }
 
-/** Work that providers continue after their answers, for a kill switch to cancel. */
+/** Hosted work: work that a provider continues after its response. A kill switch cancels it. */
 export type HostedWorkPort = {
   started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
-  /** A resource with one of these ids ended. */
+  /** Reports that a resource with one of these ids ended. */
   ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
-  /** Work may have started, and its id is unknown: the answer was cut, or has another format. */
+  /** Reports that work may have started with an unknown id, because the response was cut or has another format. */
   unidentified(): void
 }
 
 export type LiveExchangePort = {
-  /** Registers something that the kill switch can cut; returns the function that unregisters it. */
+  /** Registers an exchange so that the kill switch can cut it. Returns the function that unregisters it. */
   add(exchange: Exchange): () => void
 }
 
 export type EventPort = {
-  /** Counted once, at accept, whatever follows; it is an active connection until the returned function is called. */
+  /** Counts the exchange at accept. It is an active connection until the returned function is called. */
   accepted(exchange: Exchange): () => void
-  /** Record (as an object and as JSON), metrics and log line of one finished request, in one call. */
+  /** Reports the record (as an object and as JSON), metrics and log line of a finished request. */
   finished(exchange: Exchange, record: TrafficRecord, json: Buffer): void
-  /** Metrics of a finished refusal that a row counts. */
+  /** Counts a finished refusal of an aggregate record in the metrics. */
   counted(exchange: Exchange, record: TrafficRecord): void
-  /** A row that counts nothing more: its log line. */
+  /** Logs an aggregate record that counts no further refusals. */
   rowFinished(record: TrafficRecord, json: Buffer): void
 }

@@ -1,4 +1,4 @@
-/** The longest synchronous run since the last call, in milliseconds. */
+/** Longest synchronous run since the last call, in milliseconds. */
 export type LongestRun = { readonly stage: string; readonly ms: number }
 
 /**
@@ -6,9 +6,9 @@ export type LongestRun = { readonly stage: string; readonly ms: number }
  * and when it resumes it; synchronous code in between counts for that stage.
  */
 export type StageClock = {
-  /** A stage begins to run; the one before ends. */
+  /** Starts the measurement of a stage and ends the previous one. */
   enter(stage: string): void
-  /** The event loop goes on. Returns for how many ms the stage ran. */
+  /** Ends the measurement before control returns to the event loop. Returns the run time in milliseconds. */
   leave(): number
   /** The longest run since the last call; null when no stage ran. */
   takeLongest(): LongestRun | null

@@ -7,13 +7,16 @@ import { outgoingOf } from '../outgoing.ts'
 import { boundBody } from './bound-body.ts'
 import { pinnedStates, type ReadPin } from './pins.ts'
 
-/** The parts of a held request that an approval is bound to, besides agent and rules. */
+/** Parts of a held request to which its approval is bound, besides agent and rules. */
 export type BoundRequest = {
-  /** Without a credential of the agent's own in the query. */
+  /** Request target without the agent's own credential in the query. */
   readonly target: string
-  /** Everything that is forwarded, but for the documented ignored fields. */
+  /** All forwarded headers except the documented ignored ones. */
   readonly headers: readonly BoundHeader[]
-  /** Hash of the body without what a client makes anew for each try; `open` for one without an end; null without a body. */
+  /**
+   * Hash of the body without the values that a client generates anew for each attempt. `open` for a body without an
+   * end; null without a body.
+   */
   readonly body: string | null
 }
 
@@ -21,7 +24,7 @@ export function boundRequest(exchange: Exchange): BoundRequest {
   const { connector, request, kind } = exchange
   if (connector === undefined || request === undefined) throw new Error('bound before it was routed')
   const body = boundBody(exchange, connector.connector.unboundMembers)
-  // Of a tunnel's CONNECT nothing is forwarded.
+  // No header of a CONNECT is forwarded.
   if (kind === 'tunnel') return { target: request.rawTarget, headers: [], body: body.hash }
   const { edit } = outgoingOf(exchange, connector, request)
   const headers = boundHeaders(connector.connector.name, body.withType(edit.rawHeaders))
@@ -29,8 +32,8 @@ export function boundRequest(exchange: Exchange): BoundRequest {
 }
 
 /**
- * Returns the binding of an approval as one hash: the agent, the connector, the request, the rules, and the pinned
- * state. Any other request needs an approval of its own.
+ * Returns the binding of an approval as one hash of agent, connector, request, rules and pinned state. A request with
+ * another hash needs its own approval.
  */
 export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonly ReadPin[] = []): string {
   const { agent, connector, request, decision, raw, order } = exchange
@@ -51,14 +54,16 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest, pins: readonl
       [...(decision?.policies ?? [])].sort(),
       decision?.permission,
       requiredView(decision?.requiredGroups ?? []),
-      // An order shares no card with other requests: its approval belongs to its action.
+      // An ordered request shares no approval with other requests. Its approval belongs to its action request.
       ...(order === undefined ? [] : [order.actionRequestId]),
       ...(pins.length === 0 ? [] : [pinnedStates(pins)]),
     ]),
   )
 }
 
-/** The whole request as it was received, as one hash: by it the control plane finds the execution that sent the request. */
+/**
+ * Returns a hash of the whole request as received. The control plane finds by it the execution that sent the request.
+ */
 export function requestFingerprint(exchange: Exchange, bodySha256: string | null): string {
   const { agent, connector, request, isOpenEnded } = exchange
   if (agent === undefined || connector === undefined || request === undefined) {

@@ -8,21 +8,19 @@ import { sha256Hex } from '../../process/sha256.ts'
 import { bodyHash } from '../body/body-hash.ts'
 import type { Exchange } from '../exchange.ts'
 
-/**
- * The part of a body that an approval is bound to. `withType` returns the headers with the bound part of
- * Content-Type.
- */
+/** Part of a body to which an approval is bound. `withType` returns the headers with the bound part of Content-Type. */
 export type BoundBody = {
   readonly hash: string | null
   withType(headers: RawHeaders): RawHeaders
 }
 
-/** Stands for the hash of a body that has no end yet. */
+/** Value in place of the hash for a body that has no end yet. */
 const OPEN_ENDED = 'open'
 
 /**
- * A body is bound byte for byte, with two exceptions: an SDK that tries again makes a new multipart boundary, so the
- * parts of a plain form are bound one by one; and JSON members that number the tries are left out (`unboundMembers`).
+ * Returns the part of the body to which an approval is bound. All bytes are bound, with two exceptions: the parts of a
+ * plain multipart form are bound one by one, because an SDK generates a new boundary for each attempt; JSON members
+ * that count attempts are left out (`unboundMembers`).
  */
 export function boundBody(exchange: Exchange, unboundMembers: readonly MemberPath[] = []): BoundBody {
   const { bodyBytes, isOpenEnded } = exchange
@@ -38,7 +36,10 @@ function whole(hash: string | null): BoundBody {
   return { hash, withType: (headers) => headers }
 }
 
-/** Null for a body that has no such members, or none that every server reads alike. */
+/**
+ * Returns the body without these JSON members. Null when it has none of them, or when servers could read them
+ * differently.
+ */
 function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly MemberPath[]): string | null {
   const keys = members.map((path) => path.join('.'))
   if (request === undefined || parseBody(bytes, request.body, keys).kind !== 'json') return null

@@ -5,8 +5,8 @@ import type { Exchange } from '../exchange.ts'
 import type { ReadPin } from './pins.ts'
 
 /**
- * Adds the approved state to the body of the request where its API takes it and the connector says so: then the provider
- * itself refuses any other. Returns the members that were added. A body in another format stays as it is.
+ * Adds the approved state to the request body when the API accepts it and the connector has `pins: send`. The provider
+ * itself then refuses any other state. Returns the names of the added members. A body in another format is not changed.
  */
 export function completeRequest(exchange: Exchange, pins: readonly ReadPin[]): readonly string[] {
   const { connector, request, body } = exchange
@@ -41,7 +41,10 @@ function membersOf(pins: readonly ReadPin[]): Readonly<Record<string, string>> {
   return Object.fromEntries(members)
 }
 
-/** The text of the agent stays as it is. Null for a body that is no JSON object, or has one of the members. */
+/**
+ * Adds members to a JSON object and keeps the agent's text unchanged. Returns null for other bodies, and when one of
+ * the members is already present.
+ */
 function withMembers(
   { body, bodyBytes }: Exchange,
   request: CanonicalRequest,

@@ -26,8 +26,8 @@ export type HoldFacts = {
 }
 
 /**
- * What the approver sees: the canonical request and what it does, complete. Several actions (a batch) are listed whole
- * under `parameters.actions`; where nothing tells which one happens, under `parameters.candidates`.
+ * Builds the approval card: the canonical request and its effect, in full. Several actions (a batch) are listed in
+ * `parameters.actions`; undetermined candidates in `parameters.candidates`.
  */
 export function describeHold(exchange: Exchange, { binding, bound, bodySha256, pins }: HoldFacts): HoldBody {
   const { agent, connector, request, decision, actions = [] } = exchange
@@ -67,7 +67,10 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256, p
   }
 }
 
-/** Replaces characters that the control plane cannot store, so that they cannot prevent an approval. */
+/**
+ * Returns the parameters for the card. Replaces characters that the control plane cannot store, because they would
+ * prevent the approval.
+ */
 function parametersOf(exchange: Exchange, primary: Action | undefined): Parameters {
   const { actions = [], named, isOpenEnded } = exchange
   const isBatch = actions.length > 1
@@ -111,7 +114,7 @@ function describeAction(action: Action): Record<string, unknown> {
   return { type, target: targetOf(action) ?? null, parameters, ...reasonFor(action) }
 }
 
-/** Why the action has this name and not a milder one. */
+/** Adds the reason why the action was classified under this name and not under a less severe one. */
 function reasonFor(action: Action | undefined): { readonly name_reason?: string } {
   return action?.nameReason === undefined ? {} : { name_reason: action.nameReason }
 }

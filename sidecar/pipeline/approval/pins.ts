@@ -4,12 +4,15 @@ import type { Exchange } from '../exchange.ts'
 import { lookUpContextOf } from '../look-up-context.ts'
 import type { PipelinePorts } from '../ports.ts'
 
-/** A pin with the state that was read; null: it could not be read, or the request gives it. */
+/**
+ * A pin with the state that was read. `value` is null when the read failed, or when the request itself contains the
+ * state.
+ */
 export type ReadPin = { readonly pin: Pin; readonly value: string | null }
 
 /**
- * Reads the state that the request acts upon, with the credential of the connector. Nothing is pinned where only the
- * server knows what the request does.
+ * Reads the state that the request acts on, with the credential of the connector. Returns no pins for undetermined
+ * candidates.
  */
 export function readPins(
   exchange: Exchange,
@@ -27,7 +30,7 @@ function pinsOf({ connector, request, named }: Exchange): readonly Pin[] {
   return named.actions.flatMap((action) => table.of(action, place)).slice(0, MAX_PINS)
 }
 
-/** The first read that has an answer. */
+/** Reads the state of one pin. Returns the first answer of its look-ups; null when none has one. */
 async function readState(
   { reads }: Pin,
   exchange: Exchange,
@@ -51,14 +54,14 @@ export function pinViews(pins: readonly ReadPin[]): PinView[] {
 
 const MAX_VALUE = 500
 
-/** The part of what an approval is bound to. */
+/** Returns the part of the pins that is hashed into the approval binding. */
 export function pinnedStates(
   pins: readonly ReadPin[],
 ): readonly (readonly [string, string, string | null])[] {
   return pins.map(({ pin, value }) => [pin.actionType, pin.state, value])
 }
 
-/** A sentence about the first state that is no longer the one that was approved; null while all of them are. */
+/** Returns a sentence about the first state that changed since the approval; null when no state changed. */
 export function changedState(before: readonly ReadPin[], now: readonly ReadPin[]): string | null {
   for (const [at, { pin, value }] of before.entries()) {
     const current = now[at]

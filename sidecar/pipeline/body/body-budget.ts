@@ -6,25 +6,26 @@ import { type ByteRequest, createByteQuota } from './byte-quota.ts'
 import { sizeText } from './too-large.ts'
 
 /**
- * Memory budget of buffered bodies, including those of held requests. A request over the budget waits; freed memory
- * goes to the agent that uses least, in order of arrival.
+ * Memory budget for buffered request bodies, including those of held requests. A request over the budget waits. Freed
+ * memory goes to the agent that uses least, in order of arrival.
  */
 export type BodyBudget = {
   /**
-   * The whole body, also as `exchange.bodyBytes`; null when it is longer than `limit`. Rejects with `overloaded` when there
-   * was no room for too long, with `body_too_large` when there never can be, and when the client goes away.
+   * Reads the whole body, and sets `exchange.bodyBytes`. Resolves with null when it is longer than `limit` bytes.
+   * Rejects with `overloaded` when memory stays used up for `waitMs`, with `body_too_large` when the body exceeds the
+   * budget, and when the client disconnects.
    */
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
-  /** Gives back what the exchange took. */
+  /** Releases the memory that the exchange reserved. */
   release(exchange: Exchange): void
   readonly messages: MessageRoom
 }
 
-/** Room in the budget for messages of WebSockets, which are read before they are exchanges. */
+/** Part of the budget for WebSocket messages, which are buffered before they have an exchange. */
 export type MessageRoom = {
   /**
-   * Resolves once the bytes are counted for the agent. Rejects with `overloaded` when there was no room for too long, with
-   * `body_too_large` when there never can be, and when the signal fires: then nothing is counted.
+   * Reserves the bytes for the agent. Rejects with `overloaded` when memory stays used up for `waitMs`, with
+   * `body_too_large` when the message exceeds the budget, and when the signal fires. A rejected call reserves nothing.
    */
   take(request: ByteRequest): Promise<void>
   releaseBytes(agent: string, bytes: number): void
@@ -33,11 +34,11 @@ export type MessageRoom = {
 export type BodyBudgetOptions = {
   readonly pacer: Pick<Pacer, 'turnForBody'>
   readonly totalBytes: number
-  /** Of what finds the budget full. */
+  /** Time in milliseconds that a request waits for a full budget. */
   readonly waitMs?: number
 }
 
-/** Bodies that are announced to be this small are bounded by how many requests an agent may run at once. */
+/** Bodies up to this size in bytes do not count. The limit of concurrent requests for each agent bounds them. */
 export const SMALL_BYTES = 64 * 1024
 const RETRY_AFTER_S = 5
 
@@ -98,13 +99,16 @@ export function createBodyBudget({
   }
 }
 
-/** Null for a body that takes part of the budget. Of one without a length only its first bytes tell. */
+/**
+ * Reads a small body outside the budget. Returns null for a body that counts against it. For a body without a declared
+ * length only the bytes themselves show its size.
+ */
 async function readSmall({ body, request }: Exchange, bytes: number): Promise<Buffer | null> {
   const isLarge = request?.body.length !== undefined && bytes > SMALL_BYTES
   return isLarge ? null : body.buffer(SMALL_BYTES)
 }
 
-/** How much of a body is read: all that was announced, else as much as may be and fits. */
+/** Returns the number of bytes to read: the declared length, else the lower of the limit and the budget. */
 function lengthToRead(declared: number | undefined, limit: number, totalBytes: number): number {
   const most = Math.max(totalBytes, SMALL_BYTES)
   if (declared === undefined) return Math.min(limit, most)

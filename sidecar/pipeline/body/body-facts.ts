@@ -9,7 +9,7 @@ import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../exchange.ts'
 
 const asked = new WeakMap<CompiledPolicy, boolean>()
-/** Facts that a body can fill. */
+/** Expressions in policy conditions whose value may come from the body. */
 const BODY_FACTS =
   /\b(parameters|resource)\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query|headers)\b)/
 
@@ -22,7 +22,10 @@ export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
   return isRefusal(named) ? named : null
 }
 
-/** A policy, or (null) a permission by effect class, for an action of which only the unread body tells a fact. */
+/**
+ * A fact of an action that only the unread body contains, and the policy that needs it. `policy` is null for a
+ * permission by effect class.
+ */
 export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly action: Action }
 
 const NO_QUESTIONS: readonly BodyQuestion[] = []
@@ -44,14 +47,14 @@ export function bodyQuestions(
 }
 
 /**
- * True when one of them concerns this exchange's agent and connector. Without its fact such a condition has no value
- * and could only tighten, so a body that can be read has to be.
+ * Returns true when one of the questions concerns this exchange's agent and connector. A condition without its fact has
+ * no value and can only make the decision stricter, so a readable body must be read.
  */
 export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchange): boolean {
   return questions.length > 0 && questions.some(isAskedBy(exchange))
 }
 
-/** Labels of the policies among them that concern this exchange. */
+/** Returns the labels of the policies that need body facts of this exchange. */
 export function askingPolicies(questions: readonly BodyQuestion[], exchange: Exchange): readonly string[] {
   const asking = questions.filter(isAskedBy(exchange))
   return [...new Set(asking.flatMap(({ policy }) => (policy === null ? [] : [labelOf(policy)])))]
@@ -71,7 +74,7 @@ function isAskedBy({ agent, connector, snapshot }: Exchange): (question: BodyQue
   return ({ policy, action }) => policy === null || concerns(policy, { ...common, action })
 }
 
-/** A body in a format that has fields: JSON or a form. */
+/** Returns true for a body in a format with fields: JSON or a form. */
 export function hasReadableBody({ request, body }: Exchange): boolean {
   return !body.isEmpty && formatOf(request?.body.mediaType) !== 'opaque'
 }
@@ -80,7 +83,7 @@ function looksAtEffects({ rules }: CompiledPolicy): boolean {
   return rules.some(({ conditions }) => conditions.some(({ text }) => EFFECTS.test(text)))
 }
 
-/** Also `action["effects"]`. */
+/** Also matches `action["effects"]`. */
 const EFFECTS = /\beffects\b/
 
 function looksAtBody(policy: CompiledPolicy): boolean {

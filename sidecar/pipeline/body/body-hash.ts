@@ -5,15 +5,15 @@ import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 
 const SLICE_BYTES = 1024 * 1024
-/** A body is hashed for the card and for each comparison of what was approved. */
+/** Cache of body hashes. The approval card and each comparison with the approved request need the hash. */
 const known = new WeakMap<Buffer, string>()
 
-/** SHA-256 of a body in hexadecimal. One that `hashBody` has hashed costs nothing. */
+/** Returns the SHA-256 of a body in hexadecimal. A body that `hashBody` has hashed is read from the cache. */
 export function bodyHash(bytes: Buffer): string {
   return known.get(bytes) ?? remember(bytes, hash('sha256', bytes))
 }
 
-/** Hashes a long body in slices, so that `bodyHash` need not do so in one turn of the event loop. */
+/** Hashes a long body in slices. Without it `bodyHash` would block the event loop for one long turn. */
 export async function hashBody(exchange: Exchange, pacer: Pacer): Promise<void> {
   const { bodyBytes } = exchange
   if (bodyBytes === undefined || bodyBytes.length <= LIMITS.pacedBodyBytes || known.has(bodyBytes)) return

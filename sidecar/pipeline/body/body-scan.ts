@@ -8,22 +8,22 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 
-/** The result of a scan, and what it was made for. */
+/** Result of a body scan, with the bytes and members for which it was made. */
 export type BodyScan = {
   readonly bytes: Buffer
   readonly keep: readonly string[]
   readonly result: ScannedJson
 }
 
-/** Members for the scan of this exchange's body; null where it is not scanned. */
+/** Returns the JSON members to keep in the scan of this exchange's body; null when the body is not scanned. */
 export function membersToScan({ connector, request, body }: Exchange): readonly string[] | null {
   if (connector === undefined || request === undefined || body.isEmpty) return null
   return isPlainJson(request.body) ? scannedMembers(connector, request) : null
 }
 
 /**
- * Refuses a body in another format where what the provider would do stands in it: many servers parse JSON whatever the
- * label says. Null for other requests.
+ * Refuses a body in another format than JSON when the connector must scan it for tools or URLs. Many servers parse JSON
+ * under any media type. Returns null for other requests.
  */
 export function judgeUnscanned({ connector, request, body }: Exchange): Refusal | null {
   if (connector?.connector.find === undefined || request === undefined || body.isEmpty) return null
@@ -36,7 +36,10 @@ export function judgeUnscanned({ connector, request, body }: Exchange): Refusal 
   )
 }
 
-/** Scans the whole body, a long one in slices. The result stays with the exchange: rules may change while it is held. */
+/**
+ * Scans the whole body, a long one in slices. The exchange keeps the result, because a held request is classified again
+ * when rules change.
+ */
 export async function scanBody(
   exchange: Exchange,
   bytes: Buffer,

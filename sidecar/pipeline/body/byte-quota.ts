@@ -1,11 +1,11 @@
 import { abortReason } from '../../upstream/abort-reason.ts'
 import type { ExchangeSignal } from '../exchange-abort.ts'
 
-/** A number of bytes that agents share. */
+/** A number of bytes that all agents share. */
 export type ByteQuota = {
   /**
-   * Resolves once the bytes are counted for the agent. Rejects when there was no room for `waitMs`, and when the signal
-   * fires: then nothing is counted.
+   * Counts the bytes for the agent. Rejects when the quota stays used up for `waitMs`, and when the signal fires. A
+   * rejected call counts nothing.
    */
   take(request: ByteRequest): Promise<void>
   releaseBytes(agent: string, bytes: number): void
@@ -20,16 +20,19 @@ export type ByteRequest = {
 export type ByteQuotaOptions = {
   readonly totalBytes: number
   readonly waitMs: number
-  /** Makes the error for bytes that found no room. */
+  /** Creates the error for a request that waited too long. */
   readonly full: (bytes: number) => Error
 }
 
-/** The rest is for agents that have nothing of it: what one agent holds may stay for minutes. */
+/**
+ * Fraction of the quota that is open to agents that already hold bytes. The rest is reserved for other agents, because
+ * held bytes may stay for minutes.
+ */
 const SHARE_OF_ONE = 0.75
 
 type Waiter = Pick<ByteRequest, 'agent' | 'bytes'> & { readonly admit: () => void }
 
-/** Requests beyond the quota wait. Freed bytes go to the agent that uses least, in order of arrival. */
+/** Creates the quota. Requests beyond it wait. Freed bytes go to the agent that uses least, in order of arrival. */
 export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions): ByteQuota {
   const heldBy = new Map<string, number>()
   const waiting = new Set<Waiter>()
@@ -61,7 +64,7 @@ export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions):
     const fail = (error: Error): void => {
       leave()
       reject(error)
-      // Smaller ones may have been behind it.
+      // The failed request may have blocked smaller ones.
       serve()
     }
     const onAbort = (): void => fail(abortReason(signal))

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { inflateSync } from 'node:zlib'
 
 /**
- * One zlib stream at the start of `from` that holds exactly `size` bytes, and how many bytes it took. Null when it is
- * broken, cut or holds another number. Never makes more than `size` bytes.
+ * Inflates one zlib stream at the start of `from` that contains exactly `size` bytes. Returns the data and the number
+ * of bytes read. Null when the stream is broken, incomplete or of another size. Never produces more than `size` bytes.
  */
 export function inflate(
   from: Uint8Array,
@@ -25,10 +25,10 @@ export function inflate(
   }
 }
 
-/** The least that the engine takes. */
+/** Minimum of zlib's `chunkSize` option. */
 const MIN_CHUNK_BYTES = 64
 
-/** Hex, as git names an object. SHA-1 is the name that it has there, no protection. */
+/** Returns the git object id in hexadecimal. SHA-1 is the name that git uses; it protects nothing here. */
 export function objectId(type: string, data: Uint8Array): string {
   return createHash('sha1').update(`${type} ${data.length}\0`).update(data).digest('hex')
 }

@@ -6,9 +6,9 @@ import { inflate, objectId } from './git-objects.ts'
 
 const WINDOW_MS = 60_000
 
-/** How many bytes the packs of each agent may become in a minute, whatever the number of its pushes. */
+/** Limit of bytes that the packs of each agent may inflate to in a minute, over all pushes. */
 export type InflateBudget = {
-  /** Tools that count for the agent of the exchange. `inflate` throws `rate_limited` beyond the budget. */
+  /** Returns pack tools that count for the agent of the exchange. `inflate` throws `rate_limited` beyond the budget. */
   toolsFor(exchange: Exchange): PackTools
 }
 

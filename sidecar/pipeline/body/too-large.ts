@@ -8,7 +8,7 @@ import { askingPolicies } from './body-facts.ts'
 const MIB = 1024 * 1024
 const MOST_NAMES = 5
 
-/** `32 MiB (33554432 bytes)`. */
+/** Returns the size as text, for example `32 MiB (33554432 bytes)`. */
 export function sizeText(bytes: number): string {
   const mib = Math.round((bytes / MIB) * 10) / 10
   return bytes < MIB ? `${bytes} bytes` : `${mib} MiB (${bytes} bytes)`
@@ -29,7 +29,9 @@ export function tooLong(exchange: Exchange, limit: number): Refusal {
   return refusal('body_too_large', detail)
 }
 
-/** A refusal of a body for its structure, with the policies that have it read. */
+/**
+ * Adds the policies that require the body to the detail of a `body_too_large` refusal. Other refusals are not changed.
+ */
 export function withPolicies(exchange: Exchange, wrong: Refusal): Refusal {
   if (wrong.code !== 'body_too_large') return wrong
   const who = policiesThatLook(exchange)

@@ -11,16 +11,19 @@ function opaqueDeclaration({ connector, request }: Exchange): 'Connector' | 'row
   return connector === undefined || request === undefined ? null : opaqueBy(connector, request)
 }
 
-/** True for a body that is declared opaque and labelled so: its request is named by its line alone. */
+/**
+ * Returns true for a body that is declared opaque and whose headers mark it as unreadable. The request is then
+ * classified by its line alone.
+ */
 export function staysUnread(exchange: Exchange): boolean {
   const { request } = exchange
   return request !== undefined && labelProblem(request.body) !== null && opaqueDeclaration(exchange) !== null
 }
 
 /**
- * Why a request must not be held: no approver can be shown its body. Null for a body that can be read, and where the
- * row, the Connector or its type declares what is done with bodies that cannot. Before the body is read only its label
- * is judged. A body without an end can be neither shown nor quoted: it needs the declaration.
+ * Returns why the request must not be held: an approver could not read its body. Null for a readable body, and when the
+ * action, the Connector or its type declares how unreadable bodies are handled. Before the body is read, only its
+ * headers are checked. A body without an end can be neither shown nor quoted, so it needs the declaration.
  */
 export function judgeUnread(exchange: Exchange): Refusal | null {
   const { request, body, bodyBytes, isOpenEnded } = exchange
@@ -31,7 +34,7 @@ export function judgeUnread(exchange: Exchange): Refusal | null {
   return bodyBytes === undefined ? judgeLabel(request.body) : judgeBytes(bodyBytes, request.body)
 }
 
-/** The bytes were read as JSON to their end. */
+/** Returns true when the bytes were scanned as complete JSON. */
 function wasScanned({ scan, bodyBytes }: Exchange): boolean {
   return scan !== undefined && scan.bytes === bodyBytes
 }
@@ -42,7 +45,10 @@ function judgeBytes(bytes: Buffer, info: BodyInfo): Refusal | null {
   return view.kind === 'opaque' || view.kind === 'invalid' ? unread(problemOf(info)) : null
 }
 
-/** A body without a declared length may turn out to be empty, so it is read first. */
+/**
+ * Checks the headers of a body that was not read. A body without a declared length may turn out to be empty, so it is
+ * read first.
+ */
 function judgeLabel(info: BodyInfo): Refusal | null {
   if (info.length === undefined || info.length === 0 || labelProblem(info) === null) return null
   return unread(problemOf(info))
@@ -66,7 +72,9 @@ function labelProblem({ mediaType, charset, encoding }: BodyInfo): string | null
 
 const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
 
-/** For the approval card; null when the body is on it, or there is none. */
+/**
+ * Describes an unreadable body for the approval card. Returns null when the card shows the body, and for an empty body.
+ */
 export function describeUnread(exchange: Exchange): UnreadBody | null {
   const { request, bodyBytes, connector } = exchange
   if (request === undefined || bodyBytes === undefined || bodyBytes.length === 0) return null
@@ -94,7 +102,10 @@ function whyHeld(exchange: Exchange): string {
 
 const EXCERPT_BYTES = 1_024
 
-/** A character that the limit cuts in two is left out; bytes that are no text become the replacement character. */
+/**
+ * Returns the beginning of the body as text. Omits a character that the limit splits; bytes that are not UTF-8 become
+ * the replacement character.
+ */
 function excerptOf(bytes: Buffer): string {
   const isCut = bytes.length > EXCERPT_BYTES
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

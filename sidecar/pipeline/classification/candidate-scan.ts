@@ -5,7 +5,10 @@ import type { BodyWatch } from '../../upstream/outbound.ts'
 import type { Exchange } from '../exchange.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
-/** Enough for every body whose class is worth a name; a scan of a large upload would cost more than forwarding it. */
+/**
+ * Limit of a body scan in bytes. Bodies that determine a candidate are shorter; a scan of a large upload would cost
+ * more than forwarding it.
+ */
 const MAX_SCANNED = 256 * 1024
 
 /**
@@ -24,14 +27,14 @@ class CandidateScan implements BodyWatch {
   readonly #exchange: Exchange
   readonly #provisional: ProvisionalClassification
   readonly #patterns: Patterns
-  /** Made when a key is in sight: most bodies never need it. */
+  /** Created when a key appears; most bodies contain none. */
   #scan: KeyScan | null = null
   #seen = 0
-  /** False once a body that arrived in one piece was no JSON object: servers differ in how they read it. */
+  /** False when a body in one piece is not a JSON object, because servers differ in how they read it. */
   #isObject = true
-  /** A name stands in the whole body, or behind what is scanned. */
+  /** True when the part of the body beyond the scan limit contains a key name. */
   #isNamed = false
-  /** The last bytes of what was searched: a name may be cut between two chunks. */
+  /** Last bytes of the searched text, because a name may be split between two chunks. */
   #tail = ''
 
   constructor(exchange: Exchange, provisional: ProvisionalClassification) {
@@ -42,7 +45,7 @@ class CandidateScan implements BodyWatch {
 
   push(chunk: Buffer): void {
     const scanned = Math.max(0, Math.min(chunk.length, MAX_SCANNED - this.#seen))
-    // Most bodies arrive in one piece and name no such key: a native search says so without a scan.
+    // Most bodies arrive in one piece and contain no key. A native search detects this faster than a scan.
     const isWhole = this.#seen === 0 && chunk.length === this.#length
     this.#seen += chunk.length
     if (isWhole && this.#isPlain(chunk.toString('latin1'))) return
@@ -65,7 +68,7 @@ class CandidateScan implements BodyWatch {
     return this.#exchange.request?.body.length
   }
 
-  /** No key is in sight. */
+  /** Returns true when the text contains no key. */
   #isPlain(text: string): boolean {
     this.#isObject = OBJECT_START.test(text)
     return !isFound(this.#patterns.word, text)
@@ -90,23 +93,29 @@ class CandidateScan implements BodyWatch {
 
 const OBJECT_START = /^[\t\n\r ]*\{/
 
-/** Bytes of the longest name with its quotes. */
+/** Length of the longest key name with its quotes, in bytes. */
 const LONGEST_NAME = 64
 
-/** Letters as escapes, the two that fold to ASCII from elsewhere (long s, Kelvin sign), other encodings. */
+/**
+ * Spellings that a parser could take for a key: escaped letters, the two characters that case folding maps to ASCII
+ * (long s, Kelvin sign), and other encodings.
+ */
 const DISGUISES: readonly RegExp[] = [/\\u(?:00[2-7]|017f|212a)/i, /\xc5\xbf/, /\xe2\x84\xaa/, /\0/]
 
-/** For Latin-1 text of UTF-8. One pattern each: V8 searches for them several times faster than for alternatives. */
+/**
+ * Patterns for UTF-8 bytes read as latin-1. Each pattern is a separate expression, because V8 searches it several times
+ * faster than alternatives.
+ */
 type Patterns = {
-  /** Nothing in a body without a match can be taken for one of the keys, by a lenient parser neither. */
+  /** Key names without quotes. In a body without a match even a lenient parser finds no key. */
   readonly word: readonly RegExp[]
-  /** The same for keys in quotes: text has the words of keys too. */
+  /** Key names in quotes, for text that may contain the words of keys elsewhere. */
   readonly key: readonly RegExp[]
 }
 
 const made = new WeakMap<readonly string[], Patterns>()
 
-/** The same few lists of keys come with every request. */
+/** Returns the patterns for these keys. Cached, because all requests use the same few lists of keys. */
 function patternsOf(keys: readonly string[]): Patterns {
   const known = made.get(keys)
   if (known !== undefined) return known

@@ -10,7 +10,9 @@ import { bodyQuestions } from '../body/body-facts.ts'
 import type { Exchange } from '../exchange.ts'
 import type { CachedDecisions, ProvisionalClassification } from './provisional-classification.ts'
 
-/** THE decision about a request whose body was read. What is still open then is decided by the strictest. */
+/**
+ * Returns the decision about a request whose body was read. Where candidates remain, the strictest decision applies.
+ */
 export function decideWithBody(exchange: Exchange, named: Named, nowMs: number): Decision {
   const { rules, inputs } = decisionInputs(exchange, judgedActions(named), nowMs)
   const decision = decideNamed(rules, named, inputs)
@@ -18,8 +20,9 @@ export function decideWithBody(exchange: Exchange, named: Named, nowMs: number):
 }
 
 /**
- * THE decision about actions that the request line named; `split` when the candidates get different ones. It follows
- * from line, agent and rules, so it is taken once for all requests that share them, unless a policy asks for the time, a header or the body.
+ * Returns the decision about actions that the request line determined; `split` when the candidates get different
+ * decisions. It follows from line, agent and rules, so it is cached for all requests that share them, unless a policy
+ * uses the time, a header or the body.
  */
 export function decideProvisional(
   exchange: Exchange,
@@ -36,7 +39,7 @@ export function decideProvisional(
   return decision
 }
 
-/** THE decision about a request as it is named, whether or not its body was read. */
+/** Returns the decision about a request as it is classified now, with or without its body. */
 export function decideNow(exchange: Exchange, nowMs: number): Decision {
   const { provisional, named = NOTHING } = exchange
   const decision = provisional === undefined ? 'split' : decideProvisional(exchange, provisional, nowMs)
@@ -67,15 +70,19 @@ function newCachedDecisions(actions: readonly Action[], snapshot: Snapshot): Cac
   }
 }
 
-/** The time, and facts of the request that differ where its line is the same. */
+/**
+ * Expressions in policy conditions whose value differs between requests with the same line: the time, headers and body.
+ */
 const NOT_IN_LINE = /\bnow\b|\brequest\b(?!\.(?:method|host|path|raw_path|segments|query)\b)/
 
-/** Also true when the word only stands in a text: then the decision is taken anew each time, as it would be anyway. */
+/**
+ * Returns true when a policy uses more than the request line. A match inside a string literal only prevents caching.
+ */
 function looksBeyondLine({ rules }: CompiledPolicy): boolean {
   return rules.some(({ conditions }) => conditions.some(({ text }) => NOT_IN_LINE.test(text)))
 }
 
-/** The rules and the facts under which this exchange's actions are decided. */
+/** Returns the rules and facts for the decision about this exchange's actions. */
 function decisionInputs(
   exchange: Exchange,
   actions: readonly Action[],

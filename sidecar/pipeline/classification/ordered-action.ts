@@ -2,11 +2,11 @@ import { isBeside } from '../../../core/action/action.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { Exchange } from '../exchange.ts'
 
-/** The action that the control plane ordered. A decision token was spent for it, which alone releases no hold. */
+/** An action that the control plane ordered. Its decision token is spent, but that alone does not release a hold. */
 export type OrderedAction = {
   readonly actionRequestId: string
   readonly actionType: string
-  /** The approval that a person gave for the action; null when rules alone allowed it. For the record. */
+  /** Approval of the action for the record; null when rules alone allowed it. */
   readonly approvalId: string | null
 }
 

@@ -2,8 +2,8 @@ import type { Action } from '../../../core/action/action.ts'
 import type { Exchange } from '../exchange.ts'
 
 /**
- * The action that stands for the exchange: the one that decided, of candidates and where it is the provider's; else the
- * riskiest of several of the request's own, and the only one otherwise.
+ * Returns the action that represents the exchange in records and refusals. It is the action that decided, for
+ * candidates and actions of the provider; otherwise the riskiest one of the request itself.
  */
 export function primaryAction({ actions, named, decision }: Exchange): Action | undefined {
   if (named?.kind === 'candidates') {

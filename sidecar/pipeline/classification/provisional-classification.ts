@@ -15,11 +15,11 @@ export type ProvisionalClassification = {
   readonly port: number
   readonly isEmpty: boolean
   readonly named: Named
-  /** Every action that the request does or may do. */
+  /** All actions that the request performs or may perform. */
   readonly actions: readonly Action[]
-  /** Body keys that tell the candidates apart. */
+  /** Body keys that determine the candidate. */
   readonly keys: readonly string[]
-  /** Which candidate it is when the body holds none of the keys. */
+  /** Action of a body without any of the keys; null when undetermined. */
   readonly unseen: Action | null
   /** Decisions under the current snapshot; set by `exchange-decision.ts`. */
   cached: CachedDecisions | null
@@ -30,14 +30,17 @@ export type CachedDecisions = {
   readonly snapshot: Snapshot
   /** Policies that need facts from the body. */
   readonly questions: readonly BodyQuestion[]
-  /** No policy for it looks beyond the line: the same agent gets the same decision until the rules change. */
+  /**
+   * True when no matching policy uses more than the line. The same agent then gets the same decision until the snapshot
+   * changes.
+   */
   readonly isSteady: boolean
-  /** By agent name. */
+  /** Decisions by agent name. */
   readonly decisions: Map<string, Decision | 'split'>
 }
 
 const remembered = new WeakMap<BoundConnector, Map<string, ProvisionalClassification>>()
-/** Bounded, because agents choose paths. A full cache is cleared. */
+/** Limit of cached lines for each connector, because agents choose paths. A full cache is cleared. */
 const MAX_LINES = 512
 const MAX_TARGET = 256
 
@@ -120,7 +123,10 @@ function newProvisional(
   }
 }
 
-/** Where there is no body, nothing is left that it could decide. */
+/**
+ * Classifies by the line, and for a request without a body as a request with an absent one, because no body can then
+ * determine the candidate.
+ */
 function classifyWithoutBody(
   bound: BoundConnector,
   request: CanonicalRequest,
@@ -130,7 +136,7 @@ function classifyWithoutBody(
   return !isRefusal(first) && isSettledByBody(first) && isEmpty ? classify(bound, request, ABSENT) : first
 }
 
-/** Candidates of which the body says which one happens. */
+/** Returns true for candidates among which the body decides. */
 export function isSettledByBody(named: Named): boolean {
   return named.kind === 'candidates' && named.settledBy !== 'server'
 }

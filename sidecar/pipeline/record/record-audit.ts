@@ -48,14 +48,14 @@ const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'credential',
 ])
 
-/** Decides whether the exchange gets an action id, and with it audit events. What was held has one already. */
+/** Returns true when the exchange gets an action id and audit events. A held exchange already has an action id. */
 export function isEventful(exchange: Exchange): boolean {
-  // It is no act of the agent.
+  // A request of the gateway itself is not an action of the agent.
   if (exchange.system !== undefined) return false
   return EVENTFUL.has(exchange.outcome.denyReason) || killedBy(exchange) !== null
 }
 
-/** These refusals are decisions of a rule; all others have other causes, and the rule that allowed is not one of them. */
+/** Refusals that are decisions of a rule. Other refusals have another cause, so no rule is named for them. */
 const BY_RULE: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'permission',
   'policy',
@@ -84,13 +84,13 @@ function asked(exchange: Exchange): Asked {
   return { requested, risk_score: percent(riskScore) }
 }
 
-/** For an action that was not decided because a kill switch covers it. */
+/** Returns the risk score of an action without a decision, because a kill switch covers it. */
 function highestRisk(input: DecisionInput): number {
   const scores = placedInputs(input).map(({ action, isProduction }) => scoreRisk(action, isProduction).score)
   return Math.max(...scores)
 }
 
-/** The facts about the action that stands for the exchange; null while none is known. */
+/** Returns the facts of the action that represents the exchange; null when there is none. */
 export function primaryInput(exchange: Exchange): DecisionInput | null {
   const action = primaryAction(exchange)
   const { snapshot, agent, connector: bound, request, timeMs: nowMs } = exchange
@@ -99,7 +99,7 @@ export function primaryInput(exchange: Exchange): DecisionInput | null {
   return proxiedInputs({ snapshot, agent, bound, request, nowMs }, [action]).inputs[0] ?? null
 }
 
-/** No action is known: a host that no connector owns, or a request that cannot be read. */
+/** Returns audit details without an action: for a host that no connector owns, or an unreadable request. */
 function unnamed({ connector, request, snapshot }: Exchange): Asked {
   const resource = {
     provider: connector?.connector.name ?? null,
@@ -119,7 +119,10 @@ function storable(exchange: Exchange, action: Action): Action {
   }
 }
 
-/** Several actions are listed whole, as on the card of an approval. The agent's own credentials are left out. */
+/**
+ * Returns the parameters without the agent's own credentials. Several actions are listed in full, as on the approval
+ * card.
+ */
 function parametersOf({ actions = [], named, connector }: Exchange, action: Action): Parameters {
   if (actions.length > 1 && named?.kind !== 'candidates') {
     return {

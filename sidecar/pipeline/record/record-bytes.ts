@@ -1,10 +1,10 @@
-/** About twenty records. A larger one has a space of its own. */
+/** Size of a block in bytes, about twenty records. A larger record has its own buffer. */
 const BLOCK_BYTES = 16 * 1024
 
 /**
- * Records as UTF-8, one behind the other in blocks that hold nothing else. Node would cut them from blocks that they
- * share with heads and answers that die at once, and a record that waits for its upload would keep all of these: three
- * times its own size. No space is used twice: a block goes when the last of its records has gone.
+ * Encodes records as UTF-8 into blocks that contain only records. Node would allocate them from a pool shared with
+ * short-lived buffers, and a record that waits for its upload would retain that pool: three times its own size. Space
+ * is never reused; a block is freed with the last of its records.
  */
 export function createRecordBytes(): (json: string) => Buffer {
   let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)

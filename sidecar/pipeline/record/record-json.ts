@@ -1,8 +1,8 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 
 /**
- * The record as JSON, fields in the schema's order; what JSON.stringify would mean. Written by hand, because it is
- * made twice for every request, and most of it is the same text as last time.
+ * Returns the record as JSON, in the field order of the schema and equivalent to JSON.stringify. Implemented by hand,
+ * because it runs twice for every request and most of its text is cached.
  */
 export function recordJson(record: TrafficRecord): string {
   const { process, rule, after } = partsOf(record)
@@ -10,18 +10,18 @@ export function recordJson(record: TrafficRecord): string {
 }
 
 /**
- * The same string as one piece of memory. What was put together piece by piece stays a tree of its pieces until it is
- * read.
+ * Returns the string as one contiguous piece of memory. V8 keeps a concatenated string as a tree of its parts until it
+ * is read.
  */
 function flat(json: string): string {
   FLATTENS.test(json)
   return json
 }
 
-/** Fails at the first character; V8 makes one piece of a string before it matches it. */
+/** Fails at the first character. V8 flattens a string before it matches an expression. */
 const FLATTENS = /^\0/
 
-/** The text between the fields that differ from request to request, for one set of values of all the others. */
+/** Cached text between the fields that differ for each request, for one combination of all other fields. */
 type Parts = {
   readonly of: TrafficRecord
   readonly process: string
@@ -29,10 +29,10 @@ type Parts = {
   readonly after: string
 }
 
-/** By reason, which names permission or policy and action. Bounded, because some reasons contain hosts. */
+/** Cached texts by reason, which names permission or policy and action. Limited, because some reasons contain hosts. */
 const known = new Map<string | null, Parts[]>()
 const MAX_REASONS = 128
-/** For one reason: agents, and the action before and after its body was seen. */
+/** Limit of cached texts for one reason. They differ by agent, and by the action before and after the body was read. */
 const MAX_PARTS = 16
 
 function partsOf(record: TrafficRecord): Parts {
@@ -126,7 +126,7 @@ function afterText(record: TrafficRecord): string {
   )
 }
 
-/** Few requests name or are given anything. */
+/** Returns the fields of handles; empty for most requests, which name and receive none. */
 function handleText({ handle, given }: TrafficRecord): string {
   const named = handle === null || handle === undefined ? '' : `,"handle":"${handle}"`
   return given === null || given === undefined ? named : `${named},"given":${JSON.stringify(given)}`
@@ -136,7 +136,7 @@ function whyText({ why }: TrafficRecord): string {
   return why === null || why === undefined ? '' : `,"why":${JSON.stringify(why)}`
 }
 
-/** Differs from request to request, and only refusals have it. */
+/** Returns the audit data, which only refusals have. It differs for each request, so it is not cached. */
 function auditText({ audit }: TrafficRecord): string {
   return audit === null || audit === undefined ? '' : `,"audit":${JSON.stringify(audit)}`
 }
@@ -156,7 +156,7 @@ function nullable(value: string | null): string {
   return value === null ? 'null' : text(value)
 }
 
-/** NaN and infinities have no JSON form; a broken measurement must not make the record unreadable. */
+/** Returns the number as JSON. NaN and infinities have no JSON form; 0 keeps the record readable. */
 function number(value: number): string {
   return Number.isFinite(value) ? String(value) : '0'
 }

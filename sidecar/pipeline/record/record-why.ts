@@ -2,10 +2,13 @@ import type { Decision } from '../../../core/decision/decision.ts'
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import type { RecordWhy } from '../../../core/record.ts'
 
-/** One decision serves every request with the same line, so its words are one object too. */
+/** Cached by decision, because requests with the same line share one decision object. */
 const known = new WeakMap<Decision, RecordWhy>()
 
-/** Null where nothing decided yet, and for a plain allow: its permission and policies say it all. */
+/**
+ * Returns the explanation of a decision. Null without a decision, and for a plain allow, which permission and policies
+ * explain.
+ */
 export function whyOf(decision: Decision | undefined): RecordWhy | null {
   if (decision === undefined || (decision.verdict === 'allow' && decision.would === 'allow')) return null
   const found = known.get(decision)

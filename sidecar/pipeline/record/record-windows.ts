@@ -1,8 +1,8 @@
 import { createRefusalWindows, type RefusalWindows } from '../../../core/state/refusal-windows.ts'
 
-/** The reason of refusals of a host that no connector owns. */
+/** Reason of a refusal for a host that no connector owns. */
 export const UNOWNED = 'unknown_host'
-/** How long one record stands for all refusals of such a host. */
+/** Time in milliseconds for which one aggregate record counts refusals of hosts that no connector owns. */
 const UNOWNED_WINDOW_MS = 3_600_000
 
 export type RecordWindowsDeps<T> = Parameters<typeof createRefusalWindows<T>>[0] & {
@@ -10,8 +10,9 @@ export type RecordWindowsDeps<T> = Parameters<typeof createRefusalWindows<T>>[0]
 }
 
 /**
- * Windows of a minute for refusals, and of an hour for refusals of hosts that no connector owns, where the first of each
- * host has a record and one row counts the others. Ends windows on time, whether or not further requests arrive.
+ * Creates the windows in which refusals are counted: a minute for most refusals, an hour for hosts that no connector
+ * owns. In the latter the first refusal of each host has its own record, and one aggregate record counts the others.
+ * Closes windows by a timer, with or without further requests.
  */
 export function createRecordWindows<T>(
   deps: RecordWindowsDeps<T>,
@@ -21,7 +22,7 @@ export function createRecordWindows<T>(
   const unowned = createRefusalWindows<T>({
     ...deps,
     ...{ windowMs: UNOWNED_WINDOW_MS, whole: 0 },
-    // Rows of both count against the limit of the minute.
+    // Records of both windows count against the limit of the minute.
     claim: judged.take,
     open(agent) {
       judged.take(agent, monotonicMs(), true)

@@ -10,9 +10,9 @@ import { auditOf } from './record-audit.ts'
 import { whyOf } from './record-why.ts'
 
 /**
- * The one record of an exchange as it stands: with the intent before anything was answered, and at its end. Both
- * have the same id and sequence number. Times in ms; overhead is what the gateway itself took: neither the wait for
- * a person nor anything from the moment the request was handed to the upstream connection counts.
+ * Builds the record of an exchange in its current state: once for the intent, once at the end, with the same id and
+ * sequence number. Times are in milliseconds. `overhead_ms` is the gateway's own time: it excludes the wait for an
+ * approver and all time after the upstream request started.
  */
 export function buildRecord(
   exchange: Exchange,
@@ -24,7 +24,7 @@ export function buildRecord(
   const { outcome, request, raw, decision, snapshot } = exchange
   const would = wouldDecision(exchange)
   const now = ports.clock.monotonicMs()
-  // One literal, nothing spread into it: it is built twice for every request.
+  // One object literal without spread, because it is built twice for every request.
   return {
     id: exchange.recordId,
     process_id: ports.journal.processId,
@@ -95,7 +95,7 @@ function logDecision(exchange: Exchange): LogDecision {
   if (exchange.outcome.denyReason !== null) return 'DENY'
   if (exchange.isWaiting === true) return 'HOLD'
   if (exchange.approvalId !== undefined) return 'ALLOW'
-  // Never decided and not refused either: the agent left first, so nothing was let through.
+  // The client disconnected before a decision. No request was forwarded, so the record says DENY.
   return exchange.decision === undefined ? 'DENY' : LOG_DECISION[exchange.decision.verdict]
 }
 
@@ -129,7 +129,7 @@ function wouldNote(would: LogDecision): string {
   return would === 'HOLD' ? 'would hold' : 'would deny'
 }
 
-/** `approved` only after a person's approval; an order by token without one is `executed`. */
+/** Returns `approved` after an approval, and `executed` for an order by token without one. */
 function passedNote({ approvalId, order, isWaiting, outcome, completedWith }: Exchange): string | null {
   if (outcome.denyReason !== null || isWaiting === true) return null
   if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return approvedNote(completedWith)

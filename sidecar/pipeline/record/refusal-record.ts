@@ -1,17 +1,17 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 import { type RefusalRow, refusalsText } from '../../../core/state/refusal-windows.ts'
 
-/** The record of a row that counts refusals, as far as its requests agree. */
+/** Aggregate record in progress. It contains the fields that all its requests have in common. */
 export type RefusalRecord = {
   readonly id: string
   readonly seq: number
-  /** Null until the first of its requests is finished. */
+  /** Common fields; null until the first request is finished. */
   common: TrafficRecord | null
-  /** Given once one of its refusals is one that the audit log tells of. */
+  /** Action id; set when one of the refusals has an audit event. */
   actId: string | null
-  /** Counts the changes of what its requests have in common. */
+  /** Counts changes of the common fields. */
   revision: number
-  /** True when its window is over. */
+  /** True when its window is closed. */
   isEnded: boolean
 }
 

@@ -5,7 +5,7 @@ import { primaryType } from '../classification/primary-action.ts'
 import type { DenyReason, Exchange, StageResult } from '../exchange.ts'
 import { refuse } from './refuse.ts'
 
-/** Answers a denial with everything that explains it (403). */
+/** Sends a denial (403) with the decision, its rules and an explanation. */
 export function deny(
   exchange: Exchange,
   decision: Decision,

@@ -15,8 +15,8 @@ const JSON_RPC_DENIED = -32001
 const JSON_RPC_INTERNAL = -32603
 
 /**
- * Puts a refusal into the form its client shows: JSON-RPC for an MCP request that waits for an answer, plain text for
- * git, the provider's own error format where the connector asks for it, else `{error, message, …}`.
+ * Formats a refusal as its client expects it: JSON-RPC for an MCP request with an id, plain text for git, the
+ * provider's error format if the connector requires it, otherwise `{error, message, …}`.
  */
 export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer {
   const { status } = ERRORS[refused.code]
@@ -24,7 +24,7 @@ export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<
   const { events } = exchange.reply
   if (events !== undefined) {
     const text = events.format.failure(errorObject(exchange, status, body), isFinalStatus(status))
-    // The status that was sent when the events began.
+    // The event stream was already started with status 200.
     return { status: 200, contentType: EVENTS_TYPE, body: text }
   }
   const rpc = isMcp(exchange) ? jsonRpcAnswer(exchange, refused.code, body) : null
@@ -38,7 +38,10 @@ export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<
   return provider ?? { status, contentType: JSON_TYPE, body: JSON.stringify(body) }
 }
 
-/** A refusal, or an error of the upstream, as the object that an event of the connector's type holds. */
+/**
+ * Returns the error as an object for an event, in the format of the connector's type. Used for refusals and upstream
+ * errors.
+ */
 function errorObject(exchange: Exchange, status: number, body: ErrorObject): ErrorObject {
   const text = String(body['message'])
   const own = exchange.connector?.connector.providerError
@@ -48,7 +51,7 @@ function errorObject(exchange: Exchange, status: number, body: ErrorObject): Err
   return { jsonrpc: '2.0', id, error: { code, message: text, data: body } }
 }
 
-/** An answer of the upstream that is in the format of the API already stays as it is. */
+/** Returns the upstream's error for an event. A response that already has the format of the API is not changed. */
 export function upstreamError(exchange: Exchange, { status, text, body }: UpstreamError): ErrorObject {
   const id = exchange.reply.events?.format.rpcId
   const isOwn =
@@ -60,7 +63,10 @@ function isMcp(exchange: Exchange): boolean {
   return exchange.connector?.connector.name === 'mcp' && exchange.bodyBytes !== undefined
 }
 
-/** Only decisions about the call itself: what a client should retry or repair stays an HTTP status. */
+/**
+ * Returns the refusal as a JSON-RPC error, for decisions (403) only. Errors that a client should retry or fix keep
+ * their HTTP status; null for them.
+ */
 function jsonRpcAnswer(exchange: Exchange, code: ErrorCode, body: Record<string, unknown>): Answer | null {
   if (ERRORS[code].status !== 403) return null
   const message = parseJson(exchange.bodyBytes)
@@ -102,7 +108,7 @@ function providerAnswer(exchange: Exchange, body: Record<string, unknown>, statu
   return { status: own, contentType: JSON_TYPE, body: JSON.stringify(value) }
 }
 
-/** Over a WebSocket a refusal is an error event in the provider's shape; beside it stand the fields of the service. */
+/** Returns a refusal as a WebSocket event in the provider's error format, with the gateway's fields added. */
 function eventAnswer(
   { connectorType, lane }: MessageChannel,
   body: Record<string, unknown>,

@@ -12,26 +12,27 @@ import { addToRow, type RefusalRecord, recordOfRow } from '../record/refusal-rec
 
 export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 'newId'> & {
   readonly windowMs?: number
-  /** Refusals of an agent in a window that have a record each; 60 when absent. */
+  /** Refusals of an agent in a window that each have their own record; 60 when absent. */
   readonly whole?: number
-  /** How many processes serve an agent: together they keep to the limits. One where it is absent. */
+  /** Returns the number of processes that serve an agent, which share the limits. One process when absent. */
   readonly peers?: { processesOf(agent: string): number }
 }
 
 export type Refusals = RefusalPort & {
-  /** Writes the rows that are open. */
+  /** Closes the windows and writes open aggregate records. */
   close(): void
 }
 
 const PORT = /:\d{1,5}$/
-/** The reason of a request that was never answered, and never let through. */
+/** Reason for a request whose client disconnected before a response. */
 const LEFT = 'left'
-/** First records of hosts without connector that later answers can name. */
+/** Limit of cached ids of first records, by agent and host without a connector. */
 const REMEMBERED_HOSTS = 10_000
 
 /**
- * Bounds the records of refusals: the first of an agent in a minute and the first of each kind have one each, all others
- * are counted by one row. Of hosts that no connector owns, the first refusal of each host in an hour has a record.
+ * Limits the records of refusals. The first refusals of an agent in a minute and the first of each kind have their own
+ * record; one aggregate record counts all others. For hosts that no connector owns, the first refusal of each host in
+ * an hour has a record.
  */
 export function createRefusals(deps: RefusalsDeps): Refusals {
   const { events, clock, newId, journal } = deps
@@ -51,7 +52,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       writeRow(deps, row)
     },
   })
-  /** Ids of the first records by agent and host. */
+  /** Ids of the first records, by agent and host. */
   const firstOfHost = createLru<string>(REMEMBERED_HOSTS)
 
   function assign(exchange: Exchange): void {
@@ -69,7 +70,10 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
     if (refusal.reason === UNOWNED) nameFirst(exchange, JSON.stringify([agent, refusal.target]))
   }
 
-  /** Has the answer name the record of the host: the row that counts it is not written before the hour is over. */
+  /**
+   * Makes the response name the first record of the host, because the aggregate record is only written at the end of
+   * the hour.
+   */
   function nameFirst(exchange: Exchange, host: string): void {
     const { recordId, refusalRow } = exchange
     if (refusalRow !== undefined) exchange.recordId = firstOfHost.get(host) ?? recordId
@@ -97,7 +101,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
   }
 }
 
-/** The exchange has no record of its own any more. */
+/** Moves the exchange to an aggregate record and drops its own record. */
 function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, newId }: RefusalsDeps): void {
   const { intent, recordId: id, intentSeq: seq } = exchange
   if (intent !== undefined && id !== undefined && seq !== undefined) journal.drop({ id, seq }, intent)
@@ -108,7 +112,10 @@ function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, n
   if (isEventful(exchange)) row.item.actId ??= newId('actionRequest')
 }
 
-/** Writes a row that counts nothing more; one without a finished request is written with the first of them. */
+/**
+ * Writes an aggregate record that counts no further refusals. One without a finished request is written with its first
+ * one.
+ */
 function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalRecord>): void {
   const record = recordOfRow(row)
   if (record === null) return
@@ -117,18 +124,21 @@ function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalReco
   journal.result(record, json, undefined)
 }
 
-/** Requests that were forwarded, held or ordered have a record of their own. */
+/**
+ * Returns true when an aggregate record may count the refusal. Requests that were forwarded, held or ordered have their
+ * own record.
+ */
 function isCountable(exchange: Exchange): boolean {
   const { outcome, transport, intent, holdId, approvalId, isWaiting } = exchange
   if (transport === 'order' || transport === 'system') return false
   if (holdId !== undefined || approvalId !== undefined || isWaiting === true) return false
   if (outcome.denyReason === null) return hasLeft(exchange)
   if (outcome.denyReason === 'approval_denied' || outcome.denyReason === 'approval_expired') return false
-  // An address is refused before anything is connected, but after the intent.
+  // The address check runs before a connection is opened, but after the intent is written.
   return intent === undefined || outcome.denyReason === 'address'
 }
 
-/** The agent closed the connection before anything was let through. */
+/** Returns true when the client disconnected before the request was allowed. */
 function hasLeft({ outcome, decision, intent, reply, isWaiting, holdId, approvalId }: Exchange): boolean {
   if (outcome.denyReason !== null || reply.isStarted || intent !== undefined) return false
   if (isWaiting === true || holdId !== undefined || approvalId !== undefined) return false
@@ -140,7 +150,7 @@ function refusalOf(exchange: Exchange): Refusal {
   const action = primaryAction(exchange)
   const host = request?.host ?? raw.sources.connectAuthority ?? raw.sources.sni ?? ''
   if (outcome.denyReason === UNOWNED) {
-    // One kind for each host, whichever port and protocol it was.
+    // Groups refusals by host, whatever port and protocol.
     const target = request?.host ?? host.replace(PORT, '').replace(/^\[|\]$/g, '')
     return { action: null, target, rule: null, reason: UNOWNED, isJudged: true }
   }
@@ -158,7 +168,7 @@ function timeOf(exchange: Exchange): string {
   return exchange.time
 }
 
-/** 52 bits: cryptographic, so that an agent cannot choose a target that counts as seen. */
+/** Returns a 52-bit hash. It is cryptographic, so that an agent cannot choose a target with the hash of another one. */
 function hashOf(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 13), 16)
 }

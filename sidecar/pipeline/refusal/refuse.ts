@@ -6,21 +6,26 @@ import { HEADERS } from '../../../core/wire/limits.ts'
 import type { DenyReason, Exchange, StageResult } from '../exchange.ts'
 import { shapeRefusal } from './refusal-shape.ts'
 
-/** The answer to an agent whose request ends here. `detail` says why, or what to change; `extra` joins the body. */
+/**
+ * Content of a refusal. `detail` says why the request is refused and what to change; `extra` adds fields to the body.
+ */
 export type Refused = {
   readonly code: ErrorCode
   /** Null for failures that are not denials: an upstream failure or an internal error. */
   readonly reason: DenyReason | null
   readonly detail: string
-  /** Replaces the text of the code in `error`. */
+  /** Replaces the default text of the error code in `error`. */
   readonly error?: string
   readonly retryAfterS?: number
-  /** The id that `message` names; the record's when absent. */
+  /** Id that `message` names instead of the record id. */
   readonly reference?: string
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** The only place that answers for the gateway. Notes the refusal for the record; a second refusal is never sent. */
+/**
+ * Sends a refusal and notes it for the record. All refusals of the pipeline are sent here. Sends nothing when a
+ * response has started.
+ */
 export function refuse(exchange: Exchange, refused: Refused): StageResult {
   const { outcome, reply } = exchange
   if (reply.isStarted) return 'responded'
@@ -35,14 +40,14 @@ export function refuse(exchange: Exchange, refused: Refused): StageResult {
 }
 
 /**
- * The status that was sent. A failure that is no denial keeps its own within an open event stream, because an execution
- * with status 200 counts as done.
+ * Returns the status for the record. In an open event stream a failure that is not a denial keeps its own status
+ * instead of 200, because an execution with 200 counts as done.
  */
 function recordedStatus({ reply }: Exchange, { code, reason }: Refused, sent: number): number {
   return reply.events !== undefined && reason === null ? ERRORS[code].status : sent
 }
 
-/** A reading of the request that cannot be served: 400, 405, 413, 415, 421, 426 or 431. */
+/** Refuses a request that the gateway cannot read or serve: 400, 405, 413, 415, 421, 426 or 431. */
 export function refuseReading(exchange: Exchange, { code, detail }: Omit<Refusal, 'kind'>): StageResult {
   return refuse(exchange, { code, reason: 'ambiguous', detail, extra: { detail } })
 }
@@ -53,7 +58,7 @@ export function refuseKilled(exchange: Exchange, entry: KillEntry): StageResult 
   return refuse(exchange, { code: 'kill_switch', reason: 'kill_switch', detail: text, error: text, extra })
 }
 
-/** Anything that was thrown: its own code when it has one, else 500. Never a forward. */
+/** Answers an exception: with its own code for a ChaperoneError, otherwise with 500. Never forwards the request. */
 export function refuseFailure(exchange: Exchange, error: unknown): StageResult {
   const failure = error instanceof ChaperoneError ? error : new ChaperoneError('internal', { cause: error })
   const { code, options } = failure
@@ -93,7 +98,7 @@ const REASONS: Partial<Record<ErrorCode, DenyReason>> = {
   address_refused: 'address',
 }
 
-/** After these the framing cannot be trusted: the connection is closed behind the answer. */
+/** Codes after which the framing is not reliable. The connection is closed after the response. */
 const CLOSING: ReadonlySet<ErrorCode> = new Set([
   'malformed_request',
   'ambiguous_request',
@@ -102,8 +107,8 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
 const DEFAULT_RETRY_S = 1
 
 /**
- * Returns the body of an error of this kind, without creating an Error: its stack would be most of the cost and is
- * never read.
+ * Returns the error body without creating an Error, because its stack trace would be most of the cost and is never
+ * read.
  */
 function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
   const { code, error } = refused
@@ -123,10 +128,13 @@ function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
   })
 }
 
-/** Refusals by a rule or a person: the same request again has the same answer. */
+/** Refusals by a rule or an approver. The same request would be refused again. */
 const FINAL: ReadonlySet<ErrorCode> = new Set(['denied', 'approval_denied'])
 
-/** A model reads it: the reason, what to do about it, and the id with which the owner finds the request. */
+/**
+ * Returns the message, which a language model reads: the reason, the advice, and the id by which the owner of the agent
+ * finds the request.
+ */
 function messageOf({ id, recordId }: Exchange, { code, detail, reference }: Refused): string {
   if (FINAL.has(code)) return `${detail} ${ADVICE} (${reference ?? recordId ?? id})`
   return reference === undefined ? detail : `${detail} (${reference})`
@@ -150,14 +158,14 @@ function headersOf(exchange: Exchange, refused: Refused, contentType: string): s
   if (refused.code === 'proxy_auth_required') {
     headers.push('Proxy-Authenticate', 'Basic realm="chaperone", charset="UTF-8"')
   }
-  // RFC 9110 15.5.22: the answer names the protocol to use instead.
+  // The response must name the protocol to use (RFC 9110, section 15.5.22).
   if (refused.code === 'upgrade_refused') headers.push('Upgrade', 'HTTP/1.1')
   const isHttp1 = transport !== 'connect-h2' && transport !== 'port-h2'
   if (isHttp1 && CLOSING.has(refused.code)) headers.push('Connection', 'close')
   return headers
 }
 
-/** Names the record of the refusal, or the row that counts it. */
+/** Returns the id of the record, or of the aggregate record that counts the refusal. */
 function recordId({ recordId }: Exchange): Readonly<Record<string, string>> {
   return recordId === undefined ? {} : { record_id: recordId }
 }

@@ -1,19 +1,19 @@
-/** Shorter ones match by accident within other text. */
+/** Minimum length of a form that is searched within other text. Shorter ones match by accident. */
 const MIN_LENGTH = 6
 
 export type EchoForms = {
-  /** Looked for anywhere, the longest first. */
+  /** Forms to search anywhere, longest first. */
   readonly anywhere: readonly string[]
-  /** Looked for as whole words: a short credential, the longest first. */
+  /** Forms of a short credential, to search as whole words, longest first. */
   readonly words: readonly string[]
 }
 
 /**
- * The forms in which an upstream may send a credential back: as it was sent, without the
- * authentication scheme, the two halves of a Basic pair, and each of them in base64 (at any alignment, so also within a
- * longer text), percent-encoded and escaped as JSON and HTML have it. One character a byte, in
- * lower case: HTTP/2 writes names so, and servers write escapes in both. `sent` are the values of the
- * header fields that the connector added, `secret` is what is stored; a value without it is no credential.
+ * Returns the forms in which an upstream may echo a credential: as sent, without the authentication scheme, both halves
+ * of a Basic pair, and each of them in base64 (at any alignment, so also within a longer text), percent-encoded, and
+ * escaped for JSON and HTML. Forms are in latin-1 and lower case, because HTTP/2 sends names in lower case and servers
+ * escape in both cases. `sent` are the values of the header fields that the connector added, `secret` is the stored
+ * credential; a value that does not contain it is ignored.
  */
 export function echoForms(sent: readonly string[], secret: string): EchoForms {
   const bare = secret.trim()
@@ -22,12 +22,15 @@ export function echoForms(sent: readonly string[], secret: string): EchoForms {
   const forms = texts.flatMap((text) => [...spellings(text), ...base64Within(text)])
   return {
     anywhere: longestFirst(forms.filter((form) => form.length >= MIN_LENGTH)),
-    // Base64 within a longer text is never a word.
+    // Base64 within a longer text is never a whole word.
     words: longestFirst(texts.flatMap(spellings).filter((form) => form !== '' && form.length < MIN_LENGTH)),
   }
 }
 
-/** A short secret stands by accident in other fields that a connector adds. */
+/**
+ * Returns true when the part contains the credential. A short one must be equal, because it may occur by accident in
+ * other fields that a connector adds.
+ */
 function carries(part: string, bare: string): boolean {
   return bare.length < MIN_LENGTH ? part === bare : part.includes(bare)
 }
@@ -36,7 +39,10 @@ function longestFirst(forms: readonly string[]): readonly string[] {
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }
 
-/** `Bearer abc` as `abc`; `Basic …` also as the pair within it and as the password, or as the user where it has none. */
+/**
+ * Returns `Bearer abc` as `abc`. Returns `Basic …` also as the decoded pair and as the password, or as the user name
+ * without a password.
+ */
 function partsOf(value: string): readonly string[] {
   const bare = withoutScheme(value)
   if (!/^\s*basic /i.test(value)) return [bare]
@@ -64,7 +70,7 @@ function percentEncoded(text: string): readonly string[] {
   return [encodeURI(text), component, strict, strict.replaceAll('~', '%7E'), strict.replaceAll('%20', '+')]
 }
 
-/** Escaped forms that JSON encoders produce: minimal, with slashes, with HTML characters; then HTML itself. */
+/** Returns the text as JSON encoders escape it (minimal, with slashes, with HTML characters) and as HTML. */
 function escaped(text: string): readonly string[] {
   const json = JSON.stringify(text).slice(1, -1)
   const unicode = JSON_RESERVED.map((reserved) => json.replaceAll(reserved, (char) => `\\u${hex(char, 4)}`))
@@ -74,7 +80,7 @@ function escaped(text: string): readonly string[] {
   return [json, json.replaceAll('/', '\\/'), ...unicode, ...html]
 }
 
-/** Of Go, of writers that escape for HTML, and of those that write ASCII only. */
+/** Characters that encoders escape: Go, two encoders that escape for HTML, and encoders that write ASCII only. */
 const JSON_RESERVED = [/[&<>]/g, /[&<>'=]/g, /[&<>'/=+]/g, /[\u0080-\uffff]/g]
 
 const HTML_ENTITIES: ReadonlyArray<Readonly<Record<string, string>>> = [
@@ -103,7 +109,7 @@ function forUrlsToo(encoded: string): readonly string[] {
   return [encoded, encoded.replaceAll('+', '-').replaceAll('/', '_')]
 }
 
-/** Characters beyond a byte as UTF-8; what is one character a byte already stays. */
+/** Returns the text with one character for each byte. Text beyond latin-1 is encoded as UTF-8. */
 function latin1(text: string): string {
   return /^[\u0000-\u00ff]*$/.test(text) ? text : Buffer.from(text).toString('latin1')
 }

@@ -5,28 +5,28 @@ import type { EchoForms } from './echo-forms.ts'
 import { createWordMask, isProtocolField, WORD_CONTEXT, type WordMask } from './word-mask.ts'
 
 /**
- * Masks the injected credential where an upstream echoes it. An upstream that cooperates with the agent can still
- * return it in an encoding of its own.
+ * Masks the injected credential where an upstream echoes it. Limit: an upstream that cooperates with the agent can
+ * return it in an encoding that is not searched.
  */
 export type EchoMask = {
-  /** The fields with every occurrence replaced by `*`, length unchanged; the very same array when there is none. */
+  /** Replaces every occurrence by `*` of the same length. Returns the same array when there is none. */
   headers(raw: RawHeaders): RawHeaders
-  /** A scrubber for a body of text that is not compressed; null for any other, and where bodies are not scrubbed. */
+  /** Returns an edit that masks an uncompressed text body. Null for other bodies, and when bodies are not masked. */
   body(headers: RawHeaders): StreamEdit | null
 }
 
 const MASK = '*'
 
 export type EchoMaskOptions = {
-  /** See `echoForms`. */
+  /** Forms of the credential, from `echoForms`. */
   readonly forms: EchoForms
-  /** `scrubResponses` of the Connector. */
+  /** True when the Connector sets `scrubResponses`. */
   readonly hasBodies: boolean
-  /** Called for each part in which something was masked. */
+  /** Called for each part in which a credential was masked. */
   readonly onMasked: () => void
 }
 
-/** Null without forms: there is no secret. */
+/** Creates the mask. Returns null without forms, because there is no secret to mask. */
 export function createEchoMask({ forms, hasBodies, onMasked }: EchoMaskOptions): EchoMask | null {
   if (forms.anywhere.length + forms.words.length === 0) return null
   const maskWords = forms.words.length === 0 ? null : createWordMask(forms.words)
@@ -41,7 +41,7 @@ export function createEchoMask({ forms, hasBodies, onMasked }: EchoMaskOptions):
   }
 }
 
-/** Names, too. */
+/** Masks header names and values. */
 function maskHeaders(raw: RawHeaders, forms: readonly string[]): RawHeaders {
   const all = lower(raw.join(SEPARATOR))
   if (!forms.some((form) => all.includes(form))) return raw
@@ -55,14 +55,17 @@ function maskFieldWords(raw: RawHeaders, maskWords: WordMask): RawHeaders {
   return safe.some((text, at) => text !== raw[at]) ? safe : raw
 }
 
-/** In no field and in no form. */
+/** A character that occurs in no header and in no form. */
 const SEPARATOR = '\n'
 
 function lower(text: string): string {
   return text.toLowerCase()
 }
 
-/** Linear: an upstream may send the secret without end. All forms are looked for in the text as it came. */
+/**
+ * Masks all forms in linear time, because an upstream may repeat the secret without end. The search uses the original
+ * text.
+ */
 function masked(text: string, forms: readonly string[]): string {
   const searched = lower(text)
   return forms.reduce((out, form) => maskForm(out, form, searched), text)
@@ -92,9 +95,9 @@ function isPlainText(headers: RawHeaders): boolean {
 type BodyOptions = { readonly maskWords: WordMask | null; readonly onMasked: () => void }
 
 function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyOptions): StreamEdit {
-  /** The end of what came, as long as it may be the beginning of the secret. */
+  /** End of the received text that may be the beginning of a form. */
   let held = ''
-  /** The end of what was passed on. */
+  /** End of the forwarded text. */
   let before = ''
 
   function mask(text: string, isWhole: boolean): string {
@@ -119,8 +122,9 @@ function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyO
 }
 
 /**
- * How many characters at the end may be the beginning of a form: only these wait for the next chunk. `missing`: how many
- * characters of the form are still to come, at least; the text behind a whole word decides whether it is one.
+ * Returns the number of characters at the end that may be the beginning of a form. Only these wait for the next chunk.
+ * `missing` is the minimum number of characters that the form still lacks: 1, or 0 for whole words, because the text
+ * after a word decides whether it is one.
  */
 function beginningAtEnd(text: string, forms: readonly string[], missing: 0 | 1): number {
   return Math.max(0, ...forms.map((form) => overlap(text, form, missing)))

@@ -5,7 +5,7 @@ import { headerValue } from '../../../core/request/headers.ts'
 import type { ReplyStream } from '../exchange.ts'
 
 type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
-/** `body`: the answer itself, where it is an object of JSON. */
+/** Error response of the upstream. `body` is its JSON object; null for other bodies. */
 export type UpstreamError = {
   readonly status: number
   readonly text: string
@@ -14,11 +14,11 @@ export type UpstreamError = {
 
 type Writing = {
   readonly format: EventFormat
-  /** The error in the format of the API. */
+  /** Returns the error in the format of the API. */
   errorOf(error: UpstreamError): ErrorObject
 }
 
-/** An answer of the upstream as the rest of an open event stream. */
+/** Returns a stream that sends the upstream's response as the rest of an open event stream. */
 export function eventAnswer(stream: ReplyStream, head: AnswerHead, writing: Writing): ReplyStream {
   const type = mediaType(head.headers)
   const isPlain = isIdentity(head.headers)
@@ -45,7 +45,10 @@ function isText(type: string): boolean {
 const LF = 0x0a
 const CR = 0x0d
 
-/** A whole answer of JSON as one event. Each of its lines becomes one of data: line ends mean nothing in JSON. */
+/**
+ * Sends a JSON response as one event. Each line of it becomes a `data:` line, because line ends have no meaning in
+ * JSON.
+ */
 class JsonEvent implements ReplyStream {
   readonly #stream: ReplyStream
   readonly #format: EventFormat
@@ -78,16 +81,16 @@ class JsonEvent implements ReplyStream {
   }
 }
 
-/** Latin-1 keeps every byte. */
+/** Starts a `data:` line for each line end. Latin-1 preserves every byte. */
 function onDataLines(chunk: Buffer): Buffer {
   return Buffer.from(chunk.toString('latin1').replaceAll(/[\r\n]/g, '\ndata: '), 'latin1')
 }
 
-/** Of an error, in bytes. */
+/** Limit of a quoted error body in bytes. */
 const MAX_ERROR = 64 * 1024
 const MAX_QUOTED = 500
 
-/** An answer that no event can hold: an error, another media type, or an encoding that the client was not told of. */
+/** Sends an event for a response that cannot be embedded: an error, another media type, or a compressed body. */
 class FailureEvent implements ReplyStream {
   readonly #stream: ReplyStream
   readonly #head: AnswerHead
@@ -114,7 +117,7 @@ class FailureEvent implements ReplyStream {
   end(): void {
     const { status } = this.#head
     const { format, errorOf, isReadable } = this.#writing
-    // Accepted, and nothing to say: the stream ends as the answer did.
+    // A success without a body ends the stream without an event.
     if (status >= 300 || this.#bytes > 0) {
       const text = isReadable ? Buffer.concat(this.#parts).toString('utf8') : ''
       const error = errorOf({ status, text: this.#describe(text), body: jsonObject(text) })
@@ -137,7 +140,7 @@ class FailureEvent implements ReplyStream {
   }
 }
 
-/** Returns the parsed object; null for other JSON and for invalid JSON, which includes text truncated at `MAX_ERROR`. */
+/** Returns the parsed JSON object; null for other text, including an object truncated at `MAX_ERROR`. */
 function jsonObject(text: string): ErrorObject | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -147,7 +150,7 @@ function jsonObject(text: string): ErrorObject | null {
   }
 }
 
-/** False where the same request may succeed a little later. */
+/** Returns false when the same request may succeed later. */
 export function isFinalStatus(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408
 }

@@ -6,20 +6,20 @@ import { eventAnswer, type UpstreamError } from './event-answer.ts'
 
 export type EventReplyDeps = {
   readonly format: EventFormat
-  /** Of the answer that is sent when the events begin. */
+  /** Headers of the response that starts the event stream. */
   readonly headers: RawHeaders
   readonly openAfterMs: number
   readonly everyMs: number
-  /** The events have begun: 200 was sent. */
+  /** Called when the event stream has started with status 200. */
   onOpen(): void
-  /** An error of the upstream in the format of the API. */
+  /** Returns the upstream's error in the format of the API. */
   errorOf(error: UpstreamError): ErrorObject
 }
 
 /**
- * The reply of a held request whose client takes server-sent events. When it is not answered in time it becomes an event
- * stream that says so, and the answer, whichever it is, becomes the rest of that stream. It counts as started only once
- * there is an answer: until then the request can be refused.
+ * Reply to a held request whose client accepts server-sent events. When no response is sent in time, it starts an event
+ * stream that reports the wait, and sends the response as the rest of that stream. `isStarted` is true only after a
+ * response: until then the request can be refused.
  */
 export class EventReply implements Reply {
   readonly #reply: Reply
@@ -48,13 +48,13 @@ export class EventReply implements Reply {
     return this.#stream === null ? undefined : { format: this.#deps.format, cut: this.#cut }
   }
 
-  /** An approver has answered. A reply that has not become a stream stays what it was. */
+  /** Called when the hold has ended. If no event stream was started, this reply then behaves like the wrapped one. */
   released(): void {
     this.#isWaiting = false
     if (this.#stream === null) this.stop()
   }
 
-  /** Nothing more is sent by itself. */
+  /** Ends the keep-alive events. */
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -84,7 +84,7 @@ export class EventReply implements Reply {
     return this.#reply.upgrade(head)
   }
 
-  /** Replies of HTTP/1.1 have no way to ask. */
+  /** Pings the client. Resolves with false over HTTP/1.1, which has no ping. */
   isThere(): Promise<boolean> {
     return this.#reply.isThere?.() ?? Promise.resolve(false)
   }
@@ -95,7 +95,7 @@ export class EventReply implements Reply {
     this.#stream?.destroy()
   }
 
-  /** The stream that an answer goes to; null for one of its own. */
+  /** Ends the keep-alive events and returns the open event stream; null when none was started. */
   #answer(): ReplyStream | null {
     this.stop()
     if (this.#stream !== null && this.#isAnswered) throw new Error('the request was already answered')

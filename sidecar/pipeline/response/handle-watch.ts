@@ -8,8 +8,8 @@ import type { Exchange } from '../exchange.ts'
 import type { HandlePort } from '../ports.ts'
 
 /**
- * Notes the ids of what the provider makes for this request, as they pass: the agent may use them before the answer has
- * ended. Null where the operation gives none.
+ * Returns a watch that records the ids of resources that the provider creates, while the response is forwarded: the
+ * agent may use them before it has ended. Null when the operation creates none.
  */
 export function handleWatchOf(exchange: Exchange, handles: HandlePort): HandleWatch | null {
   const { connector, actions = [] } = exchange
@@ -20,7 +20,7 @@ export function handleWatchOf(exchange: Exchange, handles: HandlePort): HandleWa
     : new HandleWatch(exchange, { handles, reader, places })
 }
 
-/** The same for the messages of a WebSocket, each of which is a JSON text. */
+/** Records the ids in response messages of a WebSocket, each of which is a JSON text. */
 export function watchMessages(exchange: Exchange, handles: HandlePort): void {
   const watch = handleWatchOf(exchange, handles)
   if (watch === null) return
@@ -37,7 +37,7 @@ type Deps = {
 }
 
 export class HandleWatch implements AnswerWatch {
-  /** The ids stand in the body, which must not be compressed. */
+  /** True when the ids are in the body. The response must then be uncompressed. */
   readonly readsBody: boolean
   readonly #exchange: Exchange
   readonly #deps: Deps
@@ -82,10 +82,13 @@ export class HandleWatch implements AnswerWatch {
   }
 }
 
-/** A record lists so many. */
+/** Limit of handles in a record. */
 const MAX_GIVEN = 8
 
-/** The provider gave it to the agent of the exchange. An id that the request itself named is not given by its answer. */
+/**
+ * Records the agent of the exchange as the owner of the handle. A response does not change the owner of an id that the
+ * request itself named.
+ */
 function noteGiven(exchange: Exchange, handle: Handle, handles: HandlePort): void {
   const { agent, connector } = exchange
   if (agent === undefined || connector === undefined) return

@@ -11,14 +11,14 @@ import { EventReply } from './event-reply.ts'
 const DEFAULT = { openAfterMs: LIMITS.heldEventsAfterMs, everyMs: LIMITS.heldEventsEveryMs } as const
 
 /**
- * Gives a held request whose client takes server-sent events a reply that becomes an event stream while an approver is
- * waited for. Null where the client has to wait for the head of the answer.
+ * Replaces the reply of a held request whose client accepts server-sent events by one that can start an event stream
+ * during the wait. Returns null for other clients.
  */
 export function replyWithEvents(
   exchange: Exchange,
   { heldEvents = DEFAULT }: Pick<PipelinePorts, 'heldEvents'>,
 ): EventReply | null {
-  // Answers over a WebSocket are messages.
+  // Responses over a WebSocket are messages, not event streams.
   if (exchange.channel !== undefined) return null
   const held = heldRequest(exchange)
   const format = (held && exchange.connector?.connector.eventFormat?.(held)) ?? null

@@ -16,8 +16,9 @@ import type { Exchange } from '../exchange.ts'
 import type { Pacer, TimeBudget } from '../pacer.ts'
 
 /**
- * Takes the tools that the agent would be refused out of the answer to its `tools/list`. Null for every other request,
- * unless the Connector sets `mcp.filterTools`, and where no tool is denied. The record says how many were taken out.
+ * Returns an edit that removes the tools from a `tools/list` response that the agent may not call. Null for other
+ * requests, without `mcp.filterTools` on the Connector, and when no tool is denied. The record contains the number of
+ * removed tools.
  */
 export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): AnswerEdit | null {
   const { connector: bound, snapshot, agent, request } = exchange
@@ -48,7 +49,7 @@ function isFiltered({ connector, actions = [] }: Exchange): boolean {
   )
 }
 
-/** An answer that is compressed could not be read: the server is asked for a plain one. */
+/** Replaces Accept-Encoding by `identity`, because the gateway cannot read a compressed response. */
 export function askForPlain(rawHeaders: RawHeaders): string[] {
   const out: string[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -65,7 +66,10 @@ type Given = {
   readonly filter: (text: string) => Sliced<FilteredMessage>
 }
 
-/** A compressed list passes unfiltered: filtering is a convenience, and each call is decided on its own. */
+/**
+ * Returns the edit for a response body; null for a compressed one, which is forwarded unfiltered. Filtering is a
+ * convenience, because each call is decided separately.
+ */
 function bodyEdit(headers: RawHeaders, given: Given): BodyEdit | null {
   const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()
   if (coding !== undefined && coding !== '' && coding !== 'identity') return null
@@ -96,8 +100,8 @@ async function editEvents(body: Buffer, given: Given): Promise<Buffer> {
 const LINE_END = /[\r\n]/
 
 /**
- * One character a byte, so that bytes which are no text, or half a character, pass unharmed. Cutting and filtering count
- * against the budget; when it is spent, the rest of the answer passes as it is.
+ * Filters events in latin-1, so that binary data and split characters are preserved. Splitting and filtering count
+ * against the time budget; beyond it the rest of the response is forwarded unchanged.
  */
 function eventEdit(given: Given): PacedEdit {
   const { exchange, pacer, budget } = given
@@ -118,7 +122,7 @@ function eventEdit(given: Given): PacedEdit {
       if (isSpent) return chunk
       const text = chunk.toString('latin1')
       events.push(text)
-      // Without a line end it ends no event.
+      // A chunk without a line end completes no event.
       return LINE_END.test(text) ? edited() : latin1(events.next()?.text ?? '')
     },
     end: () => latin1(events.rest()),
@@ -134,7 +138,7 @@ function latin1(text: string): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-/** The record says how many tools were taken out of the answer, in all. */
+/** Sets the note of the record to the total number of removed tools. */
 function note(exchange: Exchange, hidden: number): void {
   if (hidden === 0) return
   const all = (exchange.hiddenTools ?? 0) + hidden

@@ -1,17 +1,26 @@
-/** Options of a search. `isWhole` is false where more text may follow. */
+/** Options of a word search. `isWhole` is false when more text may follow. */
 export type WordSearch = { readonly isWhole: boolean }
 
-/** Replaces whole words in `text` from `from` on by `*`, length unchanged. The text before `from` is context. */
+/**
+ * Replaces whole words by `*` of the same length and returns the text from `from` on. The text before `from` is
+ * context.
+ */
 export type WordMask = (text: string, from: number, search: WordSearch) => string
 
 /** Length of the text before a word that determines whether the word begins there. */
 export const WORD_CONTEXT = 6
 
 const WORD = '[\\w\\x80-\\xff-]'
-/** No part of a longer word; an escape of a form, of JSON or of a string ends one. */
+/**
+ * Beginning of a word: not within a longer word. An escape sequence (percent, JSON or string) before it ends the
+ * previous word.
+ */
 const BEGIN = `(?<!${WORD})|(?<=%[\\da-f]{2}|\\\\u[\\da-f]{4}|\\\\[bfnrt])`
 
-/** `words`: one character a byte, none empty, the longest first. Any case matches. */
+/**
+ * Creates the mask. `words` has one character for each byte; no word is empty, and the longest are first. The search
+ * ignores case.
+ */
 export function createWordMask(words: readonly string[]): WordMask {
   const whole = expression(words, `(?!${WORD})`)
   const open = expression(words, `(?!${WORD}|$)`)
@@ -42,7 +51,10 @@ const PROTOCOL_FIELDS = new Set([
   ...['sec-websocket-accept', 'sec-websocket-version', 'trailer', 'transfer-encoding', 'upgrade', 'vary'],
 ])
 
-/** Fields whose values HTTP defines: an upstream echoes no credential there, and a short one may equal such a value. */
+/**
+ * Returns true for fields whose values HTTP defines. An upstream echoes no credential in them, and a short one may
+ * equal such a value by accident.
+ */
 export function isProtocolField(name: string): boolean {
   return PROTOCOL_FIELDS.has(name.toLowerCase())
 }

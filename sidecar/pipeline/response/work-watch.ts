@@ -9,11 +9,13 @@ import type { HostedWorkPort } from '../ports.ts'
 import { isEvents } from './handle-watch.ts'
 
 export type WorkWatch = AnswerWatch & {
-  /** Nothing more of the answer comes. `isCut`: the agent left, or a kill switch cut the exchange. */
+  /**
+   * Called when the response is over. `isCut` is true when the client disconnected or a kill switch cut the exchange.
+   */
   over(isCut: boolean): void
 }
 
-/** Notes what the provider starts or ends for this request; null where it does neither. */
+/** Returns a watch that records hosted work which the provider starts or ends; null when the request does neither. */
 export function workWatchOf(exchange: Exchange, port: HostedWorkPort): WorkWatch | null {
   const { connector, agent, request, actions = [], system } = exchange
   const work = connector?.connector.hostedWork
@@ -38,7 +40,7 @@ export function workWatchOf(exchange: Exchange, port: HostedWorkPort): WorkWatch
   return null
 }
 
-/** The same for the messages of a WebSocket, each of which is a JSON text. */
+/** Records hosted work in response messages of a WebSocket, each of which is a JSON text. */
 export function watchMessageWork(exchange: Exchange, port: HostedWorkPort): void {
   const watch = workWatchOf(exchange, port)
   if (watch === null) return
@@ -92,7 +94,7 @@ class StartWatch implements WorkWatch {
     if (!isWanted) this.#body = null
   }
 
-  /** A stream of events ends with the work. */
+  /** Reports the end of the work when an event stream ends, because the stream lasts as long as the work. */
   end(): void {
     if (this.#isStream && this.#id !== null) this.#notes.isEnded([this.#id])
   }
@@ -149,7 +151,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** `batches/abc:cancel`. */
+/** Removes the verb from a path segment such as `abc:cancel`. */
 function withoutVerb(segment: string): string {
   return segment.split(':')[0] ?? segment
 }

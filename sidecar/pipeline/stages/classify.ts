@@ -26,8 +26,8 @@ import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
 /**
- * Names what the request does. The body is read only where the verdict depends on it (when every class that it could
- * be gets the same verdict, it streams), and where the connector has it scanned to its end.
+ * Creates the stage that classifies the request. It reads the body only when the decision depends on it or the
+ * connector requires a scan. A body is streamed when all candidates get the same verdict.
  */
 export function createClassify(deps: ClassifyDeps): Stage {
   return {
@@ -63,11 +63,11 @@ function name(exchange: Exchange, given: Given): StageResult | Promise<StageResu
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
   if (!isRefusal(provisional)) return classifyByBody(exchange, provisional, given)
   nameUnserved(exchange, given)
-  // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
+  // Some requests can only be classified by their body (MCP, GraphQL). Others are refused.
   return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
-/** Uses the classification by line where no rule and no connector needs the body. */
+/** Uses the classification by line when no rule and no connector needs the body. */
 function classifyByBody(
   exchange: Exchange,
   provisional: ProvisionalClassification,
@@ -80,20 +80,23 @@ function classifyByBody(
   const isAsked =
     !exchange.body.isEmpty && areAskedFor(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
-  // A policy needs facts of the body, and the body has no readable format.
+  // A policy needs facts of the body, but the body has no readable format.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
   return nameByScan(exchange, provisional, given)
 }
 
-/** JSON holds no file: the provider refuses it, and a policy reads it as what it is. */
+/**
+ * Returns the reader of an uploaded file; null for JSON. A provider rejects JSON in place of a file, and policies read
+ * it as JSON.
+ */
 function uploadReader(exchange: Exchange, { bound, request }: Given): UploadReader | null {
   const hasFile = !exchange.body.isEmpty && !isPlainJson(request.body)
   return hasFile ? (bound.connector.readUpload?.(request, bound.config) ?? null) : null
 }
 
-/** Reads the body to its end where the connector has it scanned. */
+/** Reads the whole body when the connector requires a scan. */
 function nameByScan(
   exchange: Exchange,
   provisional: ProvisionalClassification,
@@ -111,7 +114,7 @@ function nameByScan(
   return unscanned === null ? readAndClassify(exchange, given) : refuseReading(exchange, unscanned)
 }
 
-/** Does not wait for the body of a request that is denied with any body. */
+/** Returns false for a request that is denied with any body, so that its body is not awaited. */
 function mayBeSent(
   exchange: Exchange,
   provisional: ProvisionalClassification,
@@ -124,7 +127,7 @@ function mayBeSent(
   return decision.verdict !== 'deny'
 }
 
-/** Names an upgrade that is not served, for its record. */
+/** Classifies an upgrade that is not served, for its record only. */
 function nameUnserved(exchange: Exchange, { bound, request }: Given): void {
   const named = nameMessageSocket(bound, request)
   if (named === null) return
@@ -136,7 +139,10 @@ function wasRead(exchange: Exchange): boolean {
   return exchange.bodyBytes !== undefined && !staysUnread(exchange)
 }
 
-/** False when the candidates get different verdicts, so that the body has to say which one it is. */
+/**
+ * Returns true when the line settles the decision. False when the candidates get different verdicts and the body must
+ * determine the candidate.
+ */
 function isSettledBy(
   provisional: ProvisionalClassification,
   exchange: Exchange,
@@ -155,8 +161,8 @@ function isSettledBy(
 }
 
 /**
- * A body that has arrived lets the refusal name the actual action instead of the strictest candidate. Nothing is
- * awaited.
+ * Returns true when the body has arrived. The refusal can then name the actual action instead of the strictest
+ * candidate, without waiting.
  */
 function isHere(exchange: Exchange): boolean {
   const { length, encoding } = exchange.request?.body ?? {}
@@ -174,14 +180,15 @@ async function readAndClassify(exchange: Exchange, given: Given): Promise<StageR
   const view = await viewBody(exchange, { ...given, bytes, keep })
   if (isRefusal(view) && isHeldUnread(exchange, given, view)) return 'continue'
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
-  // The decision by line stands where no rule reads the body and the body adds no action.
+  // The decision by line remains when no rule reads the body and the body adds no action.
   if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.decision = undefined
   return settle(exchange, named)
 }
 
 /**
- * Names a message that cannot be read by its place alone, where an approver decides about such messages and is shown the
- * body. Where rules alone would let it pass it is refused: a server that reads it could do what the rules deny.
+ * Classifies an unreadable message without its body when the decision is a hold and the approval card quotes the body.
+ * Returns false when rules alone would allow the message; it is then refused, because a server that reads it could
+ * perform a denied action.
  */
 function isHeldUnread(
   exchange: Exchange,
@@ -213,7 +220,7 @@ function viewBody(
     : scanBody(exchange, bytes, { keep, pacer: deps.pacer })
 }
 
-/** Names the upload of a file by the requests in it. */
+/** Classifies a file upload by the requests that the file contains. */
 async function nameByUpload(exchange: Exchange, given: Given, read: UploadReader): Promise<StageResult> {
   const { bound, request, deps } = given
   const limit = LIMITS.modelBodyBytes
@@ -231,8 +238,8 @@ async function nameByUpload(exchange: Exchange, given: Given, read: UploadReader
 type ByHead = Given & { readonly head: HeadReader }
 
 /**
- * Names a request by the first bytes of its body; the rest streams on behind them. What is denied whatever its body says
- * is denied by its line: no body is waited for, and only a short one that is here already is read, for the record.
+ * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied with any body is
+ * denied by its line without waiting. Only a short body that has already arrived is read, for the record.
  */
 function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<StageResult> {
   const named = given.head.announced()
@@ -243,7 +250,7 @@ function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<St
   return 'continue'
 }
 
-/** The same limit as for requests that are refused before classification. */
+/** Limit in bytes, the same as for requests that are refused before classification. */
 const SHORT_BYTES = 16 * 1024
 
 function isHereShort({ request, body }: Exchange): boolean {

@@ -10,7 +10,9 @@ import { refuseReading } from '../refusal/refuse.ts'
 import { type EchoForms, echoForms } from '../response/echo-forms.ts'
 import { createEchoMask } from '../response/echo-mask.ts'
 
-/** Takes the agent's own credentials out and puts ours in. No other stage touches a secret. */
+/**
+ * Creates the stage that removes the agent's own credentials and injects the connector's. No other stage uses a secret.
+ */
 export function createCredential(budget: BodyBudget): Stage {
   const formsOf = createFormsCache()
   return {
@@ -60,7 +62,10 @@ function inject(edit: OutboundEdit, { bound, request, secret, scheme }: Injectio
 
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
-/** A connector sends its credential in one or two ways; one that computes a value for each request does not fill memory. */
+/**
+ * Limit of cached forms for each connector. A connector sends its credential in one or two ways; one that computes a
+ * value for each request must not fill the memory.
+ */
 const MAX_WAYS = 4
 
 function createFormsCache(): FormsCache {

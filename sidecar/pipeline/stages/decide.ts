@@ -11,11 +11,14 @@ import { deny } from '../refusal/deny.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 import { refuseLost } from './guards.ts'
 
-/** THE decision, and what the state of the gateway adds to it: the lease, and whether there is a credential to use. */
+/**
+ * Creates the decision stage. It adds the state of the gateway to the decision: the lease, and whether the connector
+ * has a credential.
+ */
 export function createDecide(ports: PipelinePorts): Stage {
   return {
     name: 'decide',
-    // A host without connector was decided by `route`.
+    // The `route` stage has decided about a host without a connector.
     run: (exchange) => (exchange.connector === undefined ? 'continue' : decide(exchange, ports)),
   }
 }
@@ -34,7 +37,7 @@ function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   return exchange.decision.verdict === 'deny' ? deny(exchange, exchange.decision) : 'continue'
 }
 
-/** Bounds what one request does, because the rate limit counts requests. */
+/** Refuses a request with too many actions, because the rate limit counts only requests. */
 function judgeActionCount({ named, snapshot }: Exchange): Refusal | null {
   const count = named?.kind === 'actions' ? named.actions.length : 0
   const limit = snapshot?.gateway.maxActionsPerRequest ?? Number.POSITIVE_INFINITY
@@ -43,7 +46,7 @@ function judgeActionCount({ named, snapshot }: Exchange): Refusal | null {
   return refusal('too_many_actions', detail)
 }
 
-/** A write whose parameter was removed would act upon something else. */
+/** Refuses a write that lost a query parameter, because it would act on another target. */
 function judgeLostParameter({ losesParameter, connector, actions = [] }: Exchange): Refusal | null {
   if (losesParameter !== true || connector === undefined) return null
   return actions.some(({ effect }) => effect === 'write') ? lostParameter(connector) : null
@@ -55,7 +58,10 @@ function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): b
   return exchange.actions?.some((action) => leaseForbids(step, action, needsHold)) === true
 }
 
-/** A tunnel carries the agent's own credential; everything else needs one to send. */
+/**
+ * Denies a request when the connector has no credential to inject. A tunnel needs none, because it carries the agent's
+ * own credential.
+ */
 function withOurs(exchange: Exchange, decision: Decision): Decision {
   const { connector, snapshot, kind } = exchange
   if (kind === 'tunnel' || connector === undefined || snapshot === undefined) return decision

@@ -21,7 +21,7 @@ export type ForwardDeps = {
   readonly budget: BodyBudget
 }
 
-/** The only stage that reaches an upstream. */
+/** Creates the stage that sends the request upstream. No other stage reaches an upstream. */
 export function createForward(
   { clock, handles, hostedWork }: Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'>,
   { upstream, pacer, budget }: ForwardDeps,
@@ -49,8 +49,9 @@ export function createForward(
 const HTTPS_PORT = 443
 
 /**
- * On port 443, and to a connector whose TLS passes through, a tunnel is TLS to the host that was decided upon. On other
- * ports a protocol may be any; `egress.tcp` and the level `monitor` leave it all to the two ends.
+ * Returns the rule for the first bytes of a tunnel. On port 443, and for a connector with TLS passthrough, they must be
+ * TLS to the host that was decided. Other ports allow any protocol, but a ClientHello must not name another host.
+ * `egress.tcp` and the enforcement level `monitor` have no check.
  */
 function helloRule({ connector, snapshot }: Exchange, { host, port }: CanonicalRequest): HelloRule {
   if (snapshot === undefined || snapshot.gateway.level === 'monitor') return 'any'
@@ -113,7 +114,7 @@ function both(one: AnswerWatch | null, other: AnswerWatch | null): AnswerWatch |
   }
 }
 
-/** The request is not sent again, and its answer may take minutes. */
+/** Frees the body when the response begins. The request is not sent again, and its response may take minutes. */
 function discardBody(exchange: Exchange, budget: BodyBudget): void {
   exchange.bodyBytes = undefined
   exchange.scan = undefined
@@ -121,7 +122,10 @@ function discardBody(exchange: Exchange, budget: BodyBudget): void {
   budget.release(exchange)
 }
 
-/** A compressed body can neither be scrubbed nor be embedded in an event stream. */
+/**
+ * Returns true when the gateway must read the response: to mask credentials, or to embed it in an event stream. It must
+ * then be uncompressed.
+ */
 function isReadHere({ connector, echoMask, reply }: Exchange): boolean {
   return reply.events !== undefined || (connector?.entry.scrubResponses === true && Boolean(echoMask))
 }
@@ -134,7 +138,7 @@ function headersOf(exchange: Exchange, isPlain: boolean): RawHeaders {
   return areRead ? withoutExtensions(asked) : asked
 }
 
-/** A compressed message could not be read. */
+/** Removes the offer of WebSocket extensions, because the gateway cannot read compressed messages. */
 function withoutExtensions(rawHeaders: RawHeaders): RawHeaders {
   const nameOf = (at: number) => rawHeaders[at - (at % 2)]?.toLowerCase().replaceAll('_', '-')
   const isKept = (at: number) => nameOf(at) !== 'sec-websocket-extensions'

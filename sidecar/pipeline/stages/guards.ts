@@ -38,7 +38,7 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
   }
 }
 
-/** The control plane was lost for longer than the gateway's failurePolicy allows for this. */
+/** Refuses a request after the control plane was lost for longer than the gateway's failurePolicy allows. */
 export function refuseLost(exchange: Exchange): StageResult {
   const detail =
     'The gateway has lost its control plane for longer than failurePolicy allows for this action. Try again when it is back.'

@@ -19,18 +19,27 @@ import { refuse, refuseReading } from '../refusal/refuse.ts'
 import { replyWithEvents } from '../response/held-events.ts'
 import { runAll } from './renew.ts'
 
-/** Rules can change while a person thinks; after so many cards for one request it has to be sent again. */
+/**
+ * Limit of approval cards for one request. Rules may change while the request is held; after this number the agent must
+ * send it again.
+ */
 const MAX_ROUNDS = 3
 
-/** A unary gRPC call is here whole at once; one that is not by then goes on as long as its client likes. */
+/**
+ * Time in milliseconds to wait for the end of a gRPC request body. A unary call ends at once; the body of any other
+ * call stays open as long as its client sends.
+ */
 const OPEN_AFTER_MS = 1_000
 
-/** `name` names and decides the request once its body is here, `recheck` does so again on the rules after the wait. */
+/**
+ * Stages that a held request runs again. `name` classifies and decides it after its body was read. `recheck` does so
+ * under the current rules after the approval.
+ */
 export type HoldStages = { readonly name: readonly Stage[]; readonly recheck: readonly Stage[] }
 
 /**
- * Waits for a person, then has everything decided again by `recheck` on the rules of that moment: deny wins, and an
- * approval under rules that are no longer the same does not count.
+ * Creates the stage that waits for an approver. `recheck` then decides again under the current rules: a deny wins, and
+ * an approval is void when the rules that it was bound to have changed.
  */
 export function createHold(ports: PipelinePorts, bodies: HoldBodies, stages: HoldStages): Stage {
   return {
@@ -39,7 +48,7 @@ export function createHold(ports: PipelinePorts, bodies: HoldBodies, stages: Hol
   }
 }
 
-/** How held bodies are kept, and how long ones are read. */
+/** Memory budget and pacer for held bodies. */
 export type HoldBodies = { readonly budget: BodyBudget; readonly pacer: Pacer }
 
 type Holding = { readonly ports: PipelinePorts; readonly bodies: HoldBodies; readonly stages: HoldStages }
@@ -51,7 +60,7 @@ async function hold(exchange: Exchange, { ports, bodies, stages }: Holding): Pro
   const events = replyWithEvents(exchange, ports)
   try {
     const result = await holdUntilSettled(exchange, ports, stages.recheck)
-    // From here on the status is that of the upstream: what began with 200 has not been executed yet.
+    // An event stream may have started with status 200. From here on the upstream's status is recorded.
     if (result === 'continue') exchange.outcome.status = null
     return result
   } finally {
@@ -93,7 +102,9 @@ async function holdOnce(
   return 'continue'
 }
 
-/** The approval was for a state that is no more. It is spent, so that it opens nothing when the old state comes back. */
+/**
+ * Refuses a request whose approved state changed. The approval is spent, so it does not apply if the old state returns.
+ */
 function refuseVoid(exchange: Exchange, approvalId: string, changed: string): StageResult {
   const detail = `${changed} The approval is void, and nothing was sent. Send the request again to ask for the present state.`
   const extra = {
@@ -112,9 +123,9 @@ function isStillHeld(exchange: Exchange): boolean {
 }
 
 /**
- * Reads a held body whole: the approval is for exactly these bytes, and their fields are shown and decided upon. A gRPC
- * client may wait for answers before it goes on. Where its bodies are declared opaque, such a call is held by its name,
- * as the upgrade to a WebSocket is, and the card says so; its messages stay in the buffer meanwhile.
+ * Reads a held body completely, because the approval is for exactly these bytes and the approver sees their fields. A
+ * gRPC client may wait for responses before it sends more. When its bodies are declared opaque, the call is held by its
+ * name, like a WebSocket upgrade, and the card says so. Its messages stay in the buffer.
  */
 async function readWhole(
   exchange: Exchange,
@@ -139,7 +150,7 @@ async function goesOn({ raw, body }: Exchange): Promise<boolean> {
   return isGrpc(raw.rawHeaders) && !(await body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
 }
 
-/** A form was read for the method that it may override, while the request was named by its line alone. */
+/** Classifies the request again if its body was read only to check a form for a method override. */
 function nameRead(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
   return exchange.provisional === undefined ? 'continue' : nameAnew(exchange, name)
 }
@@ -168,7 +179,10 @@ function refuseRestless(exchange: Exchange): StageResult {
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
 }
 
-/** An ordered execution waits for its approval in the control plane, so the record says HOLD and not DENY. */
+/**
+ * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so the record says
+ * HOLD and not DENY.
+ */
 function refuseDeferred(exchange: Exchange, approvalId: string): StageResult {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`
   const action_type = primaryType(exchange)

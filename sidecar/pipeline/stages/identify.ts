@@ -19,7 +19,7 @@ export function createIdentify(ports: PipelinePorts): Stage {
   }
 }
 
-/** An unreadable or oversized head is refused as such, whichever agent sent it. */
+/** Refuses a malformed or oversized head for any agent, then an unknown or inactive agent. */
 function judge(exchange: Exchange): StageResult {
   const { malformed, snapshot, agent } = exchange
   if (malformed?.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })
@@ -30,7 +30,9 @@ function judge(exchange: Exchange): StageResult {
   return agent === undefined ? refuseUnknown(exchange) : checkStatus(exchange, agent)
 }
 
-/** After a hold: the current snapshot, in which agent, connector and rules may have changed. */
+/**
+ * Creates the stage that loads the current snapshot after a hold, because agent, connector and rules may have changed.
+ */
 export function createRefresh(ports: PipelinePorts): Stage {
   return {
     name: 'refresh',
@@ -39,7 +41,7 @@ export function createRefresh(ports: PipelinePorts): Stage {
       if (snapshot === null) return refuseNotReady(exchange)
       const agent = snapshot.agentsByName.get(exchange.agent?.name ?? '')
       exchange.snapshot = snapshot
-      // Another agent may bear the name by now: an approval is never inherited.
+      // Another agent may have the same name by now. It must not inherit the approval.
       if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
       for (const stale of ['connector', 'provisional', 'actions', 'decision', 'named'] as const)

@@ -3,7 +3,10 @@ import type { PipelinePorts } from '../ports.ts'
 import { buildRecord } from '../record/record.ts'
 import { refuse } from '../refusal/refuse.ts'
 
-/** Writes the intent before the first byte is sent upstream. Without a journal nothing is forwarded. */
+/**
+ * Creates the stage that writes the intent before the first byte is sent upstream. Without a writable journal no
+ * request is forwarded.
+ */
 export function createIntent(ports: PipelinePorts): Stage {
   return {
     name: 'intent',

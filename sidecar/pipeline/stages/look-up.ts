@@ -16,9 +16,10 @@ import { lookUpContextOf } from '../look-up-context.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /**
- * Asks the provider what the request does not tell: whose an id is, whether a number is that of a pull request. Only where
- * the decision or the card depends on the answer: what is unknown can only tighten, so an allowed request stays allowed,
- * and a request that is denied whatever the answer reaches no provider.
+ * Creates the stage that reads missing facts from the provider, for example the owner of an id, or whether a number is
+ * a pull request. It sends look-ups only when the decision or the approval card depends on the answer. Unknown facts
+ * can only make a decision stricter, so an allowed request needs none; a request that is denied with any answer reaches
+ * no provider.
  */
 export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): Stage {
   return {
@@ -33,7 +34,7 @@ export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): S
   }
 }
 
-/** Skips a classification that is only provisional until the body arrives. */
+/** Returns true for a classification that is provisional until the body arrives. */
 function isAnnounced(named: Named): boolean {
   return named.kind === 'actions' && named.announces !== undefined
 }
@@ -69,7 +70,10 @@ function placeOf({ request, connector }: Exchange): LookUpPlace | null {
 
 type Decided = { readonly decision: Decision; readonly named: Named }
 
-/** `certain`: the decision without what the request does only perhaps. */
+/**
+ * Returns true when the answer of a look-up can change the decision or the card. `certain` is the decision without
+ * actions that are only possible.
+ */
 function matters(exchange: Exchange, certain: Decision, { decision, named }: Decided): boolean {
   if (decision.verdict === 'allow' && decision.would === 'allow') return false
   if (decision.verdict !== 'deny' || certain.verdict !== 'deny') return true
@@ -78,7 +82,10 @@ function matters(exchange: Exchange, certain: Decision, { decision, named }: Dec
   )
 }
 
-/** Also true when the word only stands in a text: that costs a look-up and changes no decision. */
+/**
+ * Returns true when a policy condition mentions `resource`. A match inside a string literal costs a look-up and changes
+ * no decision.
+ */
 function asksForTarget(snapshot: Snapshot | undefined, { type }: Action): boolean {
   const policies = snapshot?.policies.matching(type) ?? []
   return policies.some(({ rules }) =>
@@ -86,7 +93,7 @@ function asksForTarget(snapshot: Snapshot | undefined, { type }: Action): boolea
   )
 }
 
-/** Each question once. An action that would go beyond the bound asks nothing and stays unknown. */
+/** Returns each look-up once. An action whose look-ups would exceed the limit gets none and stays unknown. */
 function questionsOf(actions: readonly Action[], lookUps: LookUps, place: LookUpPlace): readonly LookUp[] {
   const questions = new Map<string, LookUp>()
   for (const action of actions) {

@@ -4,7 +4,7 @@ import { bindConnector } from '../bind-connector.ts'
 import type { Stage } from '../exchange.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
-/** Reads the request once; every later stage uses this reading and no other. */
+/** Parses the request once. All later stages use this result. */
 export const normalise: Stage = {
   name: 'normalise',
   run(exchange) {

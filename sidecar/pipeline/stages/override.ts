@@ -9,8 +9,9 @@ import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refusal/refuse.ts'
 
 /**
- * Refuses a POST whose body would have its server take another method than the one that was decided upon. Forms are
- * always looked at. Of JSON, and of what is longer than may be read, only where another method has another verdict.
+ * Creates the stage that refuses a POST whose body makes the server use another method than the decided one. Forms are
+ * always read. JSON bodies, and bodies above the read limit, are checked only if another method would get another
+ * verdict.
  */
 export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage {
   return {
@@ -44,7 +45,7 @@ function refuseLong(exchange: Exchange): StageResult {
 
 const others = new WeakMap<ProvisionalClassification, ProvisionalClassification | null>()
 
-/** True unless every method would get the verdict that this one got. */
+/** Returns true when another method would get another verdict. */
 function isSplit(exchange: Exchange, ports: PipelinePorts): boolean {
   const provisional = exchange.provisional
   if (provisional === undefined) return true
@@ -56,7 +57,7 @@ function isSplit(exchange: Exchange, ports: PipelinePorts): boolean {
   return all === null || decideProvisional(exchange, all, ports.clock.nowMs()) === 'split'
 }
 
-/** The request by this method or by any other that its server could take it for. */
+/** Returns the classification with the actions of all methods that the server could use instead. */
 function withOthers(
   { connector: bound, request }: Exchange,
   provisional: ProvisionalClassification,

@@ -2,11 +2,12 @@ import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 
 /**
- * Decides again when the snapshot has changed since the decision: an agent may take hours to send its body, and may
- * have been suspended, or lost a permission or credential since. Costs one comparison without a change.
+ * Creates the stage that decides again when the snapshot has changed since the decision. An agent may take hours to
+ * send its body, and may have been suspended or lost a permission or credential by then. Without a change it costs one
+ * comparison.
  */
 export function createRenew(ports: Pick<PipelinePorts, 'snapshot'>, stages: readonly Stage[]): Stage {
-  // After a person's yes everything was decided anew already, and nothing was waited for since.
+  // An approved request was already decided again after its approval, and has not waited since.
   const isStale = (exchange: Exchange): boolean =>
     ports.snapshot() !== exchange.snapshot && exchange.approvalId === undefined
   return {
@@ -22,7 +23,7 @@ export function createRenew(ports: Pick<PipelinePorts, 'snapshot'>, stages: read
   }
 }
 
-/** Runs stages in order until one has responded. Throws when the exchange was ended. */
+/** Runs stages in order until one has responded. Throws when the exchange was aborted. */
 export async function runAll(stages: readonly Stage[], exchange: Exchange): Promise<StageResult> {
   for (const stage of stages) {
     exchange.abort.signal.throwIfAborted()

@@ -3,7 +3,7 @@ import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { deny } from '../refusal/deny.ts'
 import { refuse } from '../refusal/refuse.ts'
 
-/** A host that a connector owns is governed; any other is refused, or let through undecrypted and recorded. */
+/** Governs a host that a connector owns. Other hosts are refused, or forwarded without decryption and recorded. */
 export const route: Stage = {
   name: 'route',
   run(exchange) {
@@ -13,12 +13,12 @@ export const route: Stage = {
     const decision = decideUnowned(snapshot, request.host, request.port)
     exchange.decision = decision
     if (decision.verdict !== 'allow') return deny(exchange, decision, 'unknown_host')
-    // Decrypted traffic of a host without connector: its connector went away while the tunnel was open.
+    // Decrypted traffic of a host without a connector: the connector was removed while the tunnel was open.
     return exchange.kind !== 'tunnel' && request.scheme === 'https' ? refuseStale(exchange) : 'continue'
   },
 }
 
-/** A tunnel is only for hosts whose TLS passes through; for others the connector came while the agent connected. */
+/** Refuses a tunnel to a host without TLS passthrough: its connector was added while the agent connected. */
 function checkTunnel(exchange: Exchange, tlsMode: string): StageResult {
   return exchange.kind === 'tunnel' && tlsMode !== 'passthrough' ? refuseStale(exchange) : 'continue'
 }

@@ -6,12 +6,15 @@ import type { PipelinePorts } from '../ports.ts'
 import { refuse } from '../refusal/refuse.ts'
 import { normalise } from './normalise.ts'
 
-/** Before the credential, for requests that the gateway itself sends because of a kill switch. */
+/** Returns the stages before `credential` for requests that the gateway itself sends because of a kill switch. */
 export function systemStages(ports: Pick<PipelinePorts, 'snapshot'>): readonly Stage[] {
   return [createSystemIdentify(ports), normalise, authoriseSystem]
 }
 
-/** Loads the snapshot. The agent is the one that started the work, whatever became of it since. */
+/**
+ * Creates the stage that loads the snapshot. The agent is the one that started the work, even if it was suspended or
+ * deleted since.
+ */
 function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
   return {
     name: 'identify',
@@ -26,8 +29,8 @@ function createSystemIdentify(ports: Pick<PipelinePorts, 'snapshot'>): Stage {
 }
 
 /**
- * Instead of kill switch, limits, decision and holds: the request is an act of the gateway, which the kill switch asks for.
- * It goes to the connector that started the work, with its credential, or nowhere.
+ * Replaces kill switch, limits, decision and hold, because the request is sent by the gateway itself for a kill switch.
+ * It is sent only through the connector that started the work, with its credential.
  */
 const authoriseSystem: Stage = {
   name: 'decide',
