@@ -12,7 +12,9 @@ export async function loadKubeconfig(file: string): Promise<KubeAccess> {
   return kubeconfigAccess(config)
 }
 
-/** Returns access by the current context. Throws where the kubeconfig has none. */
+/**
+ * Returns access to the cluster of the kubeconfig's current context. Throws when the kubeconfig has no current cluster.
+ */
 export function kubeconfigAccess(config: KubeConfig): KubeAccess {
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new Error('The kubeconfig has no current cluster. Set current-context.')

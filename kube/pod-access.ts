@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { KubeAccess } from './transport.ts'
 
-/** API server of the cluster of this pod, and the files that the pod has for it. */
+/** Address of the API server of the cluster of this pod, and the files with its CA certificate and the pod's token. */
 export type PodApi = { readonly url: string; readonly caFile: string; readonly tokenFile: string }
 
 export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -23,8 +23,8 @@ export function createPodAccess({ url, caFile, tokenFile }: PodApi): KubeAccess 
 }
 
 /**
- * Returns the API server by `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`, which the kubelet sets; null
- * outside of a cluster.
+ * Returns the API server of this pod's cluster, from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`, which the
+ * kubelet sets; null outside of a cluster.
  */
 export function podApiOf(env: Readonly<Record<string, string | undefined>>): PodApi | null {
   const host = env['KUBERNETES_SERVICE_HOST']?.trim() ?? ''

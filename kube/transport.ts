@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers'
 
 /** Address of an API server, and the trust and credentials of its requests. */
 export type KubeAccess = {
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   readonly server: string
-  /** True where a proxy needs its own kind of connection: connections are not kept alive. */
+  /** True when the kubeconfig names a proxy. Connections through the proxy are not kept alive. */
   readonly usesProxy: boolean
   /** Adds trust and credentials to the options of one request. Rejects when they cannot be read. */
   applyTo(options: https.RequestOptions): Promise<void>
@@ -22,7 +22,7 @@ export type KubeCall = {
   /** Requests metadata only: of one object (also of each object in a watch), or of a list. */
   readonly metadata?: 'object' | 'list'
   readonly signal?: AbortSignal
-  /** Limit from the first byte sent to the last one received; default 30 s. */
+  /** Time limit in ms, from the first byte sent to the last byte received. Default 30 s. */
   readonly timeoutMs?: number
 }
 
@@ -42,9 +42,9 @@ export type KubeTransport = Disposable & {
 }
 
 export type TransportOptions = {
-  /** Default: no limit. */
+  /** Maximum number of concurrent connections. Default: no limit. */
   readonly maxConnections?: number
-  /** After this time an unused connection is closed. Default: when the server closes it. */
+  /** Milliseconds after which an unused connection is closed. Default: it stays open until the server closes it. */
   readonly idleMs?: number
 }
 

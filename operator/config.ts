@@ -9,36 +9,45 @@ type Common = {
   readonly controlPlaneUrl: string
   /** `OPERATOR_TOKEN_FILE`: read on every call, because a projected token is rotated. */
   readonly operatorTokenFile: string
-  /** `CONTROL_PLANE_CA_FILE`: PEM of the certificate authority of the control plane; null: the public ones. */
+  /** `CONTROL_PLANE_CA_FILE`: PEM of the certificate authority of the control plane; null: the public authorities. */
   readonly controlPlaneCaFile: string | null
   /** `LOG_LEVEL`, default info. */
   readonly logLevel: string
 }
 
-/** One machine: manifests are files in a folder. Selected by `MANIFESTS_DIR`. */
+/** Settings for one machine, where manifests are files in a folder. Selected by `MANIFESTS_DIR`. */
 export type FolderConfig = Common & { readonly mode: 'folder'; readonly manifestsDir: string }
 
-/** Kubernetes: manifests are custom resources. Selected by the absence of `MANIFESTS_DIR`. */
+/** Settings for Kubernetes, where manifests are custom resources. Selected by the absence of `MANIFESTS_DIR`. */
 export type ClusterConfig = Common & {
   readonly mode: 'cluster'
   /** `KUBECONFIG`; null: the ServiceAccount of the pod. */
   readonly kubeconfig: string | null
-  /** The API server that the kubelet names; null outside of a cluster. */
+  /** The API server of the cluster of this pod; null outside of a cluster. */
   readonly podApi: PodApi | null
-  /** `POD_NAMESPACE`: the namespace of the Lease, and of the `chaperone-emergency` ConfigMap that reaches everything. */
+  /**
+   * `POD_NAMESPACE`: the namespace of the Lease, and of the `chaperone-emergency` ConfigMap whose kill switch applies
+   * to the whole installation.
+   */
   readonly namespace: string
   /** `POD_NAME`: the identity in the Lease and in Events, with a random suffix. */
   readonly podName: string
-  /** `CONTROL_PLANE_PEERS_HOST`: a headless Service of all control plane replicas; null: none. */
+  /** `CONTROL_PLANE_PEERS_HOST`: host of a headless Service of all control plane replicas; null: no such Service. */
   readonly peersHost: string | null
-  /** `CONTROL_PLANE_PEERS`: comma-separated URLs of the replicas, for installations without such a Service. */
+  /**
+   * `CONTROL_PLANE_PEERS`: comma-separated URLs of the control plane replicas, for installations without a headless
+   * Service.
+   */
   readonly peers: readonly string[]
   /** `LEASE_NAME`, default `chaperone-operator`. */
   readonly leaseName: string
   /** `HEALTH_HOST` and `HEALTH_PORT` (default 0.0.0.0 and 8081): `/livez`, `/readyz`, `/metrics`. */
   readonly healthHost: string
   readonly healthPort: number
-  /** `GATEWAY_FLOORS` (JSON), and `PLATFORM_NAMESPACES` (comma-separated), whose Gateways have no floor. */
+  /**
+   * `GATEWAY_FLOORS` (JSON): the weakest settings that a Gateway may have. `PLATFORM_NAMESPACES` (comma-separated):
+   * namespaces whose Gateways have no floor.
+   */
   readonly floorRules: FloorRules
 }
 
@@ -61,7 +70,7 @@ export function readConfig(env: Env): OperatorConfig {
 }
 
 /**
- * Reads the settings of the injector. Null on one machine, and with `INJECTION=off`, for pods that get their sidecars by
+ * Reads the settings of the injector. Null on one machine, and with `INJECTION=off`, when pods get their sidecars by
  * other means. Throws `validation` with the name of the variable.
  */
 export function readInjection({ mode }: OperatorConfig, env: Env): InjectionConfig | null {
@@ -99,7 +108,7 @@ function optional(env: Env, name: string): string | null {
   return value === undefined || value === '' ? null : value
 }
 
-/** Splits a comma-separated list. */
+/** Splits a comma-separated list. Returns an empty list for null. */
 function listOf(value: string | null): readonly string[] {
   return (value ?? '')
     .split(',')

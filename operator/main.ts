@@ -4,14 +4,14 @@ import { failureReason } from '../core/failure-reason.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
-/** Must stay below the grace period of the process that sends SIGTERM. */
+/** Time limit of a graceful stop. It must stay below the grace period of the process that sends SIGTERM. */
 const STOP_MS = 4_500
 
 /** Starts the operator. Sends `ready` over IPC when it works; stops when its parent disconnects. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const name = config.mode === 'folder' ? 'manifests' : 'operator'
-  // Synchronous, so that problems of manifests are logged even if the process is killed.
+  // Log lines are written synchronously, so that problems of manifests are logged even if the process is killed.
   const log = pino({ name, level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   const injection = readInjection(config, process.env)
   const operator = await createOperator({ config, injection, log })

@@ -1,9 +1,9 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { ReflectorMetrics } from './kube/reflector.ts'
 
-/** Values that are read at every scrape. */
+/** Functions that return current values at every scrape. */
 export type OperatorGauges = {
-  /** Resource -> seconds since the API server last sent data about it. */
+  /** Returns for each resource the seconds since the API server last sent data about it. */
   readonly staleness: () => ReadonlyMap<string, number>
   readonly queueDepth: () => number
   readonly isLeader: () => boolean

@@ -24,13 +24,13 @@ import { createLeader, type LeaderTiming } from './leader.ts'
 import { readinessChecks } from './readiness-checks.ts'
 
 export type ClusterOperator = AsyncDisposable & {
-  /** Resolves when every informer cache is filled. */
+  /** Resolves when every informer cache has its first complete list. */
   readonly synced: Promise<void>
   readonly healthPort: number
   isLeader(): boolean
 }
 
-/** For tests. */
+/** Intervals and limits that tests shorten, in milliseconds. */
 export type ClusterTiming = {
   readonly watch?: ReflectorTiming
   readonly lease?: LeaseTiming
@@ -45,7 +45,7 @@ export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
   /** Ungoverned pods that should be governed, by `namespace/name` of the Gateway, for the Gateway's status. */
   readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
-  /** A Gateway was added, changed or deleted. */
+  /** Called when a Gateway was added, changed or deleted. */
   readonly gatewaysChanged?: () => void
 }
 export type AdmissionDeps = {
@@ -62,11 +62,11 @@ export type ClusterOperatorDeps = {
   readonly config: ClusterConfig
   readonly log: Logger
   readonly timing?: ClusterTiming
-  /** Null: no pods are injected. */
+  /** Opens the admission of pods. Null or absent: no pods are injected. */
   readonly openAdmission?: ((deps: AdmissionDeps) => Promise<AdmissionComponent>) | null
 }
 
-/** A watch that is silent for longer is stale: the API server sends a bookmark about once a minute. */
+/** A watch without data for longer than this is stale: the API server sends a bookmark about once a minute. */
 const MAX_STALENESS_MS = 180_000
 
 /**

@@ -1,21 +1,24 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
 import type { ConnectorSpec } from '../../core/crd/schemas.ts'
 
-/** The last reading of a Secret. */
+/** The result of the last read of a Secret. */
 export type SecretReading =
   | { readonly state: 'found'; readonly data: Readonly<Record<string, string>> }
   | { readonly state: 'missing' | 'forbidden' | 'unreadable' }
 
 /** The resolved credential of a Connector. */
 export type Credential = {
-  /** Undefined: not readable at the moment; the control plane keeps the stored credential. */
+  /** Undefined when the Secret is not readable at the moment; the control plane then keeps the stored credential. */
   readonly value: string | null | undefined
   readonly problem: { readonly reason: ConditionReason<'ResolvedRefs'>; readonly message: string } | null
 }
 
 const NONE: Credential = { value: null, problem: null }
 
-/** Resolves the reference in the Connector's own namespace; it has no field for another one. */
+/**
+ * Resolves the credential reference of a Connector. The Secret is in the Connector's namespace: a reference has no
+ * field for another namespace.
+ */
 export function resolveCredential(
   { credential }: Pick<ConnectorSpec, 'credential'>,
   namespace: string,

@@ -22,7 +22,7 @@ type Statuses = {
   Policy: PolicyStatus
 }
 
-/** As the API server returns it: validated against the CRD, with defaults. */
+/** A custom resource from the API server, which has validated it against the CRD and set its defaults. */
 export type CustomResource<K extends ResourceKind = ResourceKind> = KubeObject & {
   readonly spec: Specs[K]
   readonly status?: Statuses[K]
@@ -32,7 +32,7 @@ export type ResourceStatus = Statuses[ResourceKind]
 
 export type InformerCaches = { readonly [K in ResourceKind]: Reflector<CustomResource<K>> }
 
-/** `Kind/namespace/name`. */
+/** Returns the key of an object in the work queues: `Kind/namespace/name`. */
 export function queueKey(kind: ResourceKind, key: string): string {
   return `${kind}/${key}`
 }

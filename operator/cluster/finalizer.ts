@@ -15,7 +15,10 @@ export type Finalizer = {
 export type FinalizerDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly log: Logger
-  /** How long a deleted Gateway waits for the control plane. Namespaces must be deletable without a control plane. */
+  /**
+   * How long the deletion of a Gateway waits for the control plane. The limit keeps namespaces deletable without a
+   * control plane.
+   */
   readonly patienceMs: number
 }
 
@@ -27,7 +30,10 @@ export function createFinalizer({ client, log, patienceMs }: FinalizerDeps): Fin
   const has = ({ metadata }: CustomResource<'Gateway'>) => metadata.finalizers?.includes(FINALIZER) === true
   const ensured = new Set<string>()
 
-  /** False while the control plane is unreachable before the deadline. A hanging call does not extend the deadline. */
+  /**
+   * Reports whether the control plane removed the Gateway. False while the control plane is unreachable before the
+   * deadline. A hanging call does not extend the deadline.
+   */
   async function isRemoved(
     gateway: CustomResource<'Gateway'>,
     remove: () => Promise<void>,
@@ -53,7 +59,7 @@ export function createFinalizer({ client, log, patienceMs }: FinalizerDeps): Fin
       const { uid } = gateway.metadata
       if (has(gateway) || ensured.has(uid)) return
       await applyFinalizers(to, gateway, [FINALIZER])
-      // The next reconcile may run before the watch delivers the write.
+      // Record the write here: the next reconcile may run before the watch delivers it.
       ensured.add(uid)
     },
     async release(gateway, remove) {
@@ -66,7 +72,7 @@ export function createFinalizer({ client, log, patienceMs }: FinalizerDeps): Fin
   }
 }
 
-/** The result of `work`; false when it is not settled in time. */
+/** Resolves with the result of `work`; false when `work` is not settled in time. */
 async function within(work: Promise<boolean>, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => late.resolve(false), Math.max(0, ms))

@@ -14,20 +14,20 @@ type FullPod = KubeObject & {
   }
 }
 
-/** The cached fields of a governed pod. A cluster can have thousands. */
+/** The cached fields of a governed pod. Other fields are not cached, because a cluster can have thousands of pods. */
 export type GovernedPod = KubeObject & {
-  /** `namespace/name`. */
+  /** `namespace/name` of the Gateway; null without an annotation. */
   readonly gateway: string | null
-  /** `namespace/name`. */
+  /** `namespace/name` of the agent; null without an annotation. */
   readonly agent: string | null
-  /** The result of `workloadOf`. */
+  /** The workload of the pod, as `workloadOf` returns it. */
   readonly workload: string | null
   readonly isReady: boolean
-  /** Succeeded or failed. */
+  /** True when the pod has succeeded or failed. */
   readonly isOver: boolean
   readonly isDeleting: boolean
   readonly layer: string | null
-  /** The injector found programs that change their user. */
+  /** True when the injector found programs that change their user. */
   readonly changesUser: boolean
 }
 
@@ -50,7 +50,10 @@ export function governedPod(pod: KubeObject): GovernedPod {
 
 const Injected = z.object({ gateway: z.string() })
 
-/** Prefers the annotation of the injector; the user's annotation can lack the namespace. */
+/**
+ * Returns the Gateway of a pod as `namespace/name`. Prefers the annotation of the injector, because the namespace can
+ * be absent in the user's annotation.
+ */
 function gatewayOf({ annotations = {}, namespace = '' }: ObjectMeta): string | null {
   const parsed = Injected.safeParse(json(annotations[ANNOTATIONS.injected]))
   if (parsed.success) return parsed.data.gateway
@@ -68,7 +71,7 @@ function json(text = 'null'): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The injector writes JSON; any other text is ignored.
+    // A text that is not JSON does not come from the injector, and is ignored.
     return null
   }
 }

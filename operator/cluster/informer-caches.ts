@@ -15,7 +15,7 @@ import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
 import type { CustomResource, InformerCaches } from './custom-resources.ts'
 import { type GovernedPod, governedPod } from './governed-pods.ts'
 
-/** Called with keys of changed objects. */
+/** Receives the keys of changed objects. */
 export type InformerListener = {
   changed(kind: ResourceKind, key: string): void
   podsChanged(): void
@@ -27,12 +27,12 @@ export type Informers = {
   readonly caches: InformerCaches
   readonly namespaces: Namespaces
   readonly pods: Reflector<GovernedPod>
-  /** The same pods from a watch of metadata alone. */
+  /** Metadata of the governed pods, from a watch of its own that receives no specs. */
   readonly podMetadata: Reflector<InjectedPod>
   readonly synced: Promise<void>
   listen(listener: InformerListener): void
   isSynced(): boolean
-  /** Resource -> seconds since the API server last sent data about it. */
+  /** Returns for each resource the seconds since the API server last sent data about it. */
   stalenessS(): ReadonlyMap<string, number>
   stop(): Promise<void>
 }

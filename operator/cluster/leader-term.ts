@@ -23,12 +23,15 @@ export type Enqueuer = {
 export type Term = {
   readonly queues: { readonly objects: WorkQueue; readonly deletions: WorkQueue }
   readonly acknowledgements: Acknowledgements
-  /** Polls, compares and reports until the signal of the term is aborted. */
+  /** Runs the periodic work of the term (polls, sweeps, reports) until the signal of the term is aborted. */
   follow(): Promise<void>
 }
 
 const TIMING: LeaderTiming = { sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000, releaseMs: 10_000 }
-/** Bounds the objects of one change set. Status writes have a lower limit of their own. */
+/**
+ * Number of objects that are reconciled at a time. It bounds the objects of one change set. Status writes have a lower
+ * limit of their own.
+ */
 const CONCURRENCY = 256
 
 export function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, enqueueAll }: Enqueuer): Term {

@@ -34,17 +34,17 @@ export type LeaderTiming = {
   readonly sweepMs: number
   readonly secretsMs: number
   readonly stateMs: number
-  /** How long a deleted Gateway waits for the control plane. */
+  /** Milliseconds that the deletion of a Gateway waits for the control plane. */
   readonly releaseMs: number
 }
 
-/** The work of the replica that holds the Lease: everything that writes to the cluster. */
+/** The work of the replica that holds the Lease: it reconciles all objects, and writes their status and finalizers. */
 export type Leader = {
   /** Leads until the signal is aborted, and resolves when no work is in flight any more. */
   lead(signal: AbortSignal): Promise<void>
-  /** An object changed in its informer cache. Ignored by a replica that does not lead. */
+  /** Called when an object changed in its informer cache. A replica that does not lead ignores the call. */
   changed(key: string): void
-  /** Governed pods were added, removed, or changed their readiness. */
+  /** Called when governed pods were added, removed, or changed their readiness. */
   podsChanged(): void
   depth(): number
 }

@@ -9,7 +9,7 @@ export type NamespaceLabelsDeps = {
   readonly namespaces: Pick<Namespaces, 'list'>
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Called when the labels bind objects to other Gateways than before. */
+  /** Called when changed labels bind objects to other Gateways than before. */
   readonly onRebound: () => void
   readonly compareMs: number
 }
@@ -39,7 +39,7 @@ export async function reportNamespaceLabels(deps: NamespaceLabelsDeps): Promise<
   }
 }
 
-/** False while the control plane is unreachable. */
+/** Reports the labels once. False while the control plane is unreachable. */
 async function report(
   { controlPlane, signal, onRebound }: NamespaceLabelsDeps,
   all: ReturnType<Namespaces['list']>,

@@ -6,7 +6,9 @@ import { pushBody } from '../reconcile/push-body.ts'
 import type { Credential } from './credentials.ts'
 import type { CustomResource } from './custom-resources.ts'
 
-/** The body that pushes a custom resource. Of its metadata only name, namespace and origin leave the cluster. */
+/**
+ * Returns the body that pushes a custom resource. Of the metadata, only name, namespace and origin leave the cluster.
+ */
 export function objectBody(
   kind: ResourceKind,
   object: CustomResource,

@@ -26,7 +26,7 @@ export type ObjectReconcilerDeps = Pick<
 > & {
   readonly caches: InformerCaches
   readonly pods: Pick<Reflector<GovernedPod>, 'list'>
-  /** Ungoverned pods that should be governed, by `namespace/name` of the Gateway. */
+  /** Pods without a sidecar that should have one, by `namespace/name` of the Gateway. */
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   readonly floorRules: FloorRules
   readonly push: Push
@@ -39,7 +39,7 @@ export type ObjectReconcilerDeps = Pick<
   readonly enqueue: (key: string, afterMs?: number) => void
 }
 
-/** While the control plane is unreachable an object is reconciled this often. */
+/** Interval at which an object is reconciled while the control plane is unreachable. */
 const RETRY_MS = 5_000
 
 type Present = {
@@ -50,7 +50,10 @@ type Present = {
 }
 type Observed = Present | { readonly key: string; readonly object: null }
 
-/** Reconciles all objects but Gateways that are being deleted; see `createDeletionReconciler`. */
+/**
+ * Creates the work queue that reconciles all objects, except Gateways that are being deleted (see
+ * `createDeletionReconciler`).
+ */
 export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
   const { push, finalizer, onResult, signal, queue } = deps
   return createReconciler<Observed, PushResult | null>({
@@ -74,7 +77,10 @@ export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
   })
 }
 
-/** Reconciles Gateways that are being deleted. They have workers of their own, so that no hanging push delays them. */
+/**
+ * Creates the work queue for Gateways that are being deleted. It has its own workers, so that a hanging push delays no
+ * deletion.
+ */
 export function createDeletionReconciler(deps: ObjectReconcilerDeps): WorkQueue {
   const { caches, finalizer, push, enqueue, onResult, signal, queue } = deps
   return createReconciler<string, number | null>({
@@ -96,7 +102,7 @@ export function createDeletionReconciler(deps: ObjectReconcilerDeps): WorkQueue 
   })
 }
 
-/** The Gateway of this key if it is being deleted. */
+/** Returns the Gateway of this key if it is being deleted. */
 export function deletingGateway(
   caches: Pick<InformerCaches, 'Gateway'>,
   key: string,

@@ -2,10 +2,7 @@ import type { KillWatch } from '../control/kill-watch.ts'
 import type { ReadinessCheck } from '../health-server.ts'
 import type { Informers } from './informer-caches.ts'
 
-/**
- * The readiness of a replica. An unreachable control plane is not part of it, because pods are admitted without the
- * control plane.
- */
+/** Returns the readiness checks of a replica. None checks the control plane, because pods are admitted without it. */
 export function readinessChecks(
   informers: Pick<Informers, 'isSynced' | 'stalenessS'>,
   killWatch: Pick<KillWatch, 'stalenessMs'>,

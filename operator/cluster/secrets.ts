@@ -6,9 +6,9 @@ import { sleep } from '../kube/sleep.ts'
 import type { SecretReading } from './credentials.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
 
-/** The Secrets that Connectors refer to. Each is read by its name; no Secret is listed or watched. */
+/** Reads the Secrets that Connectors refer to. Each is read by its name; no Secret is listed or watched. */
 export type ConnectorSecrets = {
-  /** Returns the last reading; reads the Secret if there is none. */
+  /** Returns the result of the last read. Reads the Secret when there is no earlier result. */
   read(key: string): Promise<SecretReading>
   /** Polls until the signal is aborted. */
   follow(): Promise<void>
@@ -17,14 +17,14 @@ export type ConnectorSecrets = {
 export type ConnectorSecretsDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly caches: Pick<InformerCaches, 'Connector'>
-  /** Called with the Connectors whose Secret changed. */
+  /** Called with the key of each Connector whose Secret changed. */
   readonly enqueue: (key: string) => void
   readonly signal: AbortSignal
   readonly log: Logger
   readonly pollMs?: number
 }
 
-/** A new credential must be in use within 5 s, the push included. */
+/** Interval of polls. A new credential must be in use within 5 s, which includes the push. */
 const POLL_MS = 3_000
 const CONCURRENCY = 16
 const TIMEOUT_MS = 5_000

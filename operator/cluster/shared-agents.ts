@@ -25,7 +25,7 @@ export function agentElsewhere(pods: readonly GovernedPod[], admitted: AdmittedP
   )
 }
 
-/** Gateway (`namespace/name`) -> a text for each of its agents that also runs under other Gateways. */
+/** Returns by Gateway (`namespace/name`) a text for each of its agents that also runs under other Gateways. */
 export function sharedAgents(pods: readonly GovernedPod[]): ReadonlyMap<string, readonly string[]> {
   const texts = new Map<string, string[]>()
   for (const [agent, gateways] of gatewaysOfAgents(pods)) {
@@ -40,7 +40,7 @@ export function sharedAgents(pods: readonly GovernedPod[]): ReadonlyMap<string, 
   return texts
 }
 
-/** Agent -> Gateway -> one pod of it. */
+/** Returns for each agent its Gateways, each with the name of one pod. */
 function gatewaysOfAgents(pods: readonly GovernedPod[]): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const agents = new Map<string, Map<string, string>>()
   for (const pod of pods) {

@@ -36,9 +36,9 @@ export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<voi
 }
 
 /**
- * Compares the control plane with the cluster: the control plane removes objects that the cluster no longer has, and
- * lost objects are pushed again. Lists every kind, because a cache with a dead watch would look like deletions; when one
- * list fails nothing is compared.
+ * Compares the control plane with the cluster. The control plane removes objects that the cluster no longer has, and
+ * the operator pushes objects again that the control plane lost. Lists every kind, because a cache with a dead watch
+ * would look like deletions. When one list fails, nothing is compared.
  */
 async function sweep(deps: SweepDeps): Promise<void> {
   const { client, controlPlane, caches, pushed, enqueue, signal, log } = deps
@@ -47,7 +47,7 @@ async function sweep(deps: SweepDeps): Promise<void> {
     const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES[kind]) }, signal)
     for (const item of items) present.set(queueKey(kind, keyOf(item)), item.metadata.uid)
   }
-  // Objects that were created and pushed after their kind was listed.
+  // Include objects that were created and pushed after their kind was listed.
   for (const [key, { uid }] of pushed.entries()) {
     const { kind, namespace, name } = splitQueueKey(key)
     if (!present.has(key) && caches[kind].get(`${namespace}/${name}`) !== undefined) present.set(key, uid)

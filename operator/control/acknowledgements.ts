@@ -8,11 +8,11 @@ import { type Replicas, replicaName } from './replicas.ts'
 
 /** Polls all replicas of the control plane for the acknowledgements of their gateways. */
 export type Acknowledgements = {
-  /** Null before the first reply. */
+  /** Returns the merged state of all replicas; null before the first reply. */
   state(): OperatorState | null
-  /** Milliseconds since the last reply of any replica. */
+  /** Returns the milliseconds since the last reply of any replica. */
   staleMs(): number
-  /** Polls once. */
+  /** Polls all replicas once. */
   poll(): Promise<void>
   /** Polls until the signal is aborted. */
   follow(): Promise<void>
@@ -23,7 +23,7 @@ export type AcknowledgementsDeps = {
   readonly replicas: Replicas
   readonly signal: AbortSignal
   readonly log: Logger
-  /** The state changed, or an outage of all replicas began or ended. */
+  /** Called when the state changed, and when an outage of all replicas began or ended. */
   readonly onChange: () => void
   /** Called with the pods whose sidecars a replica refuses, after every reply that contains some. */
   readonly onRefused: (pods: readonly PodRef[]) => void
@@ -58,7 +58,7 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
       answeredAt = performance.now()
       if (merged.refused_pods.length > 0) onRefused(merged.refused_pods)
     }
-    // The version alone changes no status; the begin and end of an outage do.
+    // A new version alone changes no status, so it is not compared. The begin and the end of an outage change statuses.
     const now = JSON.stringify([state?.kills, state?.processes, merged === null])
     if (now === text) return
     text = now
@@ -79,7 +79,8 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
 }
 
 /**
- * Merges the states of all replicas; null without any. Each replica also has the processes of the others, with a delay.
+ * Merges the states of all replicas; null without any. A replica also reports the processes of other replicas, with a
+ * delay.
  */
 export function mergeStates(states: readonly OperatorState[]): OperatorState | null {
   const [first] = states

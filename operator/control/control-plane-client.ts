@@ -25,14 +25,14 @@ export type ControlPlaneClient = {
   put(body: PushBody, signal?: AbortSignal): Promise<PushReply>
   /** Pushes a change set, which comes into force as one version. */
   change(body: ChangeSetBody, signal?: AbortSignal): Promise<ChangeSetReply>
-  /** Does nothing when the object does not exist. */
+  /** Removes one object. Does nothing when the object does not exist. */
   remove(object: ObjectName, signal?: AbortSignal): Promise<void>
-  /** Removes all objects that are not listed as present. */
+  /** Removes all objects of the source that the body does not list as present. */
   sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
   /** Replaces the known namespaces of the cluster. */
   putNamespaces(namespaces: NamespacesBody['namespaces'], signal?: AbortSignal): Promise<NamespacesReply>
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
-  /** Pods that the control plane counts as existing. */
+  /** Returns the pods that the control plane counts as existing. */
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
   /** Reads the state of one replica. */
   state(replica: Replica, signal?: AbortSignal): Promise<OperatorState>

@@ -10,10 +10,10 @@ export type ControlPlaneCall = {
   readonly method: string
   readonly path: string
   readonly body?: unknown
-  /** Absent: any replica behind the URL of the control plane. */
+  /** Replica to call. Absent: any replica behind the URL of the control plane. */
   readonly replica?: Replica
   readonly signal?: AbortSignal
-  /** Default 15 s. */
+  /** Time limit of the call. Default 15 s. */
   readonly timeoutMs?: number
 }
 
@@ -21,7 +21,7 @@ export type ControlPlaneCall = {
 export type Replica = {
   /** Without a trailing slash. */
   readonly url: string
-  /** IP address to dial; null: the host of `url` is resolved. */
+  /** IP address to connect to; null: the host of `url` is resolved. */
   readonly address: string | null
 }
 
@@ -34,7 +34,7 @@ export type ControlPlaneHttp = Disposable & { call(call: ControlPlaneCall): Prom
 export type ControlPlaneHttpDeps = {
   readonly controlPlaneUrl: string
   readonly operatorTokenFile: string
-  /** PEM of its certificate authority; absent: the public ones. */
+  /** PEM of the control plane's certificate authority; absent: the public authorities. */
   readonly controlPlaneCaFile?: string | null
 }
 
@@ -48,7 +48,7 @@ export function createControlPlaneHttp(deps: ControlPlaneHttpDeps): ControlPlane
     const { method, path, body, replica } = call
     const url = new URL(`${replica?.url ?? controlPlaneUrl}${path}`)
     const isTls = url.protocol === 'https:'
-    // Both files are read on every call: they are rotated, and can appear after the start.
+    // Both files are read on every call, because they are rotated and can appear after the start.
     const token = await read(operatorTokenFile, 'operator token')
     const ca = isTls && controlPlaneCaFile !== null ? { ca: await read(controlPlaneCaFile, 'CA') } : {}
     const headers = {
@@ -89,14 +89,17 @@ function limitOf({ signal, timeoutMs = TIMEOUT_MS }: ControlPlaneCall): AbortSig
   return signal === undefined ? limit : AbortSignal.any([signal, limit])
 }
 
-/** Dials the address; Host header, SNI and certificate check keep the name of the control plane. */
+/**
+ * Returns the options that connect to the address. Host header, SNI and certificate check keep the name of the control
+ * plane.
+ */
 function targetOf(url: URL, address: string | null): https.RequestOptions {
   if (address === null) return {}
   const name = url.hostname.replace(/^\[|\]$/g, '')
   return { hostname: address, ...(isIP(name) === 0 ? { servername: name } : {}) }
 }
 
-/** True for a call that exceeded its time limit. The control plane may still complete it. */
+/** Reports whether a call exceeded its time limit. The control plane may still complete the call. */
 export function isTimeout(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error.name === 'TimeoutError' || isTimeout(error.cause)
@@ -119,7 +122,9 @@ async function reach<T>({ path }: ControlPlaneCall, work: () => Promise<T>): Pro
   }
 }
 
-/** An error about several failed addresses has a code and no message. */
+/**
+ * Returns the message of an error, else its code: an error about several failed addresses has a code and no message.
+ */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
   return cause.message || ('code' in cause ? String(cause.code) : cause.name)

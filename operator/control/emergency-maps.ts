@@ -8,14 +8,17 @@ import { createReflector, type ReflectorMetrics } from '../kube/reflector.ts'
 import type { KillRelay } from './kill-relay.ts'
 import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
 
-/** The ConfigMap exists in every namespace with a Gateway or a governed agent, and in the installation's own. */
+/**
+ * Name of the emergency ConfigMap in every namespace with a Gateway or a governed agent, and in the installation's
+ * namespace.
+ */
 const EMERGENCY_NAME = 'chaperone-emergency'
 
 /** Relays the emergency ConfigMaps of all namespaces, and creates empty ones where they are missing. */
 export type EmergencyMaps = {
-  /** Reads all of them without the watch. Rejects when the list fails. */
+  /** Reads all emergency ConfigMaps without the watch. Rejects when the list fails. */
   poll(): Promise<void>
-  /** Creates the missing ones of these namespaces, in the background. */
+  /** Creates the emergency ConfigMaps that are missing in these namespaces, in the background. */
   supply(namespaces: readonly string[]): void
   stop(): Promise<void>
 }
@@ -37,7 +40,7 @@ const SELECTION = {
 
 export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
   const { client, relay, namespace: own, log, metrics, signal } = deps
-  /** Source -> problems that are logged already. */
+  /** Problems that are already logged, by source of the kill switch. */
   const logged = new Map<string, string>()
   let supplying: Promise<void> | null = null
   const maps = createReflector<ConfigMapObject>({
@@ -49,7 +52,10 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
     onChange: (key) => offer(maps.get(key)),
   })
 
-  /** A missing ConfigMap changes nothing: only `active` in an existing one lifts a kill switch. */
+  /**
+   * Relays the kill switch of a ConfigMap. A missing ConfigMap changes nothing: only `active` in an existing one lifts
+   * a kill switch.
+   */
   function offer(map: ConfigMapObject | undefined): void {
     const read = map === undefined ? null : killSwitchOfConfigMap(map, own)
     if (map === undefined || read === null) return
@@ -66,7 +72,7 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
       try {
         await createEmpty(client, namespace, signal)
       } catch (error) {
-        // The namespace was deleted.
+        // The namespace was deleted, or the operator is stopping.
         if (signal.aborted || hasCode(error, 'not_found')) continue
         log.warn({ err: error, namespace }, `emergency ConfigMap not created`)
       }
@@ -90,7 +96,10 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
   }
 }
 
-/** Applies no `data`, so that neither the operator nor a GitOps tool owns it and reverts a kill switch of a user. */
+/**
+ * Creates a ConfigMap without `data`. Neither the operator nor a GitOps tool then owns that field, so neither reverts a
+ * kill switch of a user.
+ */
 async function createEmpty(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   await client.call({
     method: 'PATCH',

@@ -25,14 +25,19 @@ export type KillRelayDeps = {
   readonly verifyMs?: number
 }
 
-/** Every replica is compared with the cluster this often, even without changes. */
+/** Interval at which every replica is compared with the cluster, even without changes. */
 const VERIFY_MS = 5_000
 const RETRY_MAX_MS = 1_000
 /** A newer revision blocks older ones for this long. After a cluster is restored from a backup, revisions start lower. */
 const REVISION_MS = 30_000
-/** Wide enough that a replica that does not answer delays no other replica, and no kill switch the next. */
+/**
+ * Maximum concurrent calls. A replica that does not answer must delay neither other replicas nor the next kill switch.
+ */
 const CONCURRENCY = 64
-/** Per namespace and replica. A call waits up to 2 s for gateways; those of one namespace must not delay another. */
+/**
+ * Maximum concurrent calls per namespace and replica. A call waits up to 2 s for gateways; calls for one namespace must
+ * not delay those for another.
+ */
 const NAMESPACE_CONCURRENCY = 8
 
 export function createKillRelay(deps: KillRelayDeps): KillRelay {
@@ -77,11 +82,11 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
 type Wanted = {
   get(source: string): RelayedKillSwitch | undefined
   list(): readonly RelayedKillSwitch[]
-  /** True when the kill switch differs from the known one of its source. */
+  /** Stores the kill switch of its source. True when it differs from the stored one. */
   put(killSwitch: RelayedKillSwitch): boolean
 }
 
-/** The kill switches of the cluster by source. */
+/** Creates the store of the cluster's kill switches by source. */
 function createWanted(): Wanted {
   const bySource = new Map<string, { readonly killSwitch: RelayedKillSwitch; readonly at: number }>()
   return {
@@ -98,7 +103,7 @@ function createWanted(): Wanted {
   }
 }
 
-/** A replica, and the text of the kill switch that it confirmed by source. */
+/** A replica, and by source the text of the kill switch that the replica confirmed. */
 type Link = { readonly replica: Replica; readonly confirmed: Map<string, string> }
 
 type VerifierDeps = KillRelayDeps & {
@@ -109,8 +114,9 @@ type VerifierDeps = KillRelayDeps & {
 }
 
 /**
- * Compares every replica with the cluster and enqueues the differences: a replica may be new, or a user lifted a kill
- * switch in the control plane that the cluster still demands. The result is true when no replica differs.
+ * Returns a function that compares every replica with the cluster and enqueues the differences. A replica may be new,
+ * or a user lifted a kill switch in the control plane that the cluster still demands. The function resolves with true
+ * when no replica differs.
  */
 function createVerifier(deps: VerifierDeps): () => Promise<boolean> {
   const { client, replicas, links, wanted, signal, enqueue, log } = deps
@@ -168,13 +174,19 @@ function keyFor(replica: string, source: string): string {
   return `${replica}\n${source}`
 }
 
-/** A replica with a namespace. The sources are `manifest:NAMESPACE/NAME`, `configmap:NAMESPACE` and `configmap`. */
+/**
+ * Returns the concurrency group of a queue key: the replica and the namespace of the source. Sources are
+ * `manifest:NAMESPACE/NAME`, `configmap:NAMESPACE` and `configmap`.
+ */
 function groupOf(key: string): string {
   const [replica = '', source = ''] = key.split('\n')
   return `${replica}\n${source.split(/[:/]/)[1] ?? ''}`
 }
 
-/** Without the revision, which also rises with changes of other fields. */
+/**
+ * Returns a text that is equal for equal kill switches. It omits the revision, which also rises with changes of other
+ * fields.
+ */
 function textOf({ source, scopes, reason }: RelayedKillSwitch): string {
   return JSON.stringify([source, [...scopes].sort(), reason])
 }

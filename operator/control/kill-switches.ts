@@ -21,7 +21,7 @@ export type ConfigMapObject = KubeObject & { readonly data?: Readonly<Record<str
 const NO_REASON = 'no reason given'
 const SCOPE = /^((connector|agent|gateway|namespace):)?[^\s:]+$/i
 
-/** Reads `spec.killSwitch` of a Gateway. */
+/** Returns the kill switch in `spec.killSwitch` of a Gateway. */
 export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
   const name = keyOf(gateway)
   const source = gatewaySource(name)
@@ -35,17 +35,20 @@ export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
   }
 }
 
-/** The kill switch of a deleted Gateway. `resourceVersion` belongs to the list that no longer contained the Gateway. */
+/**
+ * Returns the cleared kill switch of a deleted Gateway. `resourceVersion` is that of the list that no longer contained
+ * the Gateway.
+ */
 export function clearedKillSwitch(source: string, resourceVersion: string): RelayedKillSwitch {
   return { source, scopes: [], reason: '', by: 'kubernetes', revision: revisionOf({ resourceVersion }) }
 }
 
 /**
- * Reads an emergency ConfigMap: `active`, `reason` and `scopes` (separated by commas or white space; empty: all). The
- * ConfigMap of the installation's namespace reaches everything, any other the Gateways and agents of its namespace. Null
- * without `active`, because the operator creates the ConfigMap empty. Typos must not disable a kill switch in an
- * emergency: every `active` but a clear no activates it, and an invalid scope, or more scopes than the control plane
- * accepts, become the widest scope. A long reason is truncated.
+ * Returns the kill switch of an emergency ConfigMap, from the keys `active`, `reason` and `scopes` (separated by commas
+ * or white space; empty: all). The ConfigMap of the installation's namespace applies to the whole installation, any
+ * other to the Gateways and agents of its namespace. Null without `active`, because the operator creates the ConfigMap
+ * empty. Typos must not disable a kill switch in an emergency: every value of `active` but a clear no activates it, and
+ * an invalid scope, or more scopes than the control plane accepts, become the widest scope. A long reason is truncated.
  */
 export function killSwitchOfConfigMap(
   map: ConfigMapObject,
@@ -87,8 +90,8 @@ function isScope(scope: string): boolean {
 }
 
 /**
- * The reason as the control plane stores it, for `isInForce`. Control characters become blanks, because JSON needs six
- * characters for each, and every gateway receives the reason once for each scope.
+ * Returns the reason in the form that the control plane stores, for `isInForce`. Control characters become blanks,
+ * because JSON needs six characters for each, and every gateway receives the reason once for each scope.
  */
 function shownReason(reason: string): string {
   const shown = reason
@@ -124,7 +127,10 @@ export function isInForce(killSwitch: RelayedKillSwitch, effective: readonly Kil
   )
 }
 
-/** A resource version. 0 for an API server whose versions are not numbers: every revision is accepted then. */
+/**
+ * Returns the resource version as a number. 0 for an API server whose versions are not numbers: every revision is then
+ * accepted.
+ */
 function revisionOf({ resourceVersion }: { readonly resourceVersion: string }): number {
   const revision = Number(resourceVersion)
   return Number.isSafeInteger(revision) ? revision : 0

@@ -93,5 +93,5 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   }
 }
 
-/** No ConfigMap can be created in a namespace that is being deleted. */
+/** Excludes namespaces that are being deleted, because no ConfigMap can be created in them. */
 const isNotDeleting = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined

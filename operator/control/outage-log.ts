@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 
 /**
- * Logs outages of polled peers: one line at the begin, one after 30 s, 1 min, 2 min, … (at most 30 min) while the outage
- * lasts, and one at its end.
+ * Logs outages of polled peers: one line at the beginning, one after 30 s, 1 min, 2 min, … (at most 30 min) while the
+ * outage lasts, and one at its end.
  */
 export type OutageLog = {
   failed(peer: string, error: unknown): void
@@ -52,7 +52,7 @@ export function createOutageLog(deps: OutageLogDeps): OutageLog {
   }
 }
 
-/** The error message in one line. A stack names the caller, not the cause of an outage. */
+/** Returns the error message in one line, without the stack: a stack names the caller, not the cause of an outage. */
 function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 500)
 }

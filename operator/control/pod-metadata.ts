@@ -15,7 +15,10 @@ export function injectedPod({ metadata }: KubeObject): InjectedPod {
   return { metadata: { name, namespace, uid, resourceVersion }, injection: injectionOf(metadata) }
 }
 
-/** Reads the annotation of the injector. It counts only if the annotations that admission compares are the same. */
+/**
+ * Reads the injector's annotation of a pod. Null unless the annotations and the label that admission protects agree
+ * with it.
+ */
 function injectionOf({
   labels = {},
   annotations = {},
@@ -35,7 +38,7 @@ function json(text = 'null'): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The injector writes JSON; the pod counts as not injected.
+    // A text that is not JSON does not come from the injector, so the pod counts as not injected.
     return null
   }
 }

@@ -16,7 +16,7 @@ import type { InjectedPod } from './pod-metadata.ts'
  * operator, leader or not: a repeated report changes nothing.
  */
 export type PodReports = AsyncDisposable & {
-  /** The metadata of this pod changed in its informer cache. */
+  /** Called when the metadata of a pod changed in its informer cache. */
   changed(key: string): void
 }
 
@@ -31,12 +31,12 @@ export type PodReportsDeps = {
 
 const COMPARE_MS = 60_000
 const RETRY_MS = 2_000
-/** A deletion has to end sessions within 10 s. */
+/** Longest pause before a retry: after the deletion of a pod, its sessions must end within 10 s. */
 const RETRY_MAX_MS = 3_000
 const CONCURRENCY = 8
 const BATCH = 500
 
-/** `namespace/name` -> pods of this name that the control plane counts as existing. */
+/** For each `namespace/name`, the pods of this name that the control plane counts as existing. */
 type Reported = Map<string, readonly KnownPod[]>
 
 type Reporting = PodReportsDeps & { readonly reported: Reported; readonly signal: AbortSignal }
@@ -75,7 +75,7 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 
   const running = run()
   return {
-    // The first comparison reports the whole list in batches.
+    // Ignored before the first comparison, which reports the whole list in batches.
     changed(key) {
       if (isComparing) queue.add(key)
     },
@@ -125,7 +125,10 @@ async function compare({ controlPlane, pods, reported, signal }: Reporting): Pro
   return missing
 }
 
-/** A pod also leaves the watch when its label is removed, so the API server is asked whether the pod exists. */
+/**
+ * Returns the pods that no longer exist. A pod also leaves the watch when its label is removed, so each is read from
+ * the API server.
+ */
 async function deletedOf(
   client: Pick<KubeClient, 'call'>,
   candidates: readonly KnownPod[],

@@ -3,17 +3,23 @@ import type { Logger } from 'pino'
 import type { Replica } from './control-plane-http.ts'
 import { createOutageLog } from './outage-log.ts'
 
-/** Finds all replicas of the control plane. A kill switch goes to each directly, because it must not wait for the database. */
+/**
+ * Finds all replicas of the control plane. A kill switch is sent to each replica directly, because it must not wait for
+ * the database.
+ */
 export type Replicas = {
-  /** Never empty. While the host does not resolve: the last known replicas, or the URL of the control plane. */
+  /**
+   * Resolves with at least one replica. While the host does not resolve: the last known replicas, or the URL of the
+   * control plane.
+   */
   find(): Promise<readonly Replica[]>
 }
 
 export type ReplicasDeps = {
   readonly controlPlaneUrl: string
-  /** URLs of the replicas; empty without a fixed list. */
+  /** URLs of the replicas; empty when the installation has no fixed list. */
   readonly urls: readonly string[]
-  /** Host of a headless Service with one address a replica; null without such a Service. */
+  /** Host of a headless Service, with one address for each replica; null without such a Service. */
   readonly host: string | null
   readonly log: Logger
   readonly resolve?: (host: string) => Promise<readonly string[]>

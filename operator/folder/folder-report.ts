@@ -3,12 +3,15 @@ import { IN_FORCE_TEXT, type ManifestProblem, type PushReply } from '../../core/
 import type { SetResult } from '../reconcile/push-set.ts'
 import type { FolderItem } from './manifest-set.ts'
 
-/** `applied` objects are in force as written; `problems` are problems of files and refusals of objects. */
+/**
+ * Result of a push. `applied` objects are in force as written; `problems` are problems of files and refusals of
+ * objects.
+ */
 export type FolderResult = { readonly applied: number; readonly problems: readonly ManifestProblem[] }
 
-/** The status sink of the folder: log lines, because a file has no status. A problem is logged once while it lasts. */
+/** Reports results as log lines, because a file has no status. A problem is logged once while it lasts. */
 export type FolderReport = {
-  /** Keeps earlier problems: a refusal stays logged until the next result. */
+  /** Logs problems of files. A logged refusal is not logged again before the next result. */
   fileProblems(problems: readonly ManifestProblem[]): void
   result(
     items: readonly FolderItem[],
@@ -53,7 +56,10 @@ function logReply(log: Logger, { object }: FolderItem, reply: PushReply): void {
   log.error({ ...place, in_force: reply.in_force }, text)
 }
 
-/** Refusals by file and line of the field. The problems of a broken file are reported as such already. */
+/**
+ * Returns the refusals of an object, with file and line of the field. None for an object of a broken file, whose
+ * problems are reported already.
+ */
 function refusalProblems({ object, body }: FolderItem, reply: PushReply): ManifestProblem[] {
   if (body.problems !== undefined) return []
   const { file, key } = object
@@ -63,7 +69,7 @@ function refusalProblems({ object, body }: FolderItem, reply: PushReply): Manife
   })
 }
 
-/** Returns all problems, to compare the next ones with. */
+/** Logs the problems that are not in `before`. Returns all problems, for the next comparison. */
 function logNew(
   log: Logger,
   before: ReadonlySet<string>,

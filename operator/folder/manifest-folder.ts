@@ -39,7 +39,7 @@ export function watchFolder(dir: string, onChange: () => void): Disposable {
     lastSignature = now
     const inode = await inodeOf(dir)
     if (inode !== watchedInode) {
-      // The folder was replaced: the old watcher watches the previous inode.
+      // The folder was replaced, and the old watcher still watches the previous inode.
       watcher?.close()
       watcher = null
       watchedInode = inode
@@ -72,7 +72,10 @@ function openWatcher(dir: string, onEvent: () => void, onLost: () => void): FSWa
   }
 }
 
-/** Differs after a manifest was added, removed, replaced or written, and after the folder became unreadable. */
+/**
+ * Returns a text that changes when a manifest is added, removed, replaced or written, and when the folder becomes
+ * unreadable.
+ */
 async function signature(dir: string): Promise<string> {
   try {
     const parts = (await manifestNames(dir)).map(async (file) => {

@@ -4,7 +4,7 @@ import { API_VERSION } from '../../core/crd/schemas.ts'
 import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
 
-/** The legible identity of a document, which may be broken. */
+/** The kind, name and place of a document, as far as they are legible. The document may be broken. */
 export type ManifestHead = {
   /** `unknown`: possibly a Policy. `other`: not a Policy. */
   readonly kind: 'Policy' | 'unknown' | 'other'
@@ -12,7 +12,7 @@ export type ManifestHead = {
   readonly key: string | null
   readonly namespace: string
   readonly name: string | null
-  /** As written; null unless the whole document is legible. */
+  /** `spec` of the document; null unless the whole document is legible. */
   readonly spec: unknown
   readonly line: number
 }
@@ -20,7 +20,7 @@ export type ManifestHead = {
 export const DEFAULT_NAMESPACE = 'default'
 const KINDS = ['Gateway', 'Connector', 'Permission', 'Policy', 'Secret']
 
-/** The head of an illegible document. */
+/** Returns the head of an illegible document. */
 export function illegibleHead(line: number): ManifestHead {
   return { kind: 'unknown', key: null, namespace: DEFAULT_NAMESPACE, name: null, spec: null, line }
 }
@@ -38,7 +38,7 @@ export function headOf(document: Document.Parsed, line: number): ManifestHead {
   return { kind: classOf(kind, value), key, namespace, name, spec: isWhole ? value['spec'] : null, line }
 }
 
-/** Null unless the document is a mapping. */
+/** Returns the content of a document; null unless it is a mapping. */
 function legibleValue(document: Document.Parsed): Record<string, unknown> | null {
   try {
     const value: unknown = document.toJS({ maxAliasCount: 50 })
@@ -48,7 +48,7 @@ function legibleValue(document: Document.Parsed): Record<string, unknown> | null
   }
 }
 
-/** The known kind that is nearest to the written one, without regard to case. */
+/** Returns the known kind that is nearest to the written one, without regard to case. */
 function legibleKind({ kind }: Record<string, unknown>): string | null {
   if (typeof kind !== 'string') return null
   const folded = kind.toLowerCase()
@@ -59,7 +59,10 @@ function legibleKind({ kind }: Record<string, unknown>): string | null {
   return KINDS.find((each) => each.toLowerCase() === suggestion) ?? null
 }
 
-/** A kind of another API group is not a Policy. Any other illegible kind may be one. */
+/**
+ * Classifies a document as a Policy, another kind, or unknown. A kind of another API group is not a Policy. Any other
+ * illegible kind may be one.
+ */
 function classOf(kind: string | null, value: Record<string, unknown>): ManifestHead['kind'] {
   if (kind !== null) return kind === 'Policy' ? 'Policy' : 'other'
   const { kind: given, apiVersion } = value

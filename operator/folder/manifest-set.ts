@@ -49,10 +49,13 @@ export function nextSet(previous: ManifestSet, files: readonly ManifestFile[]): 
   }
 }
 
-/** An object of the folder with its place, and the body that pushes it. */
+/** An object of the folder, and the body that pushes it. */
 export type FolderItem = { readonly object: Omit<ManifestObject, 'resource'>; readonly body: PushBody }
 
-/** The objects to push, in dependency order. Secrets travel inside the Connectors that refer to them. */
+/**
+ * Returns the objects to push, in dependency order. A Secret is not pushed itself: each Connector that refers to it
+ * contains its value.
+ */
 export function folderItems(set: ManifestSet): FolderItem[] {
   const objects = allObjects(set)
   const secrets = secretValues(objects.map(({ resource }) => resource))
@@ -85,7 +88,10 @@ function objectBody(
   })
 }
 
-/** A Policy of a broken file is pushed with its problems, so that the control plane denies its scope. */
+/**
+ * Returns the body for a Policy of a broken file. It contains the problems, so that the control plane denies the scope
+ * of the Policy.
+ */
 function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: RefusedPolicy): PushBody {
   return withGeneration({
     uid: `file:${key}`,
@@ -100,7 +106,10 @@ function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: Re
   })
 }
 
-/** A file has no generation. A number made from the content is the same after a restart. */
+/**
+ * Returns the push body with a generation. A file has none, so the number is made from the content and is the same
+ * after a restart.
+ */
 function withGeneration(manifest: Omit<ObservedManifest, 'generation'>): PushBody {
   const { resource, problems } = pushBody({ ...manifest, generation: 0 })
   const content = JSON.stringify(problems === undefined ? resource : [resource, problems])
@@ -108,15 +117,18 @@ function withGeneration(manifest: Omit<ObservedManifest, 'generation'>): PushBod
   return pushBody({ ...manifest, generation })
 }
 
-/** The file of the folder, unless an annotation of the manifest names the file it was rendered from. */
+/**
+ * Returns the origin of an object: the file of the folder, unless an annotation names the file from which it was
+ * rendered.
+ */
 function fileOrigin({ resource, file }: ManifestObject): ManifestOrigin {
   const origin = manifestOrigin(resource.metadata)
   return { ...origin, file: origin.file ?? file }
 }
 
 /**
- * The credential of a Connector, from a Secret of its own namespace. `undefined` while a file cannot be read, because
- * the file may hold the Secret: the control plane then keeps the stored credential.
+ * Returns the credential of a Connector, from a Secret of its own namespace. `undefined` while a file cannot be read,
+ * because the file may contain the Secret: the control plane then keeps the stored credential.
  */
 function credentialOf(
   { resource, namespace }: ManifestObject,

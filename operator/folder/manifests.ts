@@ -25,7 +25,7 @@ export type ManifestObject = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** The line of a field, such as `spec.rules.0.conditions.0`, or of its nearest existing parent. */
+  /** Returns the line of a field, such as `spec.rules.0.conditions.0`, or of its nearest existing parent. */
   readonly lineOf: (path: string) => number
   readonly resource: ManifestResource
 }
@@ -33,12 +33,15 @@ export type ManifestObject = {
 export type ParsedManifest = {
   readonly objects: readonly ManifestObject[]
   readonly problems: readonly ManifestProblem[]
-  /** One for every document that is not empty, broken documents included. */
+  /** Heads of all documents that are not empty, broken documents included. */
   readonly heads: readonly ManifestHead[]
 }
 type ParsedDocument = Omit<ParsedManifest, 'heads'>
 
-/** Strict, unlike the Secret of a cluster: `data` and a misspelt `stringData` would leave the Connector without credential. */
+/**
+ * A Secret in a file. Strict, unlike the Secret of a cluster: `data` and a misspelt `stringData` would leave the
+ * Connector without a credential.
+ */
 const FolderSecret = z.strictObject({
   ...SecretResource.shape,
   type: z.string().optional(),
@@ -150,7 +153,7 @@ function stepOf(part: string): string | number {
   return /^\d+$/.test(part) ? Number(part) : part
 }
 
-/** Checks the fields that select the schema. */
+/** Checks `kind` and `apiVersion`, which select the schema. Returns the first problem, or null. */
 function headProblem(value: unknown): { path: string[]; message: string } | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { path: [], message: 'a manifest is a mapping with apiVersion, kind, metadata and spec' }
@@ -192,7 +195,7 @@ function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Co
   return [{ file: source.file, line: lineAt(document, path, source), message }]
 }
 
-/** Suggests the nearest field, or else lists all fields. */
+/** Returns advice for an unknown field: the nearest known field, or else all known fields. */
 function advice(key: string, known: readonly string[]): string {
   const suggestion = nearest(key, known)
   if (suggestion !== undefined) return `did you mean ${suggestion}?`
@@ -205,7 +208,7 @@ function dotted(path: ReadonlyArray<string | number>): string {
   return out === '' ? 'the document' : out
 }
 
-/** The line of the key at `path`, or of its nearest existing parent. */
+/** Returns the line of the key at `path`, or of its nearest existing parent. */
 function lineAt(document: Document.Parsed, path: ReadonlyArray<string | number>, source: Source): number {
   let node: unknown = document.contents
   let offset = offsetOf(node) ?? document.range[0]

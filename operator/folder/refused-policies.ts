@@ -4,10 +4,13 @@ import type { ManifestObject } from './manifests.ts'
 
 /** A document of a broken file that is, or may be, a Policy. It is pushed, so that its scope is denied. */
 export type RefusedPolicy = Omit<ManifestObject, 'resource'> & {
-  /** Null: kind and name are legible. */
+  /**
+   * Which part of kind and name is illegible: `policy`: the name of a Policy; `unknown`: the kind. Null: both are
+   * legible.
+   */
   readonly unnamed: 'policy' | 'unknown' | null
   readonly spec: unknown
-  /** Problems of its file. */
+  /** Problems of the file that contains the document. */
   readonly problems: readonly string[]
 }
 
@@ -15,9 +18,9 @@ export type BrokenFile = {
   readonly file: string
   readonly heads: readonly ManifestHead[]
   readonly problems: readonly ManifestProblem[]
-  /** Objects of the last good version of the file, which stay in force. */
+  /** Objects of the file's last good version, which stay in force. */
   readonly kept: readonly ManifestObject[]
-  /** Keys of all objects in force. */
+  /** Keys of the objects of all files that are in force. */
   readonly taken: ReadonlySet<string>
 }
 

@@ -1,16 +1,19 @@
 /** Builders of CEL expressions. Every external value must go through `text` or `texts`. */
 
-/** A CEL string literal. */
+/** Returns a CEL string literal. */
 export function text(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
-/** A CEL list of string literals. */
+/** Returns a CEL list of string literals. */
 export function texts(values: readonly string[]): string {
   return `[${values.map(text).join(', ')}]`
 }
 
-/** A label or annotation of an object of the request; the empty string without one. */
+/**
+ * Returns an expression for a label or annotation of the reviewed object; its value is the empty string when the key is
+ * absent.
+ */
 export function metadataOf(
   object: 'object' | 'oldObject',
   map: 'labels' | 'annotations',
@@ -19,7 +22,10 @@ export function metadataOf(
   return `${object}.metadata.?${map}[?${text(key)}].orValue('')`
 }
 
-/** A field of a container's security context. */
+/**
+ * Returns an expression for a field of a container's security context, with the value `orElse` when the field is
+ * absent.
+ */
 export function security(container: string, member: string, orElse: string): string {
   return `${container}.?securityContext.?${member}.orValue(${orElse})`
 }
@@ -31,7 +37,7 @@ export type Validation = {
 }
 export type Variable = { readonly name: string; readonly expression: string }
 
-/** `message` names the field and the change to make. */
+/** Creates a rule of an admission policy. `message` names the field and the change to make. */
 export function demand(expression: string, message: string): Validation {
   return { expression, message, reason: 'Forbidden' }
 }

@@ -7,11 +7,11 @@ import type { GuardOptions } from './guard-options.ts'
 import { guardOptions } from './guard-options.ts'
 import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 
-/** The policies are written again this often, to repair foreign changes. */
+/** Interval at which the policies are written again, to repair changes by other clients. */
 const REPEAT_MS = 5 * 60_000
-/** During an upgrade replicas of several versions inject. */
+/** Number of accepted images, because replicas of several versions inject pods during an upgrade. */
 const KEPT_IMAGES = 3
-/** For conflicts with other replicas. */
+/** Maximum attempts of a write that conflicts with writes of other replicas. */
 const ATTEMPTS = 5
 const POLICY_PATH = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${PODS_POLICY}`
 
@@ -53,7 +53,9 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
     },
   }
 
-  /** The write is based on the read version, so that two replicas never lose each other's images. */
+  /**
+   * Writes the policies based on the version that was read, so that two replicas never overwrite each other's images.
+   */
   async function write(gateways: readonly InjectGateway[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const { stored, basis } = await storedImages(client)
@@ -72,7 +74,10 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
   }
 }
 
-/** Keeps the stored order, so that replicas of two versions do not overwrite each other endlessly. */
+/**
+ * Returns the images to accept, newest last. Keeps the stored order, so that replicas of two versions do not overwrite
+ * each other endlessly.
+ */
 function newest(stored: readonly string[], own: string): readonly string[] {
   return stored.includes(own) ? stored : [...stored, own].slice(-KEPT_IMAGES)
 }

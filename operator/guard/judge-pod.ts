@@ -1,7 +1,7 @@
 import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
 import type { Pod } from '../../core/inject/pod.ts'
 
-/** A pod with its status. */
+/** The fields of a pod and of its status that the watchdog judges. */
 export type RunningPod = Pod & {
   readonly status?: {
     readonly phase?: string
@@ -13,7 +13,7 @@ export type RunningPod = Pod & {
 
 export type ContainerStatus = {
   readonly name: string
-  /** The user of the first process. Only recent container runtimes report it. */
+  /** User of the first process in the container. Only recent container runtimes report it. */
   readonly user?: { readonly linux?: { readonly uid: number } }
 }
 
@@ -28,7 +28,7 @@ export type Wanted = {
   readonly proxyImages: readonly string[]
 }
 
-/** Returns the most severe finding about a running pod; null without one and for ended pods. */
+/** Returns the most severe finding about a running pod; null without a finding and for ended pods. */
 export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
   if (hasEnded(pod)) return null
   const mustBeGoverned =
@@ -42,14 +42,17 @@ export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
   return judgeImage(proxy.image ?? '', wanted.proxyImages)
 }
 
-/** Another tag of the installed image is outdated; an image of another repository is not a Chaperone sidecar. */
+/**
+ * Judges the image of a sidecar. Another tag of the installed image is outdated; an image of another repository is not
+ * a Chaperone sidecar.
+ */
 function judgeImage(image: string, wanted: readonly string[]): Finding | null {
   if (wanted.includes(image)) return null
   const isOurs = wanted.some((each) => repositoryOf(each) === repositoryOf(image))
   return isOurs ? outdated(image) : ungoverned(`its sidecar is ${image}`)
 }
 
-/** Removes tag and digest, but not the port of a registry. */
+/** Returns the repository of an image: its name without tag and digest, but with the port of the registry. */
 function repositoryOf(image: string): string {
   return image.replace(/@.*$/, '').replace(/:[^:/]*$/, '')
 }
@@ -65,7 +68,10 @@ function startsFirst({ metadata, spec }: Pod): boolean {
   return first?.name === CONTAINERS.rules && second?.name === CONTAINERS.proxy
 }
 
-/** An image can specify any user, so only the status shows the actual one. */
+/**
+ * Returns the name of a container that runs as this user. Only the status shows the actual user, because an image can
+ * specify any.
+ */
 function runningAs({ status }: RunningPod, uid: number | undefined): string | undefined {
   const statuses = [
     ...(status?.containerStatuses ?? []),

@@ -42,7 +42,7 @@ export const POD_VARIABLES: readonly Variable[] = [
   },
 ]
 
-/** All rules about a pod that is being created. The API server shows the message of the first violated one. */
+/** Returns all rules about a pod that is being created. The API server shows the message of the first violated rule. */
 export function podRules(options: GuardOptions): readonly Validation[] {
   const governed = ({ expression, message }: Validation) =>
     demand(`!variables.governed || !variables.hasShape || (${expression})`, message)
@@ -119,7 +119,7 @@ function volumeKinds(): readonly Validation[] {
   ]
 }
 
-/** A second container of the same name could be another proxy. */
+/** Demands exactly one container of this name, because a second one could be another proxy. */
 function once(name: string): Validation {
   return demand(
     `variables.inits.filter(c, c.name == ${text(name)}).size() == 1`,
@@ -135,7 +135,10 @@ function nonRoot({ strictGateways }: GuardOptions): Validation {
   )
 }
 
-/** Applies to ungoverned pods too: with this token a pod could impersonate the proxy of a governed pod. */
+/**
+ * Refuses volumes with the token of the proxy. Applies to ungoverned pods too: with this token a pod could impersonate
+ * the proxy of a governed pod.
+ */
 function foreignToken(): Validation {
   return demand(
     `variables.volumes.all(v, (variables.governed && v.name == ${text(VOLUMES.token.name)}) || !has(v.projected) || v.projected.?sources.orValue([]).all(s, s.?serviceAccountToken.?audience.orValue('') != ${text(TOKEN_AUDIENCE)}))`,

@@ -23,7 +23,7 @@ export type GuardObject = {
   readonly spec: object
 }
 
-/** The policy about new pods. Its annotation records the accepted images. */
+/** Name of the policy about new pods. An annotation of the policy records the accepted images. */
 export const PODS_POLICY = 'chaperone-pods'
 export const IMAGES_ANNOTATION = 'chaperone.dev/images'
 
@@ -39,13 +39,16 @@ type Policy = {
 const OURS = texts(Object.values(CONTAINERS))
 const NEW_PROXY = `object.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
 const OLD_PROXY = `oldObject.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
-/** Identifies governed pods by their containers, because labels of a running pod can be removed. */
+/** Condition that identifies governed pods by their containers, because labels of a running pod can be removed. */
 const HAD_PROXY = {
   name: 'is-governed',
   expression: `oldObject.spec.?initContainers.orValue([]).exists(c, c.name == ${text(CONTAINERS.proxy)})`,
 }
 
-/** The operator treats a pod with this label as injected, so no other pod may get the label later. */
+/**
+ * Condition for changes of governed pods, and for changes that mark a pod as injected. The operator treats a marked pod
+ * as injected, so no other pod may get the mark.
+ */
 const IS_OR_BECOMES_GOVERNED = {
   name: 'is-or-becomes-governed',
   expression: [
@@ -60,8 +63,8 @@ function isMarked(object: 'object' | 'oldObject'): string {
 }
 
 /**
- * The ValidatingAdmissionPolicies and their bindings. The API server evaluates them after all webhooks, so they hold even
- * without the injector's webhook.
+ * Returns the ValidatingAdmissionPolicies and their bindings. The API server evaluates them after all webhooks, so they
+ * apply even without the injector's webhook.
  */
 export function guardObjects(options: GuardOptions): readonly GuardObject[] {
   const ofPods = [newPods(options), changes(), debugging(), access(), bindings()]
@@ -82,7 +85,10 @@ function newPods(options: GuardOptions): Policy {
   }
 }
 
-/** Covers `pods/status` because its writes can change metadata too. */
+/**
+ * Returns the policy about changes of existing pods. Covers `pods/status`, because a write of it can change metadata
+ * too.
+ */
 function changes(): Policy {
   const isKept = (map: 'labels' | 'annotations') => (key: string) =>
     `${metadataOf('object', map, key)} == ${metadataOf('oldObject', map, key)}`
@@ -143,7 +149,7 @@ function access(): Policy {
   }
 }
 
-/** The API server copies metadata of a binding to its pod. */
+/** Returns the policy about bindings of pods to nodes. The API server copies metadata of a binding to its pod. */
 function bindings(): Policy {
   const hasNone = (map: 'labels' | 'annotations') =>
     `object.metadata.?${map}.orValue({}).all(k, !k.startsWith('chaperone.dev/'))`
@@ -160,7 +166,10 @@ function bindings(): Policy {
   }
 }
 
-/** Only the kubelet, which mounts tokens into pods, may request tokens with this audience. */
+/**
+ * Returns the policy about tokens with the sidecar's audience. Only the kubelet, which mounts tokens into pods, may
+ * request them.
+ */
 function tokens(): Policy {
   return {
     name: 'chaperone-tokens',
@@ -177,7 +186,10 @@ function tokens(): Policy {
   }
 }
 
-/** The ConfigMap decides which certificates sidecars accept from the control plane. */
+/**
+ * Returns the policy about the trust bundle, a ConfigMap that decides which certificates sidecars accept from the
+ * control plane.
+ */
 function trustBundle({ operatorUser }: GuardOptions): Policy {
   return {
     name: 'chaperone-trust-bundle',

@@ -3,7 +3,7 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 import { type Finding, judgePod, type RunningPod } from './judge-pod.ts'
 
 export type WatchdogPort = {
-  /** All cached pods. */
+  /** Returns all cached pods. */
   readonly pods: () => readonly RunningPod[]
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
   /** Reports the finding to users, for example as an Event. The same finding is reported by every sweep. */
@@ -15,12 +15,15 @@ export type WatchdogPort = {
 export type WatchdogOptions = {
   readonly ownNamespace: string
   readonly proxyImages: readonly string[]
-  /** True: pods that can bypass their gateway are evicted, not only reported. */
+  /** True: pods that can bypass their gateway are evicted and reported. False: they are only reported. */
   readonly evicts: boolean
 }
 
 export type Sweep = {
-  /** Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation; `''` without one. */
+  /**
+   * Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation. The key is
+   * `''` without an annotation.
+   */
   readonly bypassing: ReadonlyMap<string, readonly string[]>
   /** Pods whose sidecar is not the installed version. */
   readonly outdated: readonly string[]

@@ -2,14 +2,14 @@ import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/c
 import type { KubeObject } from '../kube/objects.ts'
 import type { ContainerStatus, RunningPod } from './judge-pod.ts'
 
-/** The cached fields of every pod of the cluster: those that the watchdog judges. */
+/** A cached pod, reduced to the fields that the watchdog judges. Every pod of the cluster is cached. */
 export type WatchedPod = KubeObject & { readonly watched: RunningPod }
 
 const KEPT_LABELS = [INJECT_LABEL, LAYER_LABEL]
 const KEPT_ANNOTATIONS = [ANNOTATIONS.gateway, ANNOTATIONS.proxyUid]
 
 export function watchedPod(object: KubeObject): WatchedPod {
-  // The API server has validated the pod.
+  // No validation is needed: the API server has validated the pod.
   const { metadata, spec, status } = object as KubeObject & RunningPod
   const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata
   const watched: RunningPod = {

@@ -12,10 +12,10 @@ import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
 import { startPodWatchdog } from './pod-watchdog.ts'
 
-/** A changed Gateway takes effect in policies and namespaces within this time. */
+/** Interval of maintenance: a changed Gateway takes effect in admission policies and namespaces within this time. */
 const MAINTENANCE_MS = 5_000
 
-/** For tests. Milliseconds. */
+/** Intervals that tests shorten, in milliseconds. */
 export type InjectionTiming = { readonly maintenanceMs?: number; readonly sweepMs?: number }
 
 /**
@@ -137,7 +137,7 @@ function createMaintenance(
   let isRunning = false
   let isDue = false
 
-  /** Pods cannot start without the trust bundle, so it is written first. */
+  /** Writes the trust bundles, then the admission policies: pods cannot start without the trust bundle. */
   async function write(): Promise<void> {
     const supplied = { gateways: gateways(), namespaces: namespaces.list() }
     if (controlPlaneCaFile !== null) await publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))

@@ -4,7 +4,7 @@ import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/opt
 export type InjectionConfig = {
   /** `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`. */
   readonly images: SidecarImages
-  /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL of sidecars; null: the operator's. */
+  /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null: sidecars use the operator's URL. */
   readonly controlPlaneUrl: string | null
   /** `SIDECAR_LOG_LEVEL`, default info. */
   readonly logLevel: string

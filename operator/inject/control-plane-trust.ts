@@ -21,16 +21,19 @@ function governedNamespaces(
   return new Set(governed.map(({ name }) => name))
 }
 
-/** A deleted ConfigMap is created again after this time. */
+/** Interval at which the ConfigMaps are written again, which restores deleted ones. */
 const REPEAT_MS = 5 * 60_000
 
 export type TrustScope = {
   readonly gateways: readonly InjectGateway[]
-  /** All namespaces of the cluster. */
+  /** Returns all namespaces of the cluster. */
   readonly namespaces: readonly RequestingNamespace[]
 }
 
-/** Publishes the trust bundle to every namespace in which a pod may be governed. Without changes it makes no call. */
+/**
+ * Creates the publisher of the trust bundle for every namespace in which a pod may be governed. It makes no call when
+ * nothing has changed.
+ */
 export function createTrustPublisher(
   client: KubeClient,
   monotonicMs: () => number,

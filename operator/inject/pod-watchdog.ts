@@ -9,11 +9,11 @@ import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
 
 const SWEEP_MS = 30_000
-/** Metrics count the watches of custom resources only. */
+/** Discards counts of this watch, because the metrics cover the watches of custom resources only. */
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
 export type PodWatchdog = {
-  /** Gateway (`namespace/name`) -> pods that can bypass it, from the last sweep. */
+  /** Returns the pods that can bypass their Gateway, by `namespace/name` of the Gateway, from the last sweep. */
   bypassing(): Sweep['bypassing']
   stop(): Promise<void>
 }
@@ -33,8 +33,8 @@ export type PodWatchdogDeps = {
 export function startPodWatchdog(deps: PodWatchdogDeps): PodWatchdog {
   const { client, log, namespaces } = deps
   const common = { client, log, metrics: UNCOUNTED, onChange: () => undefined }
-  // Watches whole objects, not metadata: the watchdog compares containers, images and users with those of the injector, with
-  // or without its labels. `trim` reduces each object to the judged fields.
+  // Whole objects are watched, not metadata: the watchdog compares containers, images and users of all pods, with or
+  // without labels, with those of the injector. `trim` reduces each object to the judged fields.
   const pods: Reflector<WatchedPod> = createReflector({
     ...common,
     resource: 'all pods',
@@ -66,7 +66,7 @@ type SweepDeps = {
   readonly found: (bypassing: Sweep['bypassing']) => void
 }
 
-/** Logs findings when they change, not with every sweep. */
+/** Returns a function that logs findings when they change, not with every sweep. */
 function createChangeLog(log: Logger): SweepDeps['found'] {
   let logged = ''
   return (bypassing) => {

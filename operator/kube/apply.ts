@@ -2,7 +2,7 @@ import type { KubeClient } from './client.ts'
 import { hasCode } from './kube-failure.ts'
 import { type KubeObject, pathOf, type ResourcePath } from './objects.ts'
 
-/** The field manager of server-side apply: the API server tracks by it which fields the operator owns. */
+/** Field manager of server-side apply, by which the API server tracks the fields that the operator owns. */
 export const FIELD_MANAGER = 'chaperone-operator'
 
 export type Applying = {

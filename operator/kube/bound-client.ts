@@ -1,6 +1,6 @@
 import type { KubeClient } from './client.ts'
 
-/** Aborts every call with the signal, so that no call outlives a leader term. */
+/** Returns a client that aborts every call with the signal, so that no call outlives a leader term. */
 export function boundTo(client: KubeClient, signal: AbortSignal): Pick<KubeClient, 'call'> {
   return {
     call: (call) => {

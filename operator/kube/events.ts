@@ -5,7 +5,7 @@ import { type KubeObject, pathOf, RESOURCES } from './objects.ts'
 /** A Kubernetes Event, which `kubectl describe` shows under its object. */
 export type EventNote = {
   readonly type: 'Normal' | 'Warning'
-  /** CamelCase. */
+  /** Reason of the Event in CamelCase. */
   readonly reason: string
   readonly action: string
   readonly note: string
@@ -14,7 +14,7 @@ export type EventNote = {
 export type EventTarget = KubeObject & { readonly apiVersion: string; readonly kind: string }
 
 export type EventRecorder = {
-  /** Never rejects: a failed write is logged. The same Event is written once in ten minutes. */
+  /** Writes an Event. Never rejects: a failed write is logged. The same Event is written once in ten minutes. */
   record(target: EventTarget, event: EventNote): Promise<void>
 }
 
@@ -23,13 +23,13 @@ export type EventRecorderDeps = {
   readonly log: Logger
   /** The reporting process. */
   readonly instance: string
-  /** For cluster-scoped objects. */
+  /** Namespace of Events about cluster-scoped objects. */
   readonly fallbackNamespace: string
 }
 
 const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 10_000
-/** Limit of the API server. */
+/** Maximum length of the note, a limit of the API server. */
 const MAX_NOTE = 1_024
 
 export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {

@@ -20,7 +20,7 @@ export function kubeFailure(status: number, body: string, retryAfter?: string): 
   })
 }
 
-/** The error for a network failure or a timeout. */
+/** Returns the error for a network failure or a timeout. */
 export function unreachable(what: string, cause: unknown): ChaperoneError {
   return new ChaperoneError('not_ready', { detail: `The API server cannot be reached: ${what}`, cause })
 }
@@ -29,7 +29,7 @@ export function hasCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof ChaperoneError && error.code === code
 }
 
-/** Milliseconds of a Retry-After header; null without one. */
+/** Returns the milliseconds of a Retry-After header; null without the header. */
 export function retryAfterMs(error: unknown): number | null {
   const seconds = error instanceof ChaperoneError ? error.options.retryAfterS : undefined
   return seconds === undefined ? null : seconds * 1_000
@@ -41,7 +41,7 @@ function messageOf(body: string): string {
     if (typeof message === 'string') return message.slice(0, 2_000)
     if (typeof reason === 'string') return reason
   } catch {
-    // The body of a proxy in between is not a Status object.
+    // The response comes from a proxy in between, so its body is not a Status object.
   }
   return body.slice(0, 500)
 }

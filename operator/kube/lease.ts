@@ -88,7 +88,7 @@ export function createElection(deps: ElectionDeps): Election {
   }
 }
 
-/** Renews until the signal is aborted, the renew deadline passes or another process holds the lease. */
+/** Renews the lease until the signal is aborted, the renew deadline passes or another process holds the lease. */
 async function keepRenewing(lock: LeaseLock, timing: LeaseTiming, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(timing.retryMs, signal)
@@ -104,9 +104,9 @@ async function keepRenewing(lock: LeaseLock, timing: LeaseTiming, signal: AbortS
 type LeaseLock = {
   /** Acquires a free lease or renews our own. False when another process holds it or the API server did not answer. */
   tryAcquire(signal: AbortSignal): Promise<boolean>
-  /** When the last successful renewal was sent, by the monotonic clock. */
+  /** Returns the time at which the last successful renewal was sent, by the monotonic clock. */
   renewedAt(): number
-  /** True when another process was the holder at the last read. */
+  /** Returns true when another process held the lease at the last read. */
   isForeign(): boolean
   release(): Promise<void>
 }
@@ -139,7 +139,7 @@ function createLeaseLock(deps: ElectionDeps, timing: LeaseTiming): LeaseLock {
       try {
         return await acquire(signal)
       } catch (error) {
-        // A conflict is a lost race; the next retry reads the new holder.
+        // Another process wrote the Lease first, which is no failure. The next retry reads the new holder.
         if (!hasCode(error, 'conflict') && !signal.aborted) log.warn({ err: error }, 'lease not renewed')
         return false
       }
@@ -159,7 +159,10 @@ function createLeaseLock(deps: ElectionDeps, timing: LeaseTiming): LeaseLock {
   }
 }
 
-/** Expiry by the local clock: a lease is free when it did not change for its duration, or is our own. */
+/**
+ * Returns a function that reports whether a lease is free: it is our own, or it did not change for its duration by the
+ * local clock.
+ */
 function createExpiry(identity: string, { durationMs }: LeaseTiming): (lease: Lease) => boolean {
   let last: { readonly text: string; readonly at: number } | null = null
   return ({ spec }) => {

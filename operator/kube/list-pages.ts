@@ -5,14 +5,14 @@ export type Selection = {
   readonly path: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  /** Reads PartialObjectMetadata: neither spec nor status. */
+  /** True: reads PartialObjectMetadata, which has neither spec nor status. */
   readonly metadataOnly?: boolean
 }
 export type Listed<T> = { readonly items: readonly T[]; readonly resourceVersion: string }
 
 type Page<T> = {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
-  /** The API server sends null for an empty list of PartialObjectMetadata. */
+  /** Null for an empty list of PartialObjectMetadata, which the API server sends instead of `[]`. */
   readonly items: readonly T[] | null
 }
 

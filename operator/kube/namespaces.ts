@@ -6,7 +6,7 @@ const NAMESPACES = { base: '/api/v1', plural: 'namespaces' }
 
 /** Informer cache of the names and labels of all namespaces. */
 export type Namespaces = Pick<Reflector<KubeObject>, 'isSynced' | 'synced' | 'stop' | 'stalenessMs'> & {
-  /** Undefined for a namespace that is not in the cache. */
+  /** Returns the labels of a namespace; undefined for a namespace that is not in the cache. */
   labelsOf(name: string): Labels | undefined
   list(): ReadonlyArray<RequestingNamespace & { readonly labels: Labels }>
 }

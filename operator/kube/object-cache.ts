@@ -1,6 +1,6 @@
 import { type KubeObject, keyOf } from './objects.ts'
 
-/** The objects of one kind by key. `onChange` gets the key of every added, changed or deleted object. */
+/** Cache of the objects of one kind by key. `onChange` receives the key of every added, changed or deleted object. */
 export type ObjectCache<T extends KubeObject> = {
   get(key: string): T | undefined
   list(): readonly T[]

@@ -11,12 +11,12 @@ export type ObjectMeta = {
   readonly uid: string
   readonly resourceVersion: string
   readonly generation?: number
-  /** RFC 3339, in whole seconds. */
+  /** Time of creation (RFC 3339), in whole seconds. */
   readonly creationTimestamp?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]
-  /** RFC 3339; present while the object is being deleted. */
+  /** Time of the deletion request (RFC 3339); present while the object is being deleted. */
   readonly deletionTimestamp?: string
   readonly ownerReferences?: ReadonlyArray<{
     readonly kind: string
@@ -25,18 +25,18 @@ export type ObjectMeta = {
   }>
 }
 
-/** `namespace/name`, or the name of a cluster-scoped object. */
+/** Returns the key of an object: `namespace/name`, or the name of a cluster-scoped object. */
 export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 
-/** The inverse of `keyOf`. */
+/** Splits a key into namespace and name; the inverse of `keyOf`. */
 export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/')
   return { namespace: slash < 0 ? '' : key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-/** `base` is `/apis/GROUP/VERSION` or `/api/v1`. */
+/** Path of a resource in the API. `base` is `/apis/GROUP/VERSION` or `/api/v1`. */
 export type ResourcePath = { readonly base: string; readonly plural: string }
 
 export function pathOf({ base, plural }: ResourcePath, namespace?: string, name?: string): string {

@@ -9,7 +9,7 @@ import { retryAfterMs } from './kube-failure.ts'
  */
 export type WorkQueue = {
   add(key: string): void
-  /** Adds the key after `ms`. Of two delays of one key the earlier one counts. */
+  /** Adds the key after `ms`. When a key has two pending delays, the earlier one applies. */
   addAfter(key: string, ms: number): void
   /** Number of pending and running keys. */
   depth(): number
@@ -63,7 +63,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   }
 
   async function run(key: string): Promise<void> {
-    // The caller of `add` must not run the work in its own tick.
+    // Continue in a later microtask: the work must not run inside the call of `add`.
     await Promise.resolve()
     try {
       await work(key)
@@ -93,7 +93,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   }
 }
 
-/** Keys with one timer each. */
+/** Creates the timers of delayed keys, one for each key. */
 function createDelays(onDue: (key: string) => void) {
   const timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueAt: number }>()
   return {
@@ -115,7 +115,7 @@ function createDelays(onDue: (key: string) => void) {
   }
 }
 
-/** Back-off of each failing key, and its log lines. */
+/** Tracks the back-off of each failing key and logs its failures. */
 function createFailures({
   log,
   random = Math.random,
@@ -126,7 +126,7 @@ function createFailures({
   const { failureMessage = () => 'reconcile failed, retrying' } = deps
   const byKey = new Map<string, { readonly backOff: BackOff; failures: number }>()
   return {
-    /** Returns the milliseconds until the next attempt. */
+    /** Records a failure and returns the milliseconds until the next attempt. */
     record(key: string, error: unknown): number {
       const state = byKey.get(key) ?? { backOff: createBackOff({ minMs, maxMs, random }), failures: 0 }
       byKey.set(key, state)
@@ -145,11 +145,11 @@ function createFailures({
   }
 }
 
-/** Counts the running keys of each group. */
+/** Counts the running keys of each group, for its concurrency limit. */
 function createGroupCount(groups: WorkQueueDeps['groups']) {
   const running = new Map<string, number>()
   return {
-    /** False for a key whose group has reached its limit. */
+    /** Counts a running key. Returns false, without counting, when the group has reached its limit. */
     begin(key: string): boolean {
       if (groups === undefined) return true
       const group = groups.of(key)
@@ -168,7 +168,7 @@ function createGroupCount(groups: WorkQueueDeps['groups']) {
   }
 }
 
-/** Consecutive failures are logged at 1, 2, 4, 8, … */
+/** Selects the failures to log: of consecutive failures the 1st, 2nd, 4th, 8th, … */
 function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0
 }

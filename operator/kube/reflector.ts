@@ -15,24 +15,24 @@ export type Reflector<T extends KubeObject> = {
   isSynced(): boolean
   get(key: string): T | undefined
   list(): readonly T[]
-  /** The resource version of the cache; null before the first list. */
+  /** Returns the resource version of the cache; null before the first list. */
   resourceVersion(): string | null
-  /** Milliseconds since the API server last sent data about this kind. */
+  /** Returns the milliseconds since the API server last sent data about this kind. */
   stalenessMs(): number
   stop(): Promise<void>
 }
 
 export type ReflectorMetrics = {
-  /** A watch was opened. */
+  /** Counts an opened watch. */
   restarted(resource: string): void
-  /** All objects were listed, the first time included. */
+  /** Counts a complete list, the first one included. */
   relisted(resource: string): void
 }
 
 export type ReflectorTiming = {
   /** Range of the random watch timeout, in seconds. */
   readonly watchS: readonly [number, number]
-  /** A watch without data for this long is dead: the API server sends a bookmark about once a minute. */
+  /** Milliseconds without data after which a watch is dead: the API server sends a bookmark about once a minute. */
   readonly idleMs: number
   readonly minMs: number
   readonly maxMs: number
@@ -54,7 +54,7 @@ export type ReflectorDeps<T extends KubeObject> = {
 }
 
 const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
-/** A watch of this duration was healthy, and resets the back-off. */
+/** A watch that lasted this long was healthy, and resets the back-off. */
 const HEALTHY_MS = 10_000
 
 export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): Reflector<T> {
@@ -101,7 +101,7 @@ async function run<T extends KubeObject>(
   }
 }
 
-/** Lists if needed, then watches. The result is the failure that ended the watch; null for its regular end. */
+/** Lists if needed, then watches. Resolves with the failure that ended the watch; null when it ended regularly. */
 async function follow<T extends KubeObject>(
   deps: ReflectorDeps<T>,
   state: State<T>,
@@ -113,7 +113,8 @@ async function follow<T extends KubeObject>(
     await watch(deps, state, { signal, onEvent })
     return null
   } catch (error) {
-    // The API server has compacted the last seen version: a new list is needed to find deletions.
+    // The API server no longer has the events after the last seen version. Only a new list shows the deletions since
+    // then.
     if (hasCode(error, 'gone')) state.version = null
     const { resource, log } = deps
     if (!signal.aborted)
@@ -177,7 +178,7 @@ function take<T extends KubeObject>(cache: ObjectCache<T>, type: WatchEvent['typ
   else cache.put(object())
 }
 
-/** The API server has validated the object. */
+/** Returns the object with its type. No validation is needed, because the API server has validated it. */
 function whole<T extends KubeObject>(object: KubeObject): T {
   return object as T
 }
@@ -199,7 +200,7 @@ function watchQuery(
   }
 }
 
-/** Aborts after `idleMs` without data, to detect a half-open connection. */
+/** Creates a signal that aborts after `idleMs` without data, which detects a half-open connection. */
 function watchdog(idleMs: number, parent: AbortSignal) {
   const dead = new AbortController()
   const expire = () => dead.abort(new Error(`no data for ${idleMs} ms`))

@@ -1,4 +1,4 @@
-/** Waits for `work`; false when the signal was aborted first. */
+/** Resolves with true when `work` settles; with false when the signal is aborted first. */
 export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
   const aborted = Promise.withResolvers<void>()
   const stop = () => aborted.resolve()

@@ -4,7 +4,7 @@ import { kubeFailure } from './kube-failure.ts'
 
 export type WatchEvent = {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
-  /** As the API server sent it. Only the shown fields are validated. */
+  /** The object from the API server. Only its `metadata.resourceVersion` is validated. */
   readonly object: { readonly metadata: { readonly resourceVersion: string } }
 }
 
@@ -19,7 +19,7 @@ const Line = z.discriminatedUnion('type', [
   }),
 ])
 
-/** Larger than any stored object. */
+/** Maximum length of one event, larger than any object that etcd stores. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024
 
 /**

@@ -4,7 +4,9 @@ import type { ControlPlaneClient, ObjectName } from '../control/control-plane-cl
 import { isTimeout } from '../control/control-plane-http.ts'
 import { TIGHTENING_ORDER } from './kind-order.ts'
 
-/** A batch is sent `quietMs` after its last object, and at most `longestMs` after its first. */
+/**
+ * Milliseconds of debouncing: a batch is sent `quietMs` after its last object, and at most `longestMs` after its first.
+ */
 export type BatchTiming = { readonly quietMs: number; readonly longestMs: number }
 
 /** Debounces changes of objects. The objects of one batch are one version of the configuration. */
@@ -176,13 +178,19 @@ function reject({ puts, removals }: Changes, error: unknown): void {
   for (const { settled } of [...puts, ...removals]) settled.reject(error)
 }
 
-/** The control plane refused the set. Its objects are sent one by one, so that an invalid one does not block the others. */
+/**
+ * Reports whether the control plane refused the set. Its objects are then sent one by one, so that an invalid object
+ * does not block the others.
+ */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ChaperoneError)) return false
   return error.code === 'validation' || error.options.extra?.['status'] === 500
 }
 
-/** Single changes in an order that never loosens early: permissions are removed first and added last, policies the reverse. */
+/**
+ * Returns the changes one by one, in an order that never loosens early: permissions are removed first and added last,
+ * policies the reverse.
+ */
 function tighteningFirst({ puts, removals }: Changes): Changes[] {
   const order: readonly string[] = TIGHTENING_ORDER
   const rank = (kind: string) => order.indexOf(kind)

@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../../core/crd/schemas.ts'
 
-/** Gateways first, because objects of the other kinds refer to them. */
+/** Order in which kinds are pushed. Gateways are first, because objects of the other kinds refer to them. */
 export const DEPENDENCY_ORDER = [
   'Gateway',
   'Connector',
@@ -8,7 +8,10 @@ export const DEPENDENCY_ORDER = [
   'Policy',
 ] as const satisfies readonly ResourceKind[]
 
-/** For objects that do not fit into one change set: policies tighten, permissions loosen. */
+/**
+ * Order for objects that do not fit into one change set. Policies tighten and are first; permissions loosen and are
+ * last.
+ */
 export const TIGHTENING_ORDER = [
   'Gateway',
   'Policy',

@@ -5,17 +5,20 @@ import type { PushBody } from '../../core/wire/operator/operator.ts'
 export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 'origin'> & {
   readonly kind: ResourceKind
   readonly metadata: PushBody['resource']['metadata']
-  /** The control plane validates it against the schema of the kind. */
+  /** The spec, which the control plane validates against the schema of the kind. */
   readonly spec: unknown
-  /** Shown when a user tries to edit the object in the dashboard. */
+  /** Name of the managing source, shown when a user tries to edit the object in the dashboard. */
   readonly managedBy: string
-  /** Of a Connector. Undefined: not readable at the moment; the control plane keeps the stored credential. */
+  /**
+   * Credential of a Connector. Undefined: not readable at the moment; the control plane then keeps the stored
+   * credential.
+   */
   readonly credential?: string | null | undefined
-  /** RFC 3339. */
+  /** Time of creation (RFC 3339). */
   readonly createdAt?: string | undefined
-  /** Full sentences. The control plane refuses the object with them. */
+  /** Problems as full sentences. The control plane refuses an object that has problems. */
   readonly problems?: readonly string[]
-  /** See `PushBody`. Null: the name and kind are legible. */
+  /** See `PushBody`. Null: name and kind are legible. */
   readonly unnamed?: 'policy' | 'unknown' | null
 }
 

@@ -9,13 +9,13 @@ import type { PushedObjects } from './pushed-objects.ts'
 
 /** Everything that one source holds. */
 export type CompleteSet = {
-  /** By key, in the order in which the control plane reads them. */
+  /** Push bodies by key, in the order in which the control plane reads them. */
   readonly bodies: ReadonlyMap<string, PushBody>
   readonly problems: readonly ManifestProblem[]
 }
 
 export type SetResult = {
-  /** Replies to the objects that were pushed; an accepted and unchanged object is not among them. */
+  /** Replies to the pushed objects by key. An object that was accepted before and has not changed is not pushed. */
   readonly replies: ReadonlyMap<string, PushReply>
   /** Objects that the control plane removed, because the source no longer has them. */
   readonly removed: number
@@ -35,7 +35,7 @@ export async function pushSet(deps: PushSetDeps, set: CompleteSet): Promise<SetR
   deps.pushed.retain(new Set(set.bodies.keys()))
   const first = await pushDue(deps, set)
   if (first.lost === 0) return first
-  // Objects that the control plane lost are due now, and so are the refused ones.
+  // The second push contains the objects that the control plane lost, and those that it refused.
   const second = await pushDue(deps, set)
   return {
     replies: new Map([...first.replies, ...second.replies]),
@@ -75,7 +75,9 @@ async function pushDue(
   return { replies: results, removed, lost: lost.length }
 }
 
-/** A kill switch must not fail together with its set: Gateways that activate one are pushed alone. */
+/**
+ * Pushes each Gateway that activates a kill switch alone, so that a kill switch does not fail together with its set.
+ */
 async function pushKillSwitches(
   client: Pick<ControlPlaneClient, 'put'>,
   bodies: readonly PushBody[],

@@ -16,9 +16,9 @@ export type PushResult = {
 
 /** Pushes single objects. Objects that change at nearly the same time share a change set; an unchanged one costs no call. */
 export type Push = {
-  /** An unreachable control plane and a refused call are a `failure`, not a rejection. */
+  /** Pushes one object. An unreachable control plane and a refused call are a `failure`, not a rejection. */
   put(key: string, body: PushBody): Promise<PushResult>
-  /** Rejects while the control plane cannot be reached. */
+  /** Removes one object. Rejects while the control plane cannot be reached. */
   remove(key: string): Promise<void>
 }
 

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { PushBody, PushReply } from '../../core/wire/operator/operator.ts'
 
-/** Keys, `Kind/namespace/name`, of the objects that the control plane received, with its last reply to each. */
+/** The objects that the control plane received, by key (`Kind/namespace/name`), with its last reply to each. */
 export type PushedObjects = {
-  /** The reply to exactly this content; null when the content was never pushed. `isDue`: push it again nevertheless. */
+  /**
+   * Returns the reply to exactly this content; null when the content was never pushed. `isDue`: push it again
+   * nevertheless.
+   */
   find(key: string, body: PushBody): { readonly reply: PushReply; readonly isDue: boolean } | null
   record(key: string, body: PushBody, reply: PushReply): void
   remove(key: string): void
@@ -16,7 +19,7 @@ export type PushedObjects = {
 }
 
 type Entry = {
-  /** A hash, because the content can hold a credential. */
+  /** SHA-256 of the content. The content itself is not kept, because it can contain a credential. */
   readonly hash: string
   readonly isDue: boolean
   readonly uid: string

@@ -1,6 +1,6 @@
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from '../kube/queue.ts'
 
-/** What a source (`cluster/` or `folder/`) adds to the loop. */
+/** The steps that a source of manifests (`cluster/` or `folder/`) adds to the reconcile loop. */
 export type ReconcilerDeps<Observed, Result> = {
   /** Reads the current state of a key. */
   readonly observe: (key: string) => Promise<Observed>
@@ -8,12 +8,12 @@ export type ReconcilerDeps<Observed, Result> = {
   readonly push: (observed: Observed) => Promise<Result>
   /** Writes the result where users read it: the status of a Kubernetes object, or log lines. */
   readonly report: (observed: Observed, result: Result) => Promise<void>
-  /** Reconciles a key again this long after a success. Default: only when the key is added again. */
+  /** Milliseconds after a success until the key is reconciled again. Default: only when the key is added again. */
   readonly resyncMs?: number
   readonly onResult?: (key: string, result: 'ok' | 'failed') => void
   /** After the abort a failed key is neither reported nor retried. */
   readonly signal: AbortSignal
-  /** Retries, concurrency and logging. */
+  /** Options of the work queue: retries, concurrency and logging. */
   readonly queue: Omit<WorkQueueDeps, 'work'>
 }
 

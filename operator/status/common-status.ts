@@ -7,11 +7,11 @@ const PENDING = 'not pushed to the control plane yet'
 
 export type CommonStatus = {
   readonly verdicts: readonly Verdict[]
-  /** `n of m` gateway processes. */
+  /** `n of m` gateway processes that applied the object; null when the number is not known. */
   readonly programmed: string | null
 }
 
-/** The part of the status that all kinds have in common. */
+/** Returns the part of the status that all kinds have in common. */
 export function commonStatus(facts: StatusFacts): CommonStatus {
   const accepted = acceptedOf(facts)
   const resolved = resolvedOf(facts)
@@ -93,7 +93,7 @@ const NOT_READY: Readonly<Partial<Record<Verdict['type'], ConditionReason<'Ready
   Programmed: 'NotProgrammed',
 }
 
-/** Warnings about the credential are left out, because `ResolvedRefs` contains them. */
+/** Returns the `Degraded` condition. It omits warnings about the credential, which `ResolvedRefs` contains. */
 function degradedOf({ reply, credential, state }: StatusFacts): readonly Verdict[] {
   const rejecting = state?.processes.filter(
     ({ gateway, rejected }) => rejected !== null && isFor(reply, gateway),
@@ -107,7 +107,10 @@ function degradedOf({ reply, credential, state }: StatusFacts): readonly Verdict
   return hasOwnWarnings ? [verdict('Degraded', 'True', ['Warnings', reply.warnings.join('; ')])] : []
 }
 
-/** The text contains no duration, because every change of a text is a write of the status. */
+/**
+ * Returns the `Stale` condition. Its text contains no duration, because every change of a text is a write of the
+ * status.
+ */
 export function staleVerdicts({ staleMs }: StatusFacts): readonly Verdict[] {
   if (staleMs < STALE_AFTER_MS) return []
   const text = 'the control plane does not answer; gateways keep their configuration'

@@ -1,4 +1,4 @@
-/** Runs at most `most` tasks at a time, in the order of the calls. */
+/** Returns a function that runs at most `most` tasks at a time, in the order of the calls. */
 export function createLimit(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []
   let running = 0

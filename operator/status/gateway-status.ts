@@ -19,7 +19,7 @@ export type GatewayPart = {
   readonly killed: string | null
 }
 
-/** The part of the status that only a Gateway has. */
+/** Returns the part of the status that only a Gateway has. */
 export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: StatusFacts): GatewayPart {
   const name = keyOf(gateway)
   const processes = facts.state?.processes.filter((process) => process.gateway === name) ?? []
@@ -38,7 +38,10 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: StatusFac
   }
 }
 
-/** The active kill switch: in force, or activated by this object and not confirmed by the control plane yet. */
+/**
+ * Returns the active kill switch of a Gateway: one that is in force, or one that this object activates and the control
+ * plane has not confirmed yet.
+ */
 function killSwitchOf(
   { spec }: CustomResource<'Gateway'>,
   name: string,
@@ -82,7 +85,10 @@ function bypassVerdicts(
   ]
 }
 
-/** A condition has one reason. A pod without a sidecar is more severe than a broken capture. */
+/**
+ * Returns the `BypassDetected` condition. A condition has one reason; a pod without a sidecar is more severe than a
+ * broken capture.
+ */
 function detected(broken: readonly string[], bypassing: readonly string[]): readonly Verdict[] {
   const some = (names: readonly string[]) => [...names].sort().slice(0, NAMED).join(', ')
   if (bypassing.length > 0) {
@@ -94,7 +100,7 @@ function detected(broken: readonly string[], bypassing: readonly string[]): read
   return [verdict('BypassDetected', 'True', ['CaptureBroken', text])]
 }
 
-/** A condition has one reason. The widest bypass comes first. */
+/** Returns the `BypassPossible` condition. A condition has one reason; the widest bypass comes first. */
 function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verdict[] {
   const { cooperative = 0, changingUser = 0 } = pods ?? {}
   if (isProxyEnv) {
@@ -111,7 +117,10 @@ function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verd
   return [verdict('BypassPossible', 'True', ['PodsChangeUser', text])]
 }
 
-/** A condition has one reason. A problem that a user must resolve comes first. */
+/**
+ * Returns the `Degraded` condition of the pods. A condition has one reason; a problem that a user must resolve comes
+ * first.
+ */
 function podVerdicts({ pods, sharedAgents }: StatusFacts): readonly Verdict[] {
   if (sharedAgents.length > 0) {
     const text = `pods of several Gateways run as the same agent, but an agent belongs to one Gateway: ${[...sharedAgents].sort().slice(0, NAMED).join('; ')}; give one workload another name with the annotation chaperone.dev/agent`

@@ -21,7 +21,10 @@ export function planStatus(kind: ResourceKind, object: CustomResource, facts: St
   }
 }
 
-/** The control plane is unreachable and never confirmed this content: the written status stays, with a `Stale` condition. */
+/**
+ * Reports whether the control plane is unreachable and never confirmed this content. The written status then stays,
+ * with an added `Stale` condition.
+ */
 function isUnconfirmed({ metadata, status }: CustomResource, { reply, failure }: StatusFacts): boolean {
   return reply === null && failure !== null && status?.observedGeneration === (metadata.generation ?? 1)
 }
@@ -88,7 +91,9 @@ function testsOf({ reply }: StatusFacts): { tests?: string } {
   return tests == null ? {} : { tests: `${tests.passed} of ${tests.total}` }
 }
 
-/** Keeps the first verdict of each type, so that the common part has precedence over the Gateway's. */
+/**
+ * Keeps the first verdict of each type. The common part is listed first, so it has precedence over the Gateway's part.
+ */
 function onePerType(verdicts: readonly Verdict[]): Verdict[] {
   const byType = new Map<string, Verdict>()
   for (const each of verdicts) if (!byType.has(each.type)) byType.set(each.type, each)

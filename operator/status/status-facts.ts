@@ -9,21 +9,21 @@ export type StatusFacts = {
   readonly reply: PushReply | null
   /** Why the last push failed; null when it succeeded. */
   readonly failure: string | null
-  /** Of a Connector. */
+  /** Credential of a Connector; null for the other kinds. */
   readonly credential: Credential | null
-  /** Merged from all replicas of the control plane; null: none answered yet. */
+  /** State merged from all replicas of the control plane; null until a replica has answered. */
   readonly state: OperatorState | null
-  /** Milliseconds since any replica answered. */
+  /** Milliseconds since the last answer of any replica. */
   readonly staleMs: number
-  /** Of a Gateway. */
+  /** Pods of a Gateway; null for the other kinds. */
   readonly pods: PodCount | null
-  /** Of a Gateway: its pods without a sidecar, `namespace/name`. */
+  /** Pods of a Gateway without a sidecar, as `namespace/name`. */
   readonly bypassing: readonly string[]
-  /** Of a Gateway: its agents that also run under other Gateways, with their names. */
+  /** Agents of a Gateway that also run under other Gateways, with the names of those Gateways. */
   readonly sharedAgents: readonly string[]
-  /** Of a Gateway: fields below a floor of the installation. */
+  /** Fields of a Gateway that are below a floor of the installation. */
   readonly belowFloor: readonly FieldBelowFloor[]
-  /** RFC 3339. */
+  /** Current time (RFC 3339). */
   readonly now: string
 }
 

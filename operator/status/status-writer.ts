@@ -9,7 +9,7 @@ import { createLimit } from './concurrency-limit.ts'
 export type StatusWriter = {
   /** Writes the status unless it equals the current one. */
   write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<void>
-  /** The object's status, or a newer write of our own that the watch has not delivered yet. */
+  /** Returns the object's status. A newer write of our own has precedence until the watch delivers it. */
   current(kind: ResourceKind, object: CustomResource): ResourceStatus | undefined
 }
 
@@ -51,7 +51,7 @@ export function createStatusWriter({ client, onWrite }: StatusWriterDeps): Statu
   }
 }
 
-/** Sorts conditions by type: their list is a map, whose order has no meaning. */
+/** Sorts the conditions by type, because their order has no meaning: in the API, the list is a map by type. */
 function plain(status: ResourceStatus): unknown {
   const conditions = [...(status.conditions ?? [])].sort((a, b) => (a.type < b.type ? -1 : 1))
   return JSON.parse(JSON.stringify({ ...status, conditions }))

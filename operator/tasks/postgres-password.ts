@@ -3,7 +3,7 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import type { TaskContext } from './task.ts'
 
-/** Contains the URL of the database, as the Secret of an external database does. */
+/** Secret with the URL of the database, in the form that an external database's Secret has. */
 const POSTGRES_SECRET = 'chaperone-postgres'
 
 /** Creates the Secret of the bundled database once: `password`, and `url` for the control plane. */

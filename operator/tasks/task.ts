@@ -4,11 +4,11 @@ export type TaskContext = {
   readonly client: KubeClient
   /** The namespace of Chaperone. */
   readonly namespace: string
-  /** The namespace of the self-test's pods. */
+  /** The namespace in which the self-test creates pods by dry run. */
   readonly agentNamespace: string
   readonly signal: AbortSignal
   readonly print: (text: string) => void
 }
 
-/** Rejects with an error that names the problem and its remedy. */
+/** Runs one task. Rejects with an error that names the problem and its remedy. */
 export type Task = (context: TaskContext) => Promise<void>

@@ -32,7 +32,10 @@ export async function uninstall({ client, namespace, signal, print }: TaskContex
   )
 }
 
-/** Bindings come first, because a policy without one is not enforced. The names do not depend on the options. */
+/**
+ * Returns the names of the admission policies and bindings. Bindings come first, because a policy without a binding is
+ * not enforced. The names do not depend on the options.
+ */
 export function guardNames(): ReadonlyArray<{ readonly kind: keyof typeof PLURALS; readonly name: string }> {
   const objects = guardObjects({
     ownNamespace: '',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** The used fields of an AdmissionRequest of `admission.k8s.io/v1`. */
+/** The fields of an AdmissionRequest (`admission.k8s.io/v1`) that the webhook uses. */
 export const AdmissionRequest = z.looseObject({
   uid: z.string().min(1),
   resource: z.looseObject({ group: z.string(), version: z.string(), resource: z.string() }),
@@ -22,10 +22,10 @@ export const AdmissionReview = z.looseObject({
 
 export type AdmissionResponse = {
   readonly allowed: boolean
-  /** JSON Patch (RFC 6902), not encoded. */
+  /** JSON Patch (RFC 6902), before base64 encoding. */
   readonly patch?: readonly object[]
   readonly warnings?: readonly string[]
-  /** Shown to the client; only with `allowed: false`. */
+  /** Status code and message for the client; only with `allowed: false`. */
   readonly refused?: { readonly code: number; readonly message: string }
 }
 

@@ -1,7 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { CA_LIFETIME_MS, type CertificateAuthority } from './leaf.ts'
 
-/** By then every API server uses the new bundle, and every replica has read the Secret twice. */
+/**
+ * Time between the creation of a CA and its first use. After this time, every API server uses the new bundle, and every
+ * replica has read the Secret twice.
+ */
 const PROPAGATION_MS = 10 * 60_000
 
 /** The current certificate authority (CA), and the previous one while its leaf certificates are valid. */
@@ -12,7 +15,7 @@ export type CertificateAuthorities = {
 
 export type CertificateAuthorityPlan = {
   readonly authorities: CertificateAuthorities
-  /** True: the state must be written before it is used. */
+  /** True when the state must be written before it is used. */
   readonly isChanged: boolean
   /** The CA that signs leaf certificates. A new CA signs only after all API servers trust it. */
   readonly signing: CertificateAuthority
@@ -20,7 +23,7 @@ export type CertificateAuthorityPlan = {
   readonly bundlePem: string
 }
 
-/** Plans the rotation of the certificate authorities. `make` creates a new one. */
+/** Plans the rotation of the certificate authorities. `make` creates a new CA. */
 export function planCertificateAuthorities(
   stored: CertificateAuthorities | null,
   nowMs: number,

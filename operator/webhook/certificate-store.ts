@@ -91,7 +91,10 @@ function secretBody({ current, previous }: CertificateAuthorities, resourceVersi
   }
 }
 
-/** Ignores a certificate without key, and a key without certificate. */
+/**
+ * Returns the certificate authorities in the Secret. Ignores a certificate without a key, and a key without a
+ * certificate.
+ */
 function stored({ metadata, data }: z.infer<typeof Secret>): StoredCertificateAuthorities {
   const pair = (name: string) => {
     const [certPem, keyPem] = [data[`${name}.crt`], data[`${name}.key`]].map((text) =>

@@ -10,20 +10,20 @@ import {
 
 /** Interval at which the Secret and the webhook configurations are checked. */
 const REFRESH_MS = 5 * 60_000
-/** Replicas that start together race for the first Secret; the losers read it. */
+/** Maximum attempts. Replicas that start together race for the first Secret; the losers read it. */
 const MAX_ATTEMPTS = 5
 
 export type StoredCertificateAuthorities = {
-  /** Null when the Secret holds none. */
+  /** Certificate authorities of the Secret; null when it contains none. */
   readonly authorities: CertificateAuthorities | null
-  /** Of the Secret, for optimistic locking. */
+  /** Resource version of the Secret, for optimistic locking. */
   readonly resourceVersion: string
 }
 
 export type CertificatePort = {
-  /** Null when there is no Secret. */
+  /** Reads the Secret; null when it does not exist. */
   readonly readCertificateAuthorities: () => Promise<StoredCertificateAuthorities | null>
-  /** False after a conflicting write. `resourceVersion` null: the Secret must not exist yet. */
+  /** Writes the Secret. False after a conflicting write. `resourceVersion` null: the Secret must not exist yet. */
   readonly writeCertificateAuthorities: (
     authorities: CertificateAuthorities,
     resourceVersion: string | null,
@@ -37,16 +37,16 @@ export type CertificateDeps = {
   /** Host names and addresses of the webhook; `NAME.NAMESPACE.svc` first. */
   readonly hosts: readonly [string, ...string[]]
   readonly nowMs: () => number
-  /** Called with every leaf but the first. */
+  /** Called with every renewed leaf, but not with the first one. */
   readonly onLeaf: (leaf: Leaf) => void
   readonly onFailure: (error: unknown) => void
 }
 
 export type Certificates = Disposable & {
   readonly leaf: Leaf
-  /** Writes the CA bundle. To be called once the webhook serves. */
+  /** Writes the CA bundle into the webhook configurations. Call it once the webhook serves. */
   publish(): Promise<void>
-  /** Checks now; otherwise every five minutes. */
+  /** Checks the certificates now. They are otherwise checked every five minutes. */
   refresh(): Promise<void>
 }
 
@@ -86,7 +86,7 @@ export async function createCertificates(deps: CertificateDeps): Promise<Certifi
   }
 }
 
-/** Reads, plans and writes until the stored state is the planned one. */
+/** Reads, plans and writes the certificate authorities until the stored state equals the planned one. */
 async function synchronise(port: CertificatePort, nowMs: () => number) {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const stored = await port.readCertificateAuthorities()

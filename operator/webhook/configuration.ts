@@ -5,7 +5,10 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'
 export const MANIFESTS_CONFIGURATION = 'chaperone-manifests'
 
-/** The path of a call identifies the webhook, and thereby the selector that matched. */
+/**
+ * Paths of the webhook. The path of a call identifies the webhook of the configuration, and thus the selector that
+ * matched.
+ */
 export const WEBHOOK_PATHS = {
   /** Every pod of a namespace labelled `required`. */
   required: '/pods/required',
@@ -15,7 +18,7 @@ export const WEBHOOK_PATHS = {
   manifests: '/manifests',
 } as const
 
-/** How the API server reaches the webhook: a Service of the cluster, or an address. */
+/** Address at which the API server calls the webhook: a Service of the cluster, or a host. */
 export type WebhookTarget =
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port: number } }
   | { readonly url: string }
@@ -29,8 +32,8 @@ export type ConfigurationOptions = {
 }
 
 /**
- * The MutatingWebhookConfiguration. An unreachable webhook blocks only governed pods: pods of namespaces that require
- * injection, annotated pods, and debug containers in governed pods.
+ * Returns the MutatingWebhookConfiguration. An unreachable webhook blocks only governed pods: pods of namespaces that
+ * require injection, annotated pods, and debug containers in governed pods.
  */
 export function webhookConfiguration({ target, caBundle, ownNamespace }: ConfigurationOptions) {
   const webhook = (name: string, path: string) => ({
@@ -73,8 +76,9 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
 }
 
 /**
- * The ValidatingWebhookConfiguration of the custom resources. The control plane validates every object again, so an
- * unreachable webhook blocks nothing (`Ignore`). Updates of only the kill switch skip the webhook, which must not delay them.
+ * Returns the ValidatingWebhookConfiguration of the custom resources. The control plane validates every object again,
+ * so an unreachable webhook blocks nothing (`Ignore`). Updates of only the kill switch skip the webhook, which must not
+ * delay them.
  */
 export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationOptions, 'ownNamespace'>) {
   return {
@@ -112,7 +116,7 @@ export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationO
 
 const isSame = (field: string) => `object.spec.?${field} == oldObject.spec.?${field}`
 
-/** False only for an update that changes the kill switch and nothing else of the spec. */
+/** Match condition: false only for an update that changes the kill switch and nothing else of the spec. */
 const NOT_ONLY_KILL_SWITCH = {
   name: 'not-only-the-kill-switch',
   expression: `request.resource.resource != 'gateways' || request.operation != 'UPDATE' || ${isSame('killSwitch')} || !(${Object.keys(
@@ -138,7 +142,7 @@ const GOVERNED = {
     "has(oldObject.spec.initContainers) && oldObject.spec.initContainers.exists(c, c.name == 'chaperone-proxy')",
 }
 
-/** Selects every namespace but the given one. */
+/** Returns a selector of every namespace but the given one. */
 export function outside(ownNamespace: string) {
   return { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [ownNamespace] }
 }

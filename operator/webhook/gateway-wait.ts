@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const PATIENCE_MS = 1_000
 const INTERVAL_MS = 25
-/** Further reviews do not wait. */
+/** Maximum number of reviews that wait at a time. Further reviews continue at once. */
 const MAX_WAITING = 100
 
 export type GatewayWait = (isMissing: () => boolean) => Promise<void>

@@ -15,7 +15,7 @@ export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'ag
     readonly recorder: EventRecorder
     readonly log: Logger
     readonly ownNamespace: string
-    /** How the API server reaches the webhook, for a listening port. */
+    /** Returns the address at which the API server calls the webhook, for a listening port. */
     readonly target: (port: number) => WebhookTarget
     /** Host names and addresses of the webhook, for its certificate. */
     readonly hosts: readonly [string, ...string[]]
@@ -23,7 +23,7 @@ export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'ag
 
 export type Injector = AsyncDisposable & { readonly port: number }
 
-/** The DNS names of a Service. */
+/** Returns the DNS names of a Service. */
 export function serviceHosts(name: string, namespace: string): readonly [string, ...string[]] {
   return [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`]
 }
@@ -39,7 +39,7 @@ export async function openInjector(deps: InjectorDeps): Promise<Injector> {
   const certificates = await createCertificates({
     port: createCertificateStore(client, {
       ownNamespace,
-      // Nothing is published before the server listens.
+      // `server` is set before `publish`, because the configurations are written only when the server listens.
       target: () => deps.target(server?.port ?? deps.port),
     }),
     hosts,

@@ -1,12 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { PROXY_UIDS } from '../../core/capture/pod-contract.ts'
 
-/** Covers reinvocation: the API server calls the webhook again within one request of at most 30 s. */
+/**
+ * How long an issued uid is kept. The API server can call the webhook again within one request of at most 30 s
+ * (reinvocation).
+ */
 const KEPT_MS = 30_000
 
 export type IssuedUids = {
   fresh(): number
-  /** True for a recently issued uid, of a pod that is reviewed again. */
+  /** Reports whether the uid was issued recently, which means that the pod is reviewed again. */
   isIssued(uid: number): boolean
 }
 
@@ -19,7 +22,7 @@ export function createIssuedUids(nowMs: () => number): IssuedUids {
   return {
     fresh() {
       const now = nowMs()
-      // Entries are in the order of their issue.
+      // The map iterates in the order of issue, oldest first.
       for (const [uid, at] of issued) {
         if (now - at <= KEPT_MS) break
         issued.delete(uid)

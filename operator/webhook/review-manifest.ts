@@ -29,7 +29,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }
   policies: PolicyResource,
 }
 
-/** Limits (characters of conditions; steps of tests), because the same process admits pods. */
+/** Limits of the validation (characters of conditions; steps of tests), because the same process admits pods. */
 const MAX_CONDITION_TEXT = 32 * 1024
 const MAX_TEST_COST = 16 * 1024
 

@@ -16,11 +16,11 @@ import type { IssuedUids } from './issued-uids.ts'
 export type RefusedOwner = Owner & { readonly namespace: string; readonly uid: string }
 
 export type ReviewDeps = {
-  /** From informer caches, without calls. */
+  /** Finds Gateways in informer caches, without calls. */
   readonly gateways: GatewayLookup
-  /** Undefined for a namespace that is not cached yet. */
+  /** Returns the labels of a namespace; undefined for a namespace that is not cached yet. */
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
-  /** A pod of another workload that runs as the same agent under another Gateway. */
+  /** Finds a pod of another workload that runs as the same agent under another Gateway. */
   readonly agentElsewhere: (admitted: AdmittedPod) => GovernedPod | undefined
   readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid'>
   readonly uids: IssuedUids
@@ -89,7 +89,10 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   return { allowed: true, patch: jsonPatch(request.object, result.pod), warnings: result.warnings }
 }
 
-/** An agent under two Gateways would switch between them with every call of its pods. */
+/**
+ * Refuses a pod whose agent already runs under another Gateway: the agent would switch between the Gateways with every
+ * call of its pods.
+ */
 function sharedName(
   namespace: string,
   { metadata }: Pod,
@@ -117,7 +120,7 @@ function reviewEphemeral(request: AdmissionRequest): AdmissionResponse {
   return { allowed: true, patch: jsonPatch(request.object, result.pod) }
 }
 
-/** Identifies governed pods by their volumes, because labels of a running pod can be removed. */
+/** Reports whether a pod is governed. Checks its volumes, because labels of a running pod can be removed. */
 function isGoverned({ spec }: Pod): boolean {
   return spec.volumes?.some(({ name }) => name === VOLUMES.trust.name) === true
 }

@@ -12,17 +12,20 @@ import { isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 
 /** The old and the new version of a pod have at most 3 MiB in etcd. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
-/** Longer than the API server keeps idle connections, so that no connection is closed during a request. */
+/**
+ * Idle time of a connection in ms. Longer than that of the API server, so that no connection is closed during a
+ * request.
+ */
 const KEEP_ALIVE_MS = 120_000
 
 export type WebhookDeps = ReviewDeps & {
   readonly host: string
-  /** 0: any free port. */
+  /** Port to listen on; 0: any free port. */
   readonly port: number
   readonly leaf: Leaf
   /** False until the informer caches are filled. Until then the response is 503, so that no pod is admitted ungoverned. */
   readonly isReady: () => boolean
-  /** Absent: no Gateway has a floor. */
+  /** Weakest settings that a Gateway may have; absent: no Gateway has a floor. */
   readonly floorRules?: FloorRules
   /** Called after each review, with its duration in milliseconds. `failed`: an unexpected error. */
   readonly onReview: (outcome: 'injected' | 'untouched' | 'refused' | 'failed', durationMs: number) => void
@@ -68,7 +71,7 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
   const path = Object.values(WEBHOOK_PATHS).find((known) => known === (request.url ?? '').split('?')[0])
   if (path === undefined) return answer(response, 404, { error: 'Not found' })
   if (request.method !== 'POST') return answer(response, 405, { error: 'Method not allowed: use POST' })
-  // Reviews of custom resources use no cache.
+  // Reviews of custom resources use no cache, so they need not wait for it.
   if (path !== WEBHOOK_PATHS.manifests && !deps.isReady())
     return answer(response, 503, { error: 'Not ready: the informer caches are not filled yet' })
   const startedAt = performance.now()
@@ -84,7 +87,7 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
   deps.onReview(outcomeOf(result), performance.now() - startedAt)
 }
 
-/** False on an error, which the review reports. */
+/** Reports whether the Gateway of the pod is missing. False on an error, which the review itself reports. */
 function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): boolean {
   try {
     return isWithoutGateway(request, path === WEBHOOK_PATHS.required, deps)
@@ -103,7 +106,7 @@ function reviewRequest(
     return reviewPod(request, path === WEBHOOK_PATHS.required, deps)
   } catch (error) {
     deps.onFailure(error)
-    // The control plane validates the object again.
+    // The object is allowed, because the control plane validates it again.
     if (path === WEBHOOK_PATHS.manifests)
       return { allowed: true, warnings: ['The object was not validated at admission.'] }
     return {
@@ -118,7 +121,7 @@ function outcomeOf({ allowed, patch, refused }: AdmissionResponse) {
   return patch === undefined ? 'untouched' : 'injected'
 }
 
-/** Null for a body above the limit, which is not read to its end. */
+/** Reads the body of a request. Null for a body above the limit, which is not read to its end. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const parts: Buffer[] = []
   let size = 0
@@ -134,7 +137,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The schema rejects undefined.
+    // The schema rejects undefined, so the request is refused.
     return undefined
   }
 }
@@ -151,7 +154,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.end(text)
 }
 
-/** Completes requests in flight, for at most 3 s. */
+/** Closes the server after requests in flight, which have at most 3 s. */
 async function close(server: Server): Promise<void> {
   const closed = once(server, 'close')
   server.close()
