@@ -1,16 +1,16 @@
 import type { ErrorObject } from './event-format.ts'
 
-/** A refusal of the service: its text, its status and its body `{error, message, …}`. */
+/** A refusal in the product's own format: text, status and body `{error, message, …}`. */
 export type RefusalFacts = { readonly text: string; readonly status: number; readonly body: ErrorObject }
 
-/** A refusal in the error format of a provider. */
+/** Formats refusals like the errors of a provider. */
 export type ProviderError = {
   /**
-   * True if the provider's SDKs show the reason only in this format: connectors created in the dashboard use it by
-   * default.
+   * True if the provider's SDKs show the reason of a refusal only in this format. Connectors that are created in the
+   * dashboard then use it by default.
    */
   readonly isNeededBySdks: boolean
-  /** `status`: set if the provider reports errors with another one. */
+  /** Returns the body, and the HTTP status if the provider reports errors with another one. */
   format(refusal: RefusalFacts): { readonly status?: number; readonly value: ErrorObject }
 }
 
@@ -76,7 +76,7 @@ function anthropicType(status: number): string {
   return status >= 500 ? 'api_error' : 'invalid_request_error'
 }
 
-/** Names of `google.rpc.Code` by HTTP status. */
+/** Names of `google.rpc.Code` by the HTTP status of a refusal. */
 const GOOGLE_STATUS: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -92,7 +92,7 @@ function googleStatus(status: number): string {
   return GOOGLE_STATUS[status] ?? (status >= 500 ? 'UNAVAILABLE' : 'FAILED_PRECONDITION')
 }
 
-/** Google SDKs read the retry delay from the body. */
+/** Returns the retry delay and the request id as `details`: Google SDKs read the delay from the body. */
 function googleDetails({ retry_after: seconds, request_id: id }: ErrorObject): readonly unknown[] {
   const type = 'type.googleapis.com/google.rpc'
   return [

@@ -15,8 +15,8 @@ import type { RowTrie } from './rows/row-trie.ts'
 import { compileUserRows } from './rows/user-rows.ts'
 
 /**
- * Every compiled-in connector, including custom ones: the single place of registration. All other properties of a
- * connector type are members of its `Connector`, or derived from it.
+ * All compiled-in connector types, including custom ones. A type is registered only here: its other properties are
+ * members of its `Connector`, or derived from it.
  */
 export const BUILT_IN = [
   codehost,
@@ -32,15 +32,15 @@ export const BUILT_IN = [
 
 export type ConnectorTypeName = (typeof BUILT_IN)[number]['name']
 
-/** The type names, in the order of registration. */
+/** Names of the connector types, in the order of registration. */
 export const CONNECTOR_TYPES: readonly ConnectorTypeName[] = BUILT_IN.map(({ name }) => name)
 
-/** The connector types without hosts of their own: a Connector has to name its hosts. */
+/** Connector types without default hosts: each Connector must configure its hosts. */
 export const TYPES_WITHOUT_HOSTS: readonly string[] = BUILT_IN.filter(
   ({ name, domains }) => domains({ name, domains: [], actions: [] }).length === 0,
 ).map(({ name }) => name)
 
-/** The connector types whose code lists no actions. */
+/** Connector types without a catalogue of actions in the code. */
 export const TYPES_WITHOUT_CATALOGUE: readonly string[] = BUILT_IN.filter(
   (connector) => !('catalogue' in connector),
 ).map(({ name }) => name)
@@ -56,7 +56,7 @@ export function connectorOfType(type: string): Connector {
   return connector
 }
 
-/** The connector types that have equality rules. */
+/** Equality rules by connector type. Types without an entry compare every fact exactly. */
 export const NAME_RULES: ReadonlyMap<string, NameRules> = new Map(
   BUILT_IN.flatMap(({ name, names }: Connector) => (names === undefined ? [] : [[name, names] as const])),
 )
@@ -69,26 +69,26 @@ export function nameRulesOf(connectorType: string): NameRules | null {
   return NAME_RULES.get(connectorType) ?? NAME_RULES.get(fold(connectorType)) ?? null
 }
 
-/** One connector record together with the connector that reads its requests. */
+/** One Connector object together with the implementation of its type. */
 export type BoundConnector = {
   readonly entry: ConnectorEntry
   readonly connector: Connector
   readonly config: ConnectorConfig
-  /** Ports of its domains; 80 is accepted with 443. */
+  /** Ports of the Connector's domains. Port 80 is accepted where 443 is. */
   readonly ports: readonly number[]
   /** Rows declared in `Connector.spec.actions[]`, compiled; null if there are none. */
   readonly userRows: RowTrie | null
 }
 
-/** Host -> owning connectors. */
+/** Connectors by the hosts that they own. */
 export type HostIndex = {
   readonly exact: ReadonlyMap<string, readonly HostOwner[]>
-  /** By the name after `*.`. */
+  /** Owners of wildcard domains, by the name after `*.`. */
   readonly wildcards: ReadonlyMap<string, readonly HostOwner[]>
 }
 type HostOwner = { readonly bound: BoundConnector; readonly ports: readonly number[] }
 
-/** Binds a record to its connector; exported for tests. */
+/** Combines a Connector object with the implementation of its type, and compiles its rows. Exported for tests. */
 export function bindConnector(
   entry: ConnectorEntry,
   connector = connectorOfType(entry.type),
@@ -98,7 +98,10 @@ export function bindConnector(
   return { ...bindNames(entry, connector), userRows: compileUserRows(entry.type, entry.actions) }
 }
 
-/** The same without rows, which is sufficient to determine the hosts. */
+/**
+ * Combines a Connector object with the implementation of its type without its rows, which is sufficient to determine
+ * its hosts.
+ */
 function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type)): BoundConnector {
   const config: ConnectorConfig = {
     name: entry.name,
@@ -127,7 +130,7 @@ export function terminatedHosts({ exact, wildcards }: HostIndex): readonly strin
   )
 }
 
-/** The same for connectors that are already bound. */
+/** Builds the host index for connectors that are already bound. */
 export function indexConnectors(connectors: readonly BoundConnector[]): HostIndex {
   const exact = new Map<string, HostOwner[]>()
   const wildcards = new Map<string, HostOwner[]>()
@@ -148,8 +151,8 @@ function addBase(exact: Map<string, HostOwner[]>, bound: BoundConnector): void {
 }
 
 /**
- * Connectors that own the host of their base URL besides their domains. If several connectors share it, a request to it
- * is ambiguous and belongs to none.
+ * Returns the connectors that own the host of their base URL in addition to their domains. If several connectors share
+ * the host, a request to it is ambiguous and belongs to none of them.
  */
 function unsharedBases(connectors: readonly BoundConnector[]): readonly BoundConnector[] {
   const withBoth = connectors.filter(({ config }) => config.domains.length > 0 && baseOf(config) !== null)

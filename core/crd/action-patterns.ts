@@ -7,13 +7,13 @@ const text = z
   .max(300)
   .regex(/^[^*\s]*\*?$/, '`*` is allowed at the end only')
 
-/** Dotted segments of a scope; `*` only as the last character. */
+/** Action pattern in the scope of a policy: dotted segments, with `*` only as the last character. */
 export const PatternSchema = text.refine(
   (pattern) => effectOfPattern(pattern) === null,
   'is a pattern over action names; for an effect class compare action.effects in a condition',
 )
 
-/** The pattern of a permission: the same, or `effect:CLASS`. */
+/** Action pattern of a permission: a name, a prefix and `*`, or `effect:CLASS`. */
 export const PermissionPatternSchema = text.refine(isPermissionPattern, {
   error: `after ${EFFECT_PREFIX} stands one of ${EFFECT_CLASSES.join(', ')}`,
 })

@@ -1,6 +1,6 @@
 import type { AdmittedNamespaces, LabelSelector } from './fields.ts'
 
-/** A Gateway's namespace, and the namespaces that it admits for one kind. */
+/** A Gateway's namespace, and the namespaces whose objects of one kind it admits. */
 export type AdmittingGateway = {
   readonly namespace: string
   readonly allowed: AdmittedNamespaces | undefined
@@ -58,7 +58,7 @@ function holds(
   }
 }
 
-/** Keys come from tenants: `constructor` is an ordinary label. */
+/** Returns the value of a label. Tenants choose keys: `constructor` is an ordinary label. */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined
 }

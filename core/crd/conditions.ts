@@ -32,7 +32,7 @@ export const CONDITIONS = {
     NoGateways: 'no gateway process is connected; it takes effect when the first one is',
     NotAccepted: 'it is not in force, so there is nothing to acknowledge',
   },
-  /** All of the above. */
+  /** The conditions Accepted, ResolvedRefs and Programmed are true. */
   Ready: {
     Ready: 'accepted, resolved and in force wherever a gateway runs',
     NotAccepted: 'see Accepted',
@@ -40,7 +40,7 @@ export const CONDITIONS = {
     NotProgrammed: 'see Programmed',
     Pending: 'not reconciled yet',
   },
-  /** Works with a limitation. */
+  /** The object works with a limitation. */
   Degraded: {
     Warnings: 'it is in force, and part of it is probably unintended',
     GatewayRejected: 'a gateway process keeps an older state because it refused this one',
@@ -70,7 +70,7 @@ export const CONDITIONS = {
     BelowFloor:
       'fields of the spec are below `floors` of the chart; the message names each and what is in force',
   },
-  /** The status may be outdated. */
+  /** The control plane does not respond, so the status may be outdated. */
   Stale: {
     ControlPlaneUnreachable: 'the control plane does not respond; gateways continue with their last state',
   },
@@ -81,10 +81,10 @@ export type ConditionReason<T extends ConditionType = ConditionType> = T extends
   ? keyof (typeof CONDITIONS)[T] & string
   : never
 
-/** Always in the status; the others only while they are true. */
+/** Condition types that the status always contains. It contains the others only while they are true. */
 export const LASTING_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const
 
-/** As in the status of any Kubernetes object; `lastTransitionTime` is RFC 3339. */
+/** A condition as in the status of any Kubernetes object; `lastTransitionTime` is RFC 3339. */
 export type Condition = {
   readonly type: ConditionType
   readonly status: 'True' | 'False' | 'Unknown'

@@ -8,8 +8,8 @@ import {
 } from './schemas.ts'
 
 /**
- * JSON Schema of a manifest, for completion and validation in editors. Editors with a YAML language server read `#
- * yaml-language-server: $schema=PATH` at the top of a file.
+ * Returns the JSON Schema of a manifest, for completion and validation in editors. Editors with a YAML language server
+ * read `# yaml-language-server: $schema=PATH` at the top of a file.
  */
 export function editorSchema(): string {
   const kinds = {
@@ -32,7 +32,7 @@ export function editorSchema(): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** The input type: fields with a default are optional. */
+/** Returns the JSON Schema of the input, in which fields with a default are optional. */
 function definition(schema: z.ZodType): unknown {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return rest

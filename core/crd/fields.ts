@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Building blocks of the custom resources: every string and every list has a bound. */
+/** A name of a Kubernetes object (RFC 1123). Every string and list of the custom resources has a bound. */
 export const dns1123 = z
   .string()
   .min(1)
@@ -26,7 +26,7 @@ export const hostAndPort = z
     'a host name such as api.example.com, with a port such as :8443 for any but 443',
   )
 
-/** `spec.killSwitch.scopes`: the whole Gateway, a kind with a name, or a bare name. */
+/** Entry of `spec.killSwitch.scopes`: `all` for the whole Gateway, a kind with a name, or a bare name. */
 export const killScope = z
   .string()
   .min(1)
@@ -78,7 +78,7 @@ export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number)
     .meta({ maxProperties })
 }
 
-/** References a Gateway by name; without `namespace`, one of the object's own namespace. */
+/** Reference to a Gateway by name; without `namespace`, a Gateway in the namespace of the referencing object. */
 export const GatewayRef = z.strictObject({ name: dns1123, namespace: dns1123.optional() })
 export const GatewayRefs = z.array(GatewayRef).min(1).max(256)
 
@@ -89,7 +89,7 @@ const labelKey = z
   .regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/, 'a label such as example.com/team')
 const labelValue = z.string().max(63)
 
-/** As in Kubernetes: all requirements must match. */
+/** Label selector as in Kubernetes: all requirements must match. */
 export const LabelSelector = z.strictObject({
   matchLabels: boundedMap(labelValue, 64).default({}),
   matchExpressions: z
@@ -104,15 +104,15 @@ export const LabelSelector = z.strictObject({
     .default([]),
 })
 
-/** Namespaces besides the Gateway's own: none (`Same`), all (`All`), or those selected. */
+/** Namespaces that a Gateway admits besides its own: none (`Same`), all (`All`), or the selected ones (`Selector`). */
 export const AdmittedNamespaces = z.strictObject({
   from: z.enum(['Same', 'All', 'Selector']).default('Same'),
-  /** By the labels of the namespace, or by its name; one match is sufficient. */
+  /** With `from: Selector`, a namespace is admitted if its labels match `selector` or its name is in `names`. */
   selector: LabelSelector.optional(),
   names: z.array(dns1123).max(4_096).default([]),
 })
 
-/** Namespaces whose objects of each kind may reference this Gateway. */
+/** Namespaces that this Gateway admits, by the kind of the referencing object. */
 export const AllowedNamespaces = z.strictObject({
   permissions: AdmittedNamespaces.prefault({}),
   policies: AdmittedNamespaces.prefault({}),

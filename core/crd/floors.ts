@@ -20,22 +20,22 @@ export const Floors = z.strictObject({
 })
 export type Floors = z.output<typeof Floors>
 
-/** Floors and the namespaces of the platform team, whose Gateways have none. */
+/** The floors, and the namespaces of the platform team, in which Gateways have no floors. */
 export type FloorRules = { readonly floors: Floors; readonly platformNamespaces: ReadonlySet<string> }
 
 /** A field of a Gateway below its floor. */
 export type FieldBelowFloor = {
-  /** For example `spec.egress.unmatchedHosts`. */
+  /** Path of the Gateway's field, such as `spec.egress.unmatchedHosts`. */
   readonly field: string
   readonly written: string
-  /** For example `floors.unmatchedHosts`. */
+  /** Name of the floor, such as `floors.unmatchedHosts`. */
   readonly floor: string
   readonly held: string
 }
 
 export type Floored = { readonly spec: GatewaySpec; readonly below: readonly FieldBelowFloor[] }
 
-/** From the least to the most strict value; for numbers of seconds, smaller is stricter. */
+/** Values from the least to the most strict. For numbers of seconds, smaller is stricter. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
   enforcementLevel: EnforcementLevelSchema.options,
   defaultDecision: ['allow', 'require_approval', 'deny'],
@@ -43,7 +43,10 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
   hardening: ['standard', 'strict'],
 }
 
-/** In the order in which they deny requests: no stage may be longer than a later one, and neither may its floor. */
+/**
+ * Stages of `failurePolicy` in the order in which they deny requests. No stage may last longer than a later one, and
+ * neither may its floor.
+ */
 const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
 
 /** Returns the spec with every field raised to its floor, and the fields that were below it. */
@@ -81,7 +84,7 @@ export function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'
 
 type Floor<T> = { readonly name: string; readonly value: T | undefined }
 
-/** The smallest of the floors of a stage and of those after it. */
+/** Returns the floor of a stage: the smallest of its own and those of later stages. */
 function stageFloor(stage: (typeof STAGES)[number], floors: Floors['failurePolicy']): Floor<number> {
   const [smallest] = STAGES.slice(STAGES.indexOf(stage))
     .flatMap((each) => {
@@ -92,13 +95,16 @@ function stageFloor(stage: (typeof STAGES)[number], floors: Floors['failurePolic
   return smallest ?? { name: `failurePolicy.${stage}`, value: undefined }
 }
 
-/** The same for the Gateway of a namespace. Gateways of platform namespaces have no floor. */
+/**
+ * Returns the spec of a Gateway in this namespace at its floors (see `atFloor`). Gateways of platform namespaces have
+ * no floors.
+ */
 export function floored(spec: GatewaySpec, namespace: string, rules: FloorRules | undefined): Floored {
   if (rules === undefined || rules.platformNamespaces.has(namespace)) return { spec, below: [] }
   return atFloor(spec, rules)
 }
 
-/** `spec.hardening is standard, below floors.hardening of this installation (strict)`. */
+/** Returns `spec.hardening is standard, below floors.hardening of this installation (strict)`. */
 export function floorText({ field, written, floor, held }: FieldBelowFloor): string {
   return `${field} is ${written}, below ${floor} of this installation (${held})`
 }

@@ -17,7 +17,7 @@ export type SpecRule<S> = {
   readonly holds: (spec: S) => boolean
 }
 
-/** A list without duplicates: of scalars (`keys` null), or of objects with unique values of these fields. */
+/** A list whose items must be unique: scalars (`keys` null), or objects by the values of these fields. */
 export type ListRule = { readonly path: readonly string[]; readonly keys: readonly string[] | null }
 
 export type SpecRules<S> = { readonly cross: ReadonlyArray<SpecRule<S>>; readonly lists: readonly ListRule[] }
@@ -55,7 +55,7 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
   }
   return [
     {
-      // Names together with `Same` or `All` would look like a restriction without being one.
+      // A list of names would look like a restriction if `Same` or `All` made it ineffective.
       cel: `${isAbsent} || (${field}.from == 'Selector') == (has(${field}.selector) || ${field}.names.size() > 0)`,
       path,
       message:
@@ -73,7 +73,10 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
   ]
 })
 
-/** `isAbsent`: a CEL expression that is true if there is no selector. */
+/**
+ * Returns the rules for a label selector: it is not empty, and its expressions have values where their operators need
+ * them. `isAbsent`: CEL that is true if there is no selector.
+ */
 function selectorRules<S>(given: {
   readonly isAbsent: string
   readonly path: readonly string[]
@@ -205,7 +208,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
   ],
 }
 
-/** `a, b and c`. */
+/** Returns the names as `a, b and c`. */
 function listOf(types: readonly string[]): string {
   return types.length < 2 ? types.join() : `${types.slice(0, -1).join(', ')} and ${types.at(-1)}`
 }

@@ -35,14 +35,17 @@ export const GatewaySpec = z.strictObject({
   egress: z
     .strictObject({
       unmatchedHosts: z.enum(['deny', 'tunnel']).default('deny'),
-      /** For port 443, or the port in the entry (`api.example.com:8443`). */
+      /**
+       * Hosts without a Connector that agents may reach: on port 443, or on the port of the entry
+       * (`api.example.com:8443`).
+       */
       allowedHosts: z.array(hostAndPort).max(256).default([]),
       tcp: z
         .array(
           z.strictObject({
             host,
             port: z.int().min(1).max(65535),
-            /** Also allow names with private addresses, such as a database beside the agent. */
+            /** True: names may resolve to private addresses, for example a database in the same cluster. */
             allowPrivateAddresses: z.boolean().default(false),
           }),
         )
@@ -70,8 +73,8 @@ export const GatewaySpec = z.strictObject({
     })
     .prefault({}),
   /**
-   * Durability of the intent before a request is forwarded: `async` requires the page cache (survives a crash of the
-   * gateway process); `sync` requires the disk (survives a power loss).
+   * When the intent record of a request counts as stored, which precedes forwarding. `async`: in the page cache
+   * (survives a crash of the gateway process). `sync`: on the disk (survives a power loss).
    */
   audit: z.enum(['async', 'sync']).default('async'),
   killSwitch: z
@@ -79,7 +82,10 @@ export const GatewaySpec = z.strictObject({
       active: z.boolean().default(false),
       reason: z.string().max(1_000).optional(),
       scopes: z.array(killScope).min(1).max(64).default(['all']),
-      /** Also cancels batches that stopped agents have at model providers: a cancelled batch is not resumed. */
+      /**
+       * True: the kill switch also cancels the batches of its agents at model providers. A cancelled batch cannot be
+       * resumed.
+       */
       cancelBatches: z.boolean().optional(),
     })
     .optional(),
@@ -104,7 +110,7 @@ const headerName = z
 
 export const AuthSpec = z.strictObject({
   type: z.enum(['bearer', 'token', 'basic', 'header', 'none']),
-  /** Header name for `type: header`. */
+  /** Name of the header that carries the credential, for `type: header`. */
   header: headerName.optional(),
   username: z.string().max(256).optional(),
 })
@@ -118,9 +124,9 @@ export const UserRowSpec = z.strictObject({
     .regex(/^[a-z0-9_]+(\.[A-Za-z0-9_~-]+)+$/, 'connector.resource.verb'),
   effect: z.enum(['read', 'compute', 'write']),
   risk: z.enum(['low', 'medium', 'high']),
-  /** Effect classes, for conditions on `action.effects` and permissions such as `effect:merge`. */
+  /** Effect classes of the action, for conditions on `action.effects` and permissions such as `effect:merge`. */
   effects: z.array(z.enum(EFFECT_CLASSES)).max(EFFECT_CLASSES.length).optional(),
-  /** Bodies are files: requests can be held although their bodies are not readable. */
+  /** `opaque`: bodies are files, so a request can be held although the gateway cannot read its body. */
   bodies: z.enum(['opaque']).optional(),
 })
 
@@ -132,7 +138,10 @@ export const ProviderToolsSpec = z.strictObject({
 
 export const ConnectorSpec = z.strictObject({
   type: ConnectorType,
-  /** Default: all Gateways of its namespace. A Gateway of another namespace may use the credential. */
+  /**
+   * Gateways that use the Connector and may send its credential, also in other namespaces. Default: all Gateways of its
+   * namespace.
+   */
   gatewayRefs: GatewayRefs.optional(),
   domains: z.array(host).max(64).optional(),
   baseUrl: httpUrl.optional(),
@@ -148,7 +157,7 @@ export const ConnectorSpec = z.strictObject({
       url: httpUrl.optional(),
       caBundle: z.string().max(200_000).optional(),
       allowPrivateAddresses: z.boolean().default(false),
-      /** Allow sending the credential to a plain http `url`. */
+      /** True: the credential may be sent to a plain http `url`. */
       allowPlaintextCredential: z.boolean().default(false),
     })
     .prefault({}),
@@ -158,15 +167,16 @@ export const ConnectorSpec = z.strictObject({
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
   /** For type mcp: `filterTools` removes tools that the agent may not call from responses to `tools/list`. */
   mcp: z.strictObject({ filterTools: z.boolean().default(false) }).optional(),
-  /** Also mask the credential in response bodies of text; headers are always masked. */
+  /** True: the credential is also masked in response bodies of text. It is always masked in response headers. */
   scrubResponses: z.boolean().default(false),
   /**
-   * Bodies are files or in another format: requests can be held although their bodies are not readable, and the card
-   * shows that.
+   * `opaque`: bodies are files or have another format. A request can be held although the gateway cannot read its body,
+   * and the approval card states that.
    */
   bodies: z.enum(['opaque']).optional(),
   /**
-   * For type llm_a: `/v1/responses` accepts a WebSocket, on which every message is decided as a request. Otherwise 426.
+   * For type llm_a. True: `/v1/responses` accepts a WebSocket, and every message on it is decided as a request. False:
+   * the gateway answers the upgrade with 426.
    */
   webSocketMessages: z.boolean().default(false),
   /**
@@ -187,7 +197,7 @@ export const ConnectorSpec = z.strictObject({
   impersonationHeaders: z.array(headerName).max(32).default([]),
   /** Query parameters with the name of a credential (`token`) that select a resource: they are forwarded. */
   keepQuery: z.array(z.string().min(1).max(64)).max(32).default([]),
-  /** `send` adds the approved state to an approved request, if the API accepts it (`sha` of a merge). */
+  /** `send`: the gateway adds the approved state to the approved request, if the API accepts it (`sha` of a merge). */
   pins: z.enum(['compare', 'send']).default('compare'),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
@@ -200,7 +210,7 @@ export const PermissionSpec = z.strictObject({
     .array(
       z.strictObject({
         connectorType: ConnectorType,
-        /** A name, a name prefix and `*`, or `effect:` and an effect class. */
+        /** Action name, prefix of action names and `*`, or `effect:` and an effect class. */
         actionPattern: PermissionPatternSchema,
         decision: RuleDecisionSchema,
         reason: z.string().max(500).optional(),
@@ -223,7 +233,7 @@ export const PolicyRule = z.strictObject({
   decision: RuleDecisionSchema,
   reason: z.string().max(500).optional(),
   approver_groups: z.array(z.string().min(1).max(128)).max(16).default([]),
-  /** True: an approver for this rule counts for no other policy that holds the same request. */
+  /** True: an approver who answers for this rule cannot also answer for another policy that holds the same request. */
   distinct: z.boolean().optional(),
 })
 
@@ -241,9 +251,12 @@ export const PolicySpec = z.strictObject({
   priority: z.int().min(-1_000_000).max(1_000_000).default(100),
   tags: z.array(z.string().min(1).max(64)).max(32).default([]),
   mode: z.enum(['enforce', 'monitor']).default('enforce'),
-  /** Default: all Gateways of its namespace; from a manifests folder, all of the installation. */
+  /**
+   * Gateways that the policy covers. Default: all Gateways of its namespace; from a manifests folder, all of the
+   * installation.
+   */
   gatewayRefs: GatewayRefs.optional(),
-  /** For the platform team only, instead of `gatewayRefs`: the Gateways of these namespaces. */
+  /** Labels of namespaces whose Gateways the policy covers, instead of `gatewayRefs`. Only for the platform team. */
   namespaceSelector: LabelSelector.optional(),
 })
 
@@ -264,12 +277,17 @@ const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
     status: z.unknown().optional(),
   })
 
-/** With the rules over several fields; the generated resources contain them as CEL. */
+/**
+ * Manifest of a Gateway. `withRules` adds the rules over several fields, which the generated resources contain as CEL.
+ */
 export const GatewayResource = resource('Gateway', withRules(GatewaySpec, GATEWAY_RULES))
 export const ConnectorResource = resource('Connector', withRules(ConnectorSpec, CONNECTOR_RULES))
 export const PermissionResource = resource('Permission', withRules(PermissionSpec, PERMISSION_RULES))
 export const PolicyResource = resource('Policy', withRules(PolicySpec, POLICY_RULES))
-/** A manifests folder uses only `stringData`; the operator of a cluster reads `data` by name. */
+/**
+ * Secret with values for Connectors. A manifests folder uses only `stringData`; the operator of a cluster reads `data`
+ * by name.
+ */
 export const SecretResource = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),
@@ -277,7 +295,7 @@ export const SecretResource = z.looseObject({
   stringData: z.record(z.string(), z.string()).default({}),
 })
 
-/** For the transport to the control plane, which applies further rules with their own messages. */
+/** A manifest as the operator sends it to the control plane, which checks the rules over several fields itself. */
 export const ManifestResource = z.discriminatedUnion('kind', [
   resource('Gateway', GatewaySpec),
   resource('Connector', ConnectorSpec),

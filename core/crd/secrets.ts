@@ -1,6 +1,6 @@
 import type { ManifestResource } from './schemas.ts'
 
-/** Key of a value in a manifest's Secret: `namespace/name/key`. */
+/** Returns the key of a Secret's value in `secretValues`: `namespace/name/key`. */
 export function secretPlace(
   namespace: string | undefined,
   ref: { readonly name: string; readonly key: string },

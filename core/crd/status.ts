@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { CONDITIONS, type ConditionReason, type ConditionType, MAX_MESSAGE } from './conditions.ts'
 
 const types = Object.keys(CONDITIONS) as [ConditionType, ...ConditionType[]]
-/** Reasons of all types; `CONDITIONS` defines the ones of each type. */
+/** Reasons of all condition types. `CONDITIONS` defines which reasons a type has. */
 const reasons = [...new Set(Object.values(CONDITIONS).flatMap((each) => Object.keys(each)))] as [
   ConditionReason,
   ...ConditionReason[],
@@ -18,36 +18,36 @@ const ConditionSchema = z.object({
 })
 
 const base = {
-  /** The latest observed generation. */
+  /** The `metadata.generation` that this status describes. */
   observedGeneration: z.int().min(0).optional(),
   conditions: z.array(ConditionSchema).max(16).optional(),
-  /** `n of m`: gateway processes that acknowledged a state with this object in it. */
+  /** `n of m`: n of m gateway processes acknowledged a state that contains this object. */
   programmed: z.string().max(64).optional(),
 }
 
 /** Status that the operator writes, for users and `kubectl wait`. It is never read as input. */
 export const GatewayStatus = z.object({
   ...base,
-  /** Governed pods: `injected/ready`. */
+  /** `injected/ready`: number of governed pods, and how many of them are ready. */
   pods: z.string().max(64).optional(),
   injectedPods: z.int().min(0).optional(),
   readyPods: z.int().min(0).optional(),
-  /** Connected gateway processes. */
+  /** Number of connected gateway processes. */
   processes: z.int().min(0).optional(),
-  /** `n of m` processes deny requests, while a kill switch covers this Gateway. */
+  /** `n of m`: n of m gateway processes deny requests. Present while a kill switch covers this Gateway. */
   killed: z.string().max(64).optional(),
-  /** Enforcement in the pods: `Cooperative` or `Captured`. */
+  /** How traffic of the pods is enforced: `Cooperative` or `Captured`. */
   layer: z.string().max(64).optional(),
 })
 export const ConnectorStatus = z.object({
   ...base,
-  /** The hosts that it governs, including those of its type. */
+  /** Hosts that the Connector owns, including the default hosts of its type. */
   domains: z.string().max(4_096).optional(),
 })
 export const PermissionStatus = z.object({ ...base, rules: z.int().min(0).optional() })
 export const PolicyStatus = z.object({
   ...base,
-  /** `n of m` tests passed. */
+  /** `n of m`: n of m tests of the policy passed. */
   tests: z.string().max(64).optional(),
 })
 

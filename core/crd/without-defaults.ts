@@ -1,4 +1,6 @@
-/** Returns the members that differ from `defaults`, at every depth; the schema restores the rest. */
+/**
+ * Returns the members of `value` that differ from `defaults`, at every depth, because the schema restores the others.
+ */
 export function withoutDefaults(value: unknown, defaults: unknown): unknown {
   if (!isObject(value) || !isObject(defaults)) return value
   const stated = Object.entries(value).flatMap(([name, inner]): Array<[string, unknown]> => {

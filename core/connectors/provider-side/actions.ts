@@ -9,7 +9,7 @@ import { PROVIDER_KINDS, type ProviderAct } from './kinds.ts'
 import { readProviderActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
-/** Returns the actions that a provider performs on behalf of requests, for rules and documentation. */
+/** Returns the catalogue rows of the actions that a provider performs on behalf of requests. */
 export function providerRows(connector: string): readonly CatalogueRow[] {
   return Object.entries(PROVIDER_KINDS).map(([kind, { risk }]) => ({
     type: `${connector}.${kind}`,
@@ -20,12 +20,12 @@ export function providerRows(connector: string): readonly CatalogueRow[] {
 
 type Given = {
   readonly body: BodyView | undefined
-  /** The body is a message in a format that the gateway does not read. */
+  /** True if the body is a message in a format that the gateway does not read. */
   readonly isUnread: boolean
   readonly config: ConnectorConfig
 }
 
-/** Adds an action for each host or resource that the request makes its provider access. */
+/** Adds an action for each host or resource that the provider accesses on behalf of the request. */
 export function withProviderActions(
   table: CompiledTable,
   named: Named,
@@ -46,7 +46,10 @@ export function withProviderActions(
 
 const UTF8 = new TextEncoder()
 
-/** The same for an action submitted by name: its parameters are the body of its request. */
+/**
+ * Returns the actions that the provider performs for an action submitted by name. Its parameters are the request's
+ * body.
+ */
 export function actionsOfSpec(
   table: CompiledTable,
   action: Action,

@@ -6,13 +6,13 @@ import type { ProviderAct } from './kinds.ts'
 import { addActs, foundActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
-/** An act for requests that the gateway cannot read. */
+/** Returns the act of an upload that may contain requests and that the gateway cannot read. */
 export function unreadAct(field: string): ProviderAct {
   return { kind: 'provider_tool.unknown', target: undefined, reaches: 'unread', field }
 }
 
 export const UNREAD_FILE = 'an uploaded file, which may contain the requests of a batch and cannot be read'
-/** The provider's limit of lines in one batch file. */
+/** Maximum number of lines that the provider accepts in one batch file. */
 const MAX_LINES = 50_000
 
 /**
@@ -88,5 +88,5 @@ function isBlank(line: Uint8Array): boolean {
 const TEXT = new TextDecoder('latin1')
 const [CR, LF] = [0x0d, 0x0a]
 const SLICE_BYTES = 64 * 1024
-/** Fixed cost of a scan, in bytes. */
+/** Bytes that the scan of a line counts in addition to its length, for its fixed cost. */
 const LINE_COST = 512

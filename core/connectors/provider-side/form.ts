@@ -38,12 +38,15 @@ export function isReadForm({ table }: CompiledTable, type: string): boolean {
   return table.readForms?.some((name) => type === `${table.connector}.${name}`) === true
 }
 
-/** An SDP body begins with its version (RFC 8866, 5.1), so it is neither a form nor JSON. */
+/**
+ * Reports whether the body is a session description (SDP), which begins with its version (RFC 8866, 5.1), so that no
+ * server reads it as a form or JSON.
+ */
 function isSessionDescription(bytes: Uint8Array, contentType: string): boolean {
   return /^\s*application\/sdp\s*$/i.test(contentType) && TEXT.decode(bytes.subarray(0, 3)) === 'v=0'
 }
 
-/** Returns the JSON of a form with this part alone. */
+/** Returns a JSON text that has only this part of the form, so that the scan of JSON bodies can read it. */
 function fieldAsJson(name: string, content: Uint8Array): Uint8Array {
   const [before, after] = around(pathOf(name))
   const value = startsJson(content) ? content : ENCODER.encode(JSON.stringify(textOf(content)))
@@ -69,13 +72,13 @@ function pathOf(name: string): readonly string[] {
   return [root, ...keys.map((key) => (/^[0-9]+$/.test(key) ? ELEMENT : key))]
 }
 
-/** True for an object or a list, also after bytes that lenient parsers skip. */
+/** Reports whether the content begins with an object or a list, also after bytes that lenient parsers skip. */
 function startsJson(content: Uint8Array): boolean {
   const start = content.findIndex((byte) => !SKIPPED.has(byte))
   return content[start] === 0x7b || content[start] === 0x5b
 }
 
-/** Blanks, and the bytes of a byte order mark. */
+/** Bytes that lenient parsers skip: blanks, and the byte order mark. */
 const SKIPPED: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 
 /** Returns the beginning of a text; for a JSON string, of its value. */
@@ -86,7 +89,7 @@ function textOf(content: Uint8Array): string {
 
 const TEXT = new TextDecoder('utf-8')
 const ENCODER = new TextEncoder()
-/** Content in another charset or transfer encoding differs from its bytes. */
+/** Matches part headers after which the content is not plain UTF-8: another charset or a transfer encoding. */
 const RECODED = /charset *= *"?(?!utf-?8\b)|content-transfer-encoding: *(?!(?:binary|[78]bit) *(?:\r|$))/i
 
 function recoded(): Refusal {

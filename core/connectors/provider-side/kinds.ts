@@ -2,8 +2,8 @@ import type { RiskLevel } from '../../action/action.ts'
 import type { ReachedHost } from './reached-host.ts'
 
 /**
- * Kinds of acts of a model provider on behalf of a request, as the end of an action name: `llm_a.provider_tool.mcp`.
- * All of them are writes.
+ * Kinds of acts that a model provider performs on behalf of a request. A kind is the end of an action name:
+ * `llm_a.provider_tool.mcp`. All of them are writes.
  */
 export const PROVIDER_KINDS = {
   'provider_tool.mcp': { risk: 'high', reachesOut: true, does: 'calls tools of an MCP server' },
@@ -36,7 +36,7 @@ export const PROVIDER_KINDS = {
   'batch.run': { risk: 'medium', reachesOut: false, does: 'sends many requests after this one' },
 } as const satisfies Readonly<Record<string, KindFacts>>
 
-/** `reachesOut`: the provider sends data of the request to third parties, or reads from them. */
+/** `reachesOut`: the provider sends data of the request to third parties, or reads data from them. */
 type KindFacts = { readonly risk: RiskLevel; readonly reachesOut: boolean; readonly does: string }
 
 export type ProviderKind = keyof typeof PROVIDER_KINDS
@@ -44,18 +44,18 @@ export type ProviderKind = keyof typeof PROVIDER_KINDS
 /** One act of the provider on behalf of a request. */
 export type ProviderAct = {
   readonly kind: ProviderKind
-  /** The host, or the id of the used resource; undefined if the request names none. */
+  /** Host that the provider connects to, or id of the resource that it uses; undefined if the request names none. */
   readonly target: string | undefined
   /**
    * `unreadable`: servers could disagree about the host in the URL. `unread`: the host is in a part that the gateway
    * does not read. Null: the request names no host.
    */
   readonly reaches: ReachedHost | 'unreadable' | 'unread' | null
-  /** Path of the field in the request, or the name of the operation. */
+  /** Path of the request field that causes the act, or name of the operation that does. */
   readonly field: string
 }
 
-/** Kinds that are denied unless `Connector.spec.providerTools.allow` lists them. */
+/** Kinds that the gateway denies unless `Connector.spec.providerTools.allow` lists them. */
 export const REACHING_KINDS = [
   'provider_tool.mcp',
   'provider_tool.connector',

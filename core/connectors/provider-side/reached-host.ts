@@ -21,12 +21,12 @@ export function reachedHost(url: string): ReachedHost | null {
   return { host, port: port === undefined ? usual : Number(port) }
 }
 
-/** Reads a host of a host list, with or without a port. */
+/** Parses an entry of a host list, with or without a port. */
 export function listedHost(text: string): ReachedHost | null {
   return reachedHost(`https://${text}`)
 }
 
-/** True for a file in the request itself. */
+/** Reports whether the URL contains the file itself (`data:`), so that the provider fetches nothing. */
 export function isInline(url: string): boolean {
   return /^data:[a-z]/i.test(url)
 }

@@ -9,8 +9,8 @@ import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 export const MAX_PROVIDER_ACTS = 64
 
 /**
- * Returns the acts of a request's fields and of the operation itself, each once. An act without a target is dropped if
- * another of its kind has one.
+ * Returns the acts that the request's fields and the operation cause, each once. An act without a target is dropped if
+ * another act of its kind has one.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -34,13 +34,13 @@ export function readProviderActs(
   )
 }
 
-/** Members found by a scan, or acts read from an uploaded file. */
+/** Sources of acts: members that a scan found, and acts that were read from an uploaded file. */
 type Read = {
   readonly found?: readonly FoundMembers[] | undefined
   readonly uploaded?: readonly ProviderAct[] | undefined
 }
 
-/** Adds acts that are missing. */
+/** Adds the acts whose kind, target and host are new. */
 export function addActs(acts: Map<string, ProviderAct>, further: readonly ProviderAct[]): void {
   for (const act of further) if (!acts.has(keyOf(act))) acts.set(keyOf(act), act)
 }
@@ -61,7 +61,7 @@ function operationActs(table: CompiledTable, actions: readonly Action[]): readon
   )
 }
 
-/** Returns the acts of one object's members. */
+/** Returns the acts that the found members of one object cause. */
 export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
   const fields = [...found.members].flatMap(([name, value]) =>
     (table.fieldsByName.get(name) ?? [])
@@ -105,7 +105,7 @@ function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
 
 type Target = Pick<ProviderAct, 'target' | 'reaches'>
 
-/** Null for a value that is in the request itself. */
+/** Returns the target that a field names; null if the field contains the content itself, so that nothing is fetched. */
 function targetOf({ target }: FieldRow, value: unknown): Target | null {
   if (target === 'none') return { target: undefined, reaches: null }
   const text = String(value)
@@ -120,7 +120,7 @@ function targetOf({ target }: FieldRow, value: unknown): Target | null {
 
 const MAX_SHOWN = 200
 
-/** `known`: kinds that another field of the same tool already covers with a target. */
+/** Returns the acts of a tool. `known`: kinds that another field of the same tool already covers with a target. */
 function toolActs(
   { table, tools }: CompiledTable,
   { members, names, place }: FoundMembers,

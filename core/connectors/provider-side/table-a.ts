@@ -3,7 +3,7 @@ import type { ProviderTable } from './table.ts'
 export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   connector: 'llm_a',
   source: 'types of `openai` 7.57.0 (npm), read 2026-11-24',
-  // The operation of a request in a batch.
+  // In a batch file, `url` is the operation of a request, not a host.
   ownFile: /^\/v1(?:\/[a-z0-9_-]+)+$/,
   opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
   toolPlaces: [],

@@ -1,10 +1,10 @@
 import type { FindRules } from '../../request/json/member-finder.ts'
 import { isProviderKind, type ProviderKind } from './kinds.ts'
 
-/** Fields and operations with which requests make one model provider act. */
+/** Fields and operations of one model provider with which a request makes the provider act. */
 export type ProviderTable = {
   readonly connector: string
-  /** Package, version and date of the source. */
+  /** Source of the table: package, version and date. */
   readonly source: string
   /**
    * One per line: type of a tool, or its prefix with `*`, and kinds; `-` if the caller executes it, or it only
@@ -19,19 +19,19 @@ export type ProviderTable = {
   readonly fields: string
   /** One per line: name of an operation without the connector prefix, kinds. */
   readonly operations: string
-  /** See `FindRules`. */
+  /** Members with arbitrary JSON of the caller, which the scan does not search (see `FindRules`). */
   readonly opaque: readonly string[]
   /** Paths of tools in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
   /** Tools are identified by the names of their members (`googleSearch`) instead of `type`. */
   readonly toolsByName?: boolean
-  /** Operations whose messages the gateway does not read and may contain tools. */
+  /** Operations that may use tools and whose messages the gateway does not read. */
   readonly unreadOperations?: readonly string[]
-  /** Uploads as a multipart form of files that may contain batch requests, one JSON object per line. */
+  /** Operations that upload files which may contain batch requests, one JSON object per line, as a multipart form. */
   readonly batchUploads?: readonly string[]
   /** Operations with opaque bodies that accept their fields as a multipart form, which may contain tools or URLs. */
   readonly readForms?: readonly string[]
-  /** URLs of the provider itself: the provider fetches nothing from elsewhere. */
+  /** Matches URLs of the provider itself. For these the provider fetches nothing from other hosts. */
   readonly ownFile?: RegExp
 }
 
@@ -39,7 +39,7 @@ export type ToolRow = {
   readonly type: string
   readonly isPrefix: boolean
   readonly kinds: readonly ProviderKind[]
-  /** A member that disables the tool's access with `false`. */
+  /** Member of the tool that disables the act if it is `false`; null if there is none. */
   readonly unless: string | null
 }
 

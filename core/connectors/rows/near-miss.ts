@@ -20,11 +20,11 @@ export function isNearMiss(trie: RowTrie, method: string, segments: readonly str
   })
 }
 
-/** The rows of a trie below one of the prefixes. */
+/** Prefixes of paths, and the rows that apply below each of them. */
 export type Below = {
   readonly trie: RowTrie
   readonly prefixes: readonly (readonly string[])[]
-  /** Converts the path after the prefix for the API; default: unchanged. */
+  /** Returns the path after the prefix in the form of the trie; default: unchanged. */
   readonly read?: (segments: readonly string[]) => readonly string[]
 }
 
@@ -49,18 +49,22 @@ function startsWith(segments: readonly string[], prefix: readonly string[]): boo
   return prefix.every((segment, at) => segments[at] === segment)
 }
 
-/** True if this method has a row at the path, or may trigger a write of the path. */
+/**
+ * Reports whether the path has a row for this method. For a method that is not a read, any write row counts, because a
+ * server may execute it.
+ */
 function isReached(leaf: Leaf, method: string): boolean {
   return (
     rowsOf(leaf, method) !== undefined || (effectOfMethod(method) !== 'read' && writesOf(leaf).length > 0)
   )
 }
 
-/** Text that a lenient server could normalize: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
+/** Matches text that a lenient server could normalize: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
 const LENIENT = /[A-Z%;?#\s]/
 
 /**
- * True if a lenient server would read a parameter's value as a literal of the path, and execute a stricter operation.
+ * Reports whether a lenient server would read a parameter's value as a literal of the path, and execute an operation
+ * with a stricter decision.
  */
 export function isStricterElsewhere(
   trie: RowTrie,
@@ -89,12 +93,15 @@ export function lenientReadings(segments: readonly string[]): readonly (readonly
   )
 }
 
-/** Slashes by server: none that is encoded, the decoded one, or also one that further decoding would produce. */
+/**
+ * Matches the separators that servers see in a segment: none, a decoded slash, or also a slash that further decoding
+ * would produce.
+ */
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
 /**
- * With and without the text after a `;`: some servers cut it off, others only trim. An encoded `?` or `#` ends the path
- * in a server that decodes before it finds the query.
+ * Returns the path with and without the text after a `;`, which some servers cut off. Also returns it up to an encoded
+ * `?` or `#`, where the path ends in a server that decodes before it finds the query.
  */
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const end = segments.findIndex((segment) => /[?#]/.test(segment))

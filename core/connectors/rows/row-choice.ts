@@ -4,7 +4,7 @@ import type { BodyView, Discriminator } from '../connector.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { CompiledRow } from './row-trie.ts'
 
-/** The remaining rows, or none, or a refusal if they cannot be determined. */
+/** Rows that the request may be (empty if none), or a refusal if the gateway cannot determine them. */
 type Choice = readonly CompiledRow[] | Refusal
 
 /** Filters the rows of one path and method by query, then by body; without a body all remaining rows are candidates. */
@@ -76,7 +76,9 @@ function chooseByBody(rows: readonly CompiledRow[], body: BodyView): Choice {
 
 type Members = { readonly values: Readonly<Record<string, unknown>> }
 
-/** Wrapped, because the agent's JSON could itself look like a refusal. */
+/**
+ * Returns the members of a body. The wrapper distinguishes them from a refusal, whose form the agent's JSON could have.
+ */
 function membersOf(body: BodyView): Members | Refusal {
   switch (body.kind) {
     case 'absent':
@@ -95,7 +97,10 @@ function membersOf(body: BodyView): Members | Refusal {
   }
 }
 
-/** Servers differ in their reading of a list: nothing, its first item, or an error. */
+/**
+ * Returns the refusal of a body that is not an object. Servers read a list as nothing, as its first item, or as an
+ * error.
+ */
 function notAnObject(): Refusal {
   return refusal(
     'malformed_request',

@@ -8,23 +8,23 @@ import { bodyKeys, chooseRows } from './row-choice.ts'
 import type { CompiledRow, RowTrie } from './row-trie.ts'
 import { lookUp, lookUpWrites, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
 
-/** Classifies requests of one connector by rows. */
+/** Data by which the requests of one connector type are classified with rows. */
 export type RowClassifier = {
   readonly connector: string
-  /** Returns the tries to search for this request, and the path without a self-hosted prefix. */
+  /** Returns the rows that apply to this request, and its path without the prefix of a self-hosted instance. */
   surface(
     request: CanonicalRequest,
     config: ConnectorConfig,
   ): { tries: readonly RowTrie[]; path: PathSegments }
-  /** Returns the prefixes of a self-hosted instance with the trie below them; null for none. */
+  /** Returns the prefixes of a self-hosted instance and the rows below them; null if there are none. */
   below?(config: ConnectorConfig): Below | null
   /** Body formats that the API reads. The gateway cannot read fields in other formats. */
   readonly formats: ReadonlySet<'json' | 'form'>
-  /** Fields that every method of the API may read, in addition to those of its row. */
+  /** Fields that every operation of the API may read, in addition to those of its row. */
   readonly always?: readonly string[]
-  /** Fields that become parameters if present, but do not require a readable body. */
+  /** Fields that become parameters if the body is readable. They do not cause the refusal of an unreadable body. */
   readonly further?: readonly string[]
-  /** Returns the affected resource from the parameters of the template and the row. */
+  /** Returns the affected resource according to the parameters of the template and the row. */
   resource(parameters: Parameters): {
     readonly target?: string | undefined
     readonly account?: string | undefined
@@ -95,7 +95,7 @@ function judgeFields(
   return hasFields ? judgeUnread(classifier, body) : null
 }
 
-/** Returns the top-level body keys that the class of this request depends on. */
+/** Returns the top-level body keys that the classification of this request depends on. */
 export function rowKeys(
   classifier: RowClassifier,
   request: CanonicalRequest,
@@ -126,7 +126,7 @@ export function describedMembers(
   return members
 }
 
-/** Members that an API reads besides the fields of its rows, and its spellings of fields. */
+/** JSON members that an API reads besides the fields of its rows, and the alternative spellings of a field. */
 export type MemberPathsOf = {
   readonly paths: readonly string[]
   readonly spellings: (name: string) => readonly string[]
@@ -140,7 +140,7 @@ function hasJson({ effect, bodies, method }: Row): boolean {
   return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute')
 }
 
-/** True if every row of this method and path declares opaque bodies. */
+/** Reports whether every row of this method and path declares opaque bodies (`bodies: 'opaque'`). */
 export function rowsAreOpaque(
   classifier: RowClassifier,
   request: CanonicalRequest,
@@ -179,7 +179,7 @@ function findRows(
   return judgeUnmatched(tries, request.method, path)
 }
 
-/** Refuses a path without a row that another server may resolve to a row. */
+/** Refuses a path without a row that a lenient server would resolve to a row. */
 function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSegments): Refusal | null {
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(

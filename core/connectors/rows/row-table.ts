@@ -26,7 +26,7 @@ export function readRows(connector: string, tables: readonly string[]): readonly
   return rows
 }
 
-/** One line that is not blank: its columns, or the whole line in the last group. */
+/** Matches the columns of one line. For an invalid line, the last group contains the whole line. */
 const LINE =
   /^ *(?:([A-Z]+|\*) +(\/\S*) +([a-z0-9_]+(?:\.[a-z0-9_]+)+) +(read|compute|write) +(low|medium|high)(?: +(\S.*?))? *|(\S.*))$/gm
 

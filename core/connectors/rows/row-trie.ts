@@ -1,19 +1,19 @@
 import type { Row } from '../connector.ts'
 import { compileTemplate, type TemplatePart } from './template.ts'
 
-/** A row in the trie. Its template is compiled at the first request: most rows are never used. */
+/** A row in the trie. Its template is compiled at the first matching request, because most rows are never used. */
 export type CompiledRow = { readonly row: Row; parts: readonly TemplatePart[] | null }
 
-/** All rows of one connector and surface, as a trie over path segments. */
+/** All rows of one API, as a trie over path segments. */
 export type RowTrie = { readonly root: Node; readonly aliases: readonly RowAlias[] }
 
 /** Rows whose template begins with `from` also match at `to`; a row of `to` itself takes precedence. */
 export type RowAlias = { readonly from: string; readonly to: string; readonly readsOnly?: true }
 
-/** Most nodes are the end of one path: absent members cost no memory. */
+/** A path segment in the trie. Missing children are null, because most nodes are the end of one path. */
 export type Node = {
   literals: Map<string, Node> | null
-  /** The same children by lower-case text, only to detect a path with different case. */
+  /** Children of `literals` by their lower-case text. Only used to detect a path in another letter case. */
   folded: Map<string, Node> | null
   parameter: Node | null
   tail: Leaf | null
@@ -32,7 +32,7 @@ export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] =
   return { root, aliases }
 }
 
-/** Returns the template that matched this path: that of the row, or with the alias that the path begins with. */
+/** Returns the template that matched this path: the row's own, or with the beginning of the alias that matched. */
 export function partsOf(
   { aliases }: RowTrie,
   compiled: CompiledRow,
@@ -61,7 +61,7 @@ type Place = { readonly node: Node; readonly isTail: boolean }
 /** Returns the node at the end of a template, and creates missing nodes. */
 function placeOf(root: Node, template: string): Place {
   let node = root
-  // A template may end in a slash: its last segment is empty.
+  // The last segment is empty if the template ends in a slash.
   for (let from = 1; template !== '/' && from <= template.length; ) {
     const to = endOfSegment(template, from)
     if (template.charCodeAt(from) !== BRACE) node = literalChild(node, template.slice(from, to))
@@ -75,7 +75,7 @@ function placeOf(root: Node, template: string): Place {
 const BRACE = 0x7b
 const PLUS = 0x2b
 
-/** `{name/}` holds a slash itself. */
+/** Returns the end of the segment that begins at `from`. The slash in `{name/}` does not end it. */
 function endOfSegment(template: string, from: number): number {
   const slash = template.indexOf('/', from)
   const end = template.charAt(slash + 1) === '}' ? template.indexOf('/', slash + 1) : slash
@@ -89,7 +89,7 @@ function literalChild(node: Node, text: string): Node {
 function addLiteral(node: Node, text: string, child: Node): Node {
   const lower = text.toLowerCase()
   node.literals ??= new Map()
-  // One map serves both while every literal is lower case, as nearly all are.
+  // `literals` and `folded` share one map as long as every literal is lower case, which nearly all are.
   if (lower !== text && (node.folded === null || node.folded === node.literals))
     node.folded = new Map(node.literals)
   node.folded ??= node.literals
@@ -127,7 +127,10 @@ function leafOf(node: Node, which: 'leaf' | 'tail'): Leaf {
   return leaf
 }
 
-/** All leaves have one shape. Methods are upper case, so they cannot collide with members of Object.prototype. */
+/**
+ * Creates a leaf. All leaves have one shape. Methods are upper case, so they cannot collide with members of
+ * Object.prototype.
+ */
 function newLeaf(): Leaf {
   return { GET: undefined, POST: undefined, PUT: undefined, PATCH: undefined, DELETE: undefined }
 }

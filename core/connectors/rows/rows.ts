@@ -7,7 +7,7 @@ import type { TemplatePart } from './template.ts'
 export type RowMatch = {
   readonly kind: 'match'
   readonly rows: readonly CompiledRow[]
-  /** Template parameters decoded once; numbers for numeric parameters. */
+  /** Template parameters, decoded once; numeric parameters are numbers. */
   readonly parameters: Parameters
 }
 
@@ -120,7 +120,10 @@ function readParameter(
   return part.mayHoldSlash ? readTail([text]) : encodedSlash(part.name)
 }
 
-/** Refuses a value that only lenient readers accept as a number (`01`, `+1`, `1abc`); other words are another path. */
+/**
+ * Returns the number; null for a word, which belongs to another template. Refuses a value that only lenient readers
+ * accept as a number (`01`, `+1`, `1abc`).
+ */
 function readNumber(name: string, text: string): number | Refusal | null {
   if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text)
   if (text.includes('/')) return encodedSlash(name)
@@ -129,7 +132,10 @@ function readNumber(name: string, text: string): number | Refusal | null {
     : null
 }
 
-/** Returns the decoded value of a tail, which the upstream reads as a path. */
+/**
+ * Returns the decoded value of a `{name+}` parameter, which the upstream reads as a path. Refuses empty and dot
+ * segments.
+ */
 function readTail(segments: readonly string[]): string | Refusal {
   const value = segments.join('/')
   if (value.split('/').some((part) => part === '' || part === '.' || part === '..')) {

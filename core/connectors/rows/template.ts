@@ -12,7 +12,7 @@ export type TemplatePart =
 /** Compiles `/repos/{owner}/{repo}/contents/{path+}`; throws for an invalid template. */
 export function compileTemplate(template: string): readonly TemplatePart[] {
   const texts = template === '/' ? [] : template.slice(1).split('/')
-  // `{name/}` contains a slash: joins its parts again.
+  // The pattern `{name/}` contains a slash, so its two parts are joined again.
   const joined = template.includes('/}') ? texts.join('/').replaceAll('/}', '%}').split('/') : texts
   const parts = joined.map(compilePart)
   const tail = parts.findIndex((part) => part.kind === 'tail')

@@ -33,7 +33,9 @@ function clashesOf(rows: readonly UserRow[]): string[] {
     .map((shape) => `two actions are declared for ${shape.replaceAll('{', '{…')}`)
 }
 
-/** Compiles the valid declared rows of a connector; null if there are none. Requests of invalid rows stay unmapped. */
+/**
+ * Compiles the valid rows that a Connector declares; null if there are none. Requests of invalid rows stay unmapped.
+ */
 export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie | null {
   const usable = rows.filter(
     (row, i) => problemOf(type, row) === null && clashesOf(rows.slice(0, i + 1)).length === 0,
@@ -56,8 +58,8 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
 }
 
 /**
- * Adds the writes of declared rows at the path to a request without a row; a bare method of generic or webhook is not a
- * row.
+ * Adds the write actions of declared rows at the path to a request without a row. The bare method of generic or webhook
+ * is not a row.
  */
 export function withDeclaredWrites(
   trie: RowTrie,
@@ -77,7 +79,7 @@ export function withDeclaredWrites(
   return declared.length === 0 ? named : settledByServer([...actionsOf(named), ...declared])
 }
 
-/** Returns the action of a declared row; null if none matches the request. */
+/** Returns the action of the declared row that matches the request; null if none does. */
 export function nameByUserRows(
   trie: RowTrie,
   connector: string,
@@ -100,7 +102,10 @@ export function nameByUserRows(
 /** Suffixes that frameworks read as a format instead of a part of the path (Rails: `/transfer.json` is `/transfer`). */
 const FORMAT = /^(.+)\.(?:json|xml)$/i
 
-/** The path as sent, and without such a suffix if a row then ends in that literal. */
+/**
+ * Returns the readings of the path: as sent, and before it without the format suffix if a row ends in the literal that
+ * remains.
+ */
 function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
   const sent = { rawSegments, segments }
   const word = FORMAT.exec(segments.at(-1) ?? '')?.[1]

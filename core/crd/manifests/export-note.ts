@@ -1,13 +1,14 @@
-/** A difference between a row and its exported manifest once applied. */
+/** Note about a difference between a row and the manifest that is exported for it. */
 export type ExportNote = { readonly effect: ExportEffect; readonly text: string }
 
 /**
- * `left_out`: printed as a comment. `refused`: refused, and a policy denies its scope. `stricter`: accepted, and
- * stricter than the row.
+ * Consequence of the difference. `left_out`: the manifest is only a comment. `refused`: an installation refuses the
+ * manifest, and a policy denies its scope. `stricter`: an installation accepts the manifest, and it is stricter than
+ * the row.
  */
 export type ExportEffect = 'left_out' | 'refused' | 'stricter'
 
-/** Prefixes of note lines in exported YAML. */
+/** Beginnings of the comment lines with notes in exported YAML. */
 const PREFIX: Readonly<Record<ExportEffect, string>> = {
   left_out: '# Not exported: ',
   refused: '# Refused when applied: ',

@@ -33,7 +33,9 @@ function firstFree(base: string, isTaken: (name: string) => boolean): string {
   }
 }
 
-/** Lower-case letters, digits and hyphens, beginning and ending with a letter or digit. */
+/**
+ * Converts a text to a Kubernetes name: lower-case letters, digits and hyphens, with a letter or digit at both ends.
+ */
 function slug(text: string): string {
   return text
     .toLowerCase()

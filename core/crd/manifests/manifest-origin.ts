@@ -21,7 +21,7 @@ export function manifestOrigin({ annotations = {}, labels = {} }: Metadata): Man
   }
 }
 
-/** YAML with `path`, and for a remote base `repo` and `ref`. */
+/** Reads the annotation of kustomize: YAML with `path`, and for a remote base `repo` and `ref`. */
 function kustomizeOrigin(text: string | undefined): Pick<ManifestOrigin, 'file' | 'commit'> {
   const none = { file: null, commit: null }
   if (text === undefined || text.length > MAX_KUSTOMIZE_ORIGIN) return none
@@ -63,7 +63,7 @@ function isCommit(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(value)
 }
 
-/** A text of one line; null for anything else. */
+/** Returns a bounded text of one line; null for any other value. */
 function bounded(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > MAX_LENGTH) return null
   const text = value.trim()

@@ -2,12 +2,12 @@ import type { ResourceKind } from '../schemas.ts'
 import type { ExportNote } from './export-note.ts'
 import type { ManifestName, Names } from './manifest-names.ts'
 
-/** Target namespaces of objects without a manifest. */
+/** Gateways and namespaces that determine where a manifest for a row of the API is placed. */
 export type Placement = {
   readonly gateways: ReadonlyArray<{ readonly id: string; readonly name: string }>
   /**
-   * On a cluster: policies of all Gateways go to the first namespace. Empty for a manifests folder, where every
-   * namespace reaches all Gateways.
+   * Namespaces of the platform team on a cluster; policies for all Gateways go to the first one. Empty for a manifests
+   * folder, where every namespace reaches all Gateways.
    */
   readonly platformNamespaces: readonly string[]
 }
@@ -38,7 +38,7 @@ export function referenceTo(gateway: ManifestName | undefined, namespace: string
   return [gateway.namespace === namespace ? { name: gateway.name } : { ...gateway }]
 }
 
-/** Returns the namespaces with the names of their gateways; no ids means every gateway. */
+/** Returns the namespaces of the Gateways, each with their names. An empty list of ids means every Gateway. */
 export function byNamespace(
   gatewayIds: readonly string[],
   { placed }: PlacementContext,

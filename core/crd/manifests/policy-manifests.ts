@@ -22,15 +22,15 @@ export type PolicyFacts = {
   readonly priority: number
   readonly tags: readonly string[]
   readonly mode: 'enforce' | 'monitor'
-  /** Empty means all. */
+  /** Ids of the Gateways that the policy covers; empty for all. */
   readonly gatewayIds: readonly string[]
   /** The text in force, or the newest text if none is in force. */
   readonly text: string
-  /** False: no text is in force, and the policy denies nothing. */
+  /** False if no text of the policy is in force, so that it denies nothing. */
   readonly isInForce: boolean
-  /** Reason why its manifest was never accepted, so that its scope is denied; null if it was accepted. */
+  /** Reason why the policy's manifest was never accepted, so that the policy denies its whole scope; null otherwise. */
   readonly invalid: string | null
-  /** The references of its manifest, as written; absent for a row without a manifest. */
+  /** References to Gateways in the policy's manifest, as written; absent for a row without a manifest. */
   readonly references?: Pick<PolicySpec, 'gatewayRefs' | 'namespaceSelector'>
 }
 
@@ -42,8 +42,8 @@ export function policyManifests(rows: readonly PolicyFacts[], context: Placement
 }
 
 /**
- * Returns the substitutes of removed default policies, which a new installation would otherwise have. `policies`: the
- * exported manifests, some of which replace a default policy.
+ * Returns manifests that disable the default policies which were removed here, because a new installation starts with
+ * them. `policies`: the exported manifests, some of which replace a default policy.
  */
 export function removedDefaults(
   rows: readonly PolicyFacts[],
@@ -95,7 +95,7 @@ function readText(text: string): ReadText {
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
     const problems = error.options.problems ?? [error.message]
-    // Line numbers refer to the stored text, which is not printed.
+    // A line number would refer to the stored text, which the export does not contain.
     const problem = problems.map((message) => message.replace(/^line \d+: /, 'spec.')).join('; ')
     return { document: asWritten(text), problem }
   }

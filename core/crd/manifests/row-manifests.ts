@@ -15,7 +15,7 @@ import {
 } from './manifest-placement.ts'
 import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
 
-/** Rows of the configuration from any source. `name` is `namespace/name` for rows of manifests. */
+/** Rows of the configuration, created by the API or by manifests. `name` is `namespace/name` for rows of manifests. */
 export type ManifestRows = {
   readonly gateways: readonly GatewayFacts[]
   readonly connectors: readonly ConnectorFacts[]
@@ -28,7 +28,7 @@ export type ConnectorFacts = {
   readonly source: string
   readonly gatewayIds: readonly string[]
   readonly spec: ConnectorSpec
-  /** Null means none stored. Never shown. */
+  /** Stored credential, which the export never shows; null if there is none. */
   readonly credential: unknown
 }
 export type PermissionFacts = {
@@ -38,10 +38,10 @@ export type PermissionFacts = {
   readonly actionPattern: string
   readonly decision: RuleDecision
   readonly reason: string | null
-  /** `Permission/namespace/name` of its manifest; null if it has none. */
+  /** Manifest that created the row, as `Permission/namespace/name`; null for a row of the API. */
   readonly owner: string | null
 }
-/** The maximum for one Permission. */
+/** Maximum number of rules in one Permission. */
 const MAX_RULES = 256
 const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
 
@@ -67,12 +67,12 @@ export function rowManifests(
   return [...before, ...policies, ...removed]
 }
 
-/** Existing manifests keep their names; rows get unused ones. */
+/** Sorts rows of manifests before rows of the API, so that existing manifests keep their names. */
 function managedFirst<T extends { readonly source: string }>(rows: readonly T[]): readonly T[] {
   return rows.toSorted((a, b) => Number(a.source === 'api') - Number(b.source === 'api'))
 }
 
-/** Formats YAML documents, with notes as comments. Left-out manifests follow at the end. */
+/** Formats manifests as YAML documents, with notes as comments. Manifests that are only comments follow at the end. */
 export function manifestsText(manifests: readonly Manifest[]): string {
   const isLeftOut = ({ note }: Manifest) => note?.effect === 'left_out'
   const documents = manifests.filter((manifest) => !isLeftOut(manifest)).map(documentText)
@@ -86,7 +86,7 @@ function documentText({ note, ...manifest }: Manifest): string {
   return line + (note.effect === 'left_out' ? yaml.replace(/^(?=.)/gm, '#   ') : yaml)
 }
 
-/** `Kind namespace/name`. */
+/** Returns `Kind namespace/name`. */
 export function nameOfManifest({ kind, metadata: { namespace, name } }: Manifest): string {
   return `${kind} ${namespace}/${name}`
 }
@@ -97,8 +97,8 @@ function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: Pl
 }
 
 /**
- * Returns one manifest for each namespace that it serves: references without a namespace mean Gateways of the object's
- * own.
+ * Returns one manifest of the connector for each namespace with Gateways that use it, because a reference without a
+ * namespace means a Gateway in the object's own namespace.
  */
 function connectorManifests(row: ConnectorFacts, context: PlacementContext): Manifest[] {
   const { type } = row.spec
@@ -144,14 +144,19 @@ function rowPermissions(rows: readonly PermissionFacts[], context: PlacementCont
   })
 }
 
-/** A manifest on a cluster completes a bare name with its namespace. */
+/**
+ * Returns a note if the manifest would mean another agent: on a cluster, a bare agent name gets the manifest's
+ * namespace.
+ */
 function agentNote(agent: string, { namespace }: ManifestName, context: PlacementContext): ExportNote | null {
   if (!isCluster(context) || agent === '*' || agent.includes('/')) return null
   const text = `It is for agent ${agent}, which has no namespace: in a cluster the manifest would mean ${namespace}/${agent}. Make an agent of that name and add this, or keep the permission in the dashboard.`
   return { effect: 'left_out', text }
 }
 
-/** Groups agents and Gateways with the same rules into one manifest, like the original of the rows. */
+/**
+ * Combines the rows that one Permission manifest created: agents and Gateways with the same rules become one manifest.
+ */
 function ownedPermissions(
   owner: string,
   rows: readonly PermissionFacts[],

@@ -2,20 +2,23 @@ import { stringify } from 'yaml'
 import { API_VERSION } from '../schemas.ts'
 
 export type UnownedHostManifests = {
-  /** A Connector with the permission to read; null if only the egress list can allow the host. */
+  /**
+   * Manifests of a Connector with the host and of a Permission to read; null if only the egress list can allow the
+   * host.
+   */
   readonly connector: string | null
-  /** The lines of the Gateway that allow the host without decryption. */
+  /** Lines for the Gateway manifest that allow the host without decryption. */
   readonly egress: string
 }
 
 export type UnownedHostFacts = {
   readonly host: string
   readonly port: number
-  /** `namespace/name`. */
+  /** Name of the Gateway, as `namespace/name`. */
   readonly gateway: string
-  /** `namespace/name` in a cluster. */
+  /** Names of the agents that requested the host; `namespace/name` on a cluster. */
   readonly agents: readonly string[]
-  /** The connection spoke neither TLS with a server name nor HTTP. */
+  /** True if the connection used neither TLS with a server name nor HTTP. */
   readonly isOtherProtocol: boolean
 }
 
@@ -74,7 +77,7 @@ function nameOf(host: string): string {
   return name.replace(/^[-.]+|[-.]+$/g, '') || 'host'
 }
 
-/** The common namespace of all agents; null if they have several, or none. */
+/** Returns the namespace of all agents; null if they have several, or none. */
 function namespaceOf(agents: readonly string[]): string | null {
   const [namespace, ...others] = new Set(agents.map((agent) => agent.split('/').slice(0, -1)[0] ?? ''))
   return namespace === undefined || namespace === '' || others.length > 0 ? null : namespace

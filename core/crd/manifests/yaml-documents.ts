@@ -1,7 +1,7 @@
 import { Composer, type CST, type Document, Lexer, type LineCounter, Parser } from 'yaml'
 
 export type YamlText = {
-  /** Excludes a document that is nested too deeply, and all documents after it. */
+  /** All documents before the first one that is nested too deeply. */
   readonly documents: readonly Document.Parsed[]
   /** Offset at which the nesting exceeds the limit; null if it does not. */
   readonly tooDeepAt: number | null
@@ -10,7 +10,7 @@ export type YamlText = {
 /** Maximum number of open collections and items: a manifest needs about forty, a workload somewhat more. */
 export const MAX_OPEN = 300
 
-/** Error text for such a document. */
+/** Error text for a document that is nested too deeply. */
 export const TOO_DEEP = 'is nested too deeply: no manifest needs more than thirty levels'
 
 /**
