@@ -1,9 +1,9 @@
 import { isUnavailable } from '../../db/unavailable.ts'
 
 export type BatcherOptions = {
-  /** Items per run. */
+  /** Maximum number of items per run. */
   readonly max: number
-  /** Concurrent runs. */
+  /** Maximum number of concurrent runs. */
   readonly atOnce: number
 }
 

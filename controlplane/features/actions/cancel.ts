@@ -34,7 +34,8 @@ export function createCancel({
 }
 
 /**
- * An expired token does not prevent the cancellation. A used token means that the action is in progress or complete.
+ * Consumes the nonce of the decision token and returns whether the cancellation may proceed. An expired token does not
+ * prevent the cancellation. A used token does, because the action is in progress or complete.
  */
 async function takeNonce(q: Query, { jti, id }: ActionRow): Promise<boolean> {
   if (jti === null) return true
@@ -54,7 +55,7 @@ async function takeApproval(q: Query, { approvalId, agent }: ActionRow): Promise
   return ended !== undefined
 }
 
-/** An answer, an execution or a verification committed first. */
+/** Returns the error of a cancellation that lost the race against an answer, an execution or a verification. */
 async function tooLate(q: Query, row: ActionRow): Promise<Error> {
   const now = await getAction(q, row.id)
   if (now !== undefined) assertMovable(now, 'cancel')

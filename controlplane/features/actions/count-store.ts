@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
 export type ActionCounts = {
-  /** Since the installation; never decreases. */
+  /** Number of actions since the installation; it never decreases. */
   readonly total: number
   readonly lastHour: number
   readonly decisions24h: Readonly<Record<Outcome, number>>

@@ -8,7 +8,7 @@ import type { ActionRow } from './store.ts'
 export type ActionStops = {
   /** False when no kill switch is in force, the usual case: callers then skip `of`. */
   isAnything(): boolean
-  /** `stops`: by default the kill switches in force. */
+  /** Returns the kill switch that covers the stored action, or null. `stops` defaults to the kill switches in force. */
   of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>, stops?: readonly KillEntry[]): KillEntry | null
 }
 

@@ -13,7 +13,7 @@ import type { AgentRow } from '../agents/store.ts'
 export type GatewayRules = {
   readonly id: string
   readonly snapshot: Snapshot
-  /** By connector type, in the order in which the gateway tries them. */
+  /** Connectors by connector type, in the order in which the gateway tries them. */
   readonly connectors: ReadonlyMap<string, readonly BoundConnector[]>
 }
 

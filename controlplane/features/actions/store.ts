@@ -23,7 +23,7 @@ export type NewAction = {
   readonly rulesVersion: number
   /** Set for actions that are allowed without an approval. */
   readonly token: { readonly jti: string; readonly kid: string } | null
-  /** In the order of the evidence chain. */
+  /** Audit events of the action, in the order of the evidence chain. */
   readonly events: ReadonlyArray<{ readonly type: AuditEventType; readonly details: object }>
 }
 
@@ -90,13 +90,16 @@ export type ActionRow = {
   readonly approvalId: string | null
   readonly webhook: StoredWebhook | null
   readonly createdAt: Date
-  /** Of the decision token, when one was issued and retention keeps its nonce. Times in epoch seconds. */
+  /**
+   * Id of the decision token; null when no token was issued or when retention removed its nonce. Times of the token are
+   * in epoch seconds.
+   */
   readonly jti: string | null
   readonly kid: string | null
   readonly issuedAt: number | null
   readonly expiresAt: number | null
   readonly usedBy: 'verify' | 'execute' | 'cancel' | null
-  /** By the database's clock, when the row was read. */
+  /** Whether the token has expired, by the database's clock when the row was read. */
   readonly isExpired: boolean
 }
 

@@ -59,7 +59,10 @@ export type Submission = {
   readonly idempotency?: IdempotentRequest | undefined
 }
 
-/** The stored reply to a submission, without its token: each reply signs the token again. */
+/**
+ * The reply to a submission as stored for its idempotency key. It has no token, because each reply signs the token
+ * again.
+ */
 export type Submitted = {
   readonly id: string
   readonly status: NewAction['status']
@@ -68,7 +71,10 @@ export type Submitted = {
   readonly approval: NonNullable<SubmitReply['approval']> | null
 }
 
-/** Rules rarely change during a decision. After this many rounds the cause is another one. */
+/**
+ * Maximum number of decisions of one action under changing rules. Rules rarely change during a decision, so more rounds
+ * have another cause.
+ */
 const MAX_ROUNDS = 8
 const MAX_TOGETHER = 128
 
@@ -142,7 +148,7 @@ async function inTransaction(deps: SubmissionDeps, given: Case): Promise<Submitt
   }
 }
 
-/** Thrown to roll back the transaction. */
+/** Thrown to roll back the transaction when the rules changed during the decision. */
 const OUTDATED = new Error('the rules changed while the action was decided')
 
 async function storeDecided(q: Query, deps: SubmissionDeps, given: Case): Promise<Submitted> {
@@ -163,7 +169,7 @@ async function storePending(
   const { evaluated, submission } = given
   const base = baseOf(deps, given)
   await shareWithStops(q)
-  // A kill switch stored since the decision: the next round denies the action.
+  // A kill switch was stored after the decision. The next round denies the action.
   if (stopOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
   const approval = await insertApproval(q, {
     orgId: deps.orgId,

@@ -1,6 +1,9 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** `records`: ids of records that the gateway began after it ceased to serve their agents. */
+/**
+ * Agents that a gateway names and does not serve. `records`: ids of records that the gateway began after it ceased to
+ * serve their agents.
+ */
 export type Foreign = { readonly agents: readonly string[]; readonly records?: readonly string[] }
 
 /** Throws `forbidden` when a gateway names agents that it does not serve. `refused` lists these agents and records. */

@@ -45,7 +45,7 @@ const AuditQuery = z.object({
   offset: whole(0).default(0),
 })
 
-/** Returns the remaining routes of v1: agents, policies, the audit log, approvals, the kill switch. */
+/** Returns the routes of v1 for agents, policies, the audit log, approvals and the kill switch. */
 export function createOrgRoutes(deps: OrgRoutesDeps): readonly Route[] {
   return [register(deps), policies(deps), audit(deps), respond(deps), killSwitch(deps)]
 }
@@ -68,7 +68,9 @@ function register({ agents }: OrgRoutesDeps): Route {
   })
 }
 
-/** An agent of a namespace registers agents of this namespace only, whatever its capabilities. */
+/**
+ * Throws `forbidden` when an agent of a namespace registers an agent of another namespace, whatever its capabilities.
+ */
 function refuseElsewhere({ name }: AgentPrincipal, registered: string): void {
   const namespace = namespaceOf(name)
   if (namespace === '' || namespaceOf(registered) === namespace) return
@@ -92,7 +94,10 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
   })
 }
 
-/** For an agent of a namespace: the policies of its namespace, and the unbound policies made on the dashboard. */
+/**
+ * Returns the policies that the caller sees. An agent of a namespace sees the policies of its namespace, and the
+ * unbound policies made on the dashboard.
+ */
 async function policiesOf(service: Policies, namespace: string): Promise<readonly PolicyRow[]> {
   const all = await service.list('all')
   if (namespace === '') return all

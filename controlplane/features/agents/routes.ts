@@ -99,7 +99,10 @@ function patch({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route
   })
 }
 
-/** Capabilities and a gateway with other rules give the agent access beyond the rules in force. */
+/**
+ * Reports whether the request gives the agent access beyond the rules in force: by capabilities, or by a gateway with
+ * other rules.
+ */
 function isMoreThanAnAgent({
   capabilities = [],
   gateway,

@@ -26,7 +26,7 @@ export type NewAgent = {
   readonly environment: string
   readonly capabilities?: readonly string[] | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  /** Default: active. */
+  /** Default: `active`. */
   readonly status?: AgentStatus | undefined
   /** Default: the local gateway, when there is one. */
   readonly gatewayId?: string | undefined

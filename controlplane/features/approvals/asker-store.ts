@@ -3,13 +3,19 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 import { APPROVAL_COLUMNS, type ApprovalRow, type HoldKey, notifyAnswer } from './store.ts'
 
-/** SQL condition on `approvals`: the last waiting request left so long ago that the approval needs no answer. */
+/**
+ * SQL condition on `approvals`: the last client waiting for the approval disconnected so long ago that the approval
+ * needs no answer.
+ */
 export const HAS_LEFT = `(left_at is not null and left_at <= clock_timestamp() - make_interval(secs => ${LIMITS.askerAbsenceS}))`
 
-/** Bounds the list, because processes that crash leave entries. */
+/** Maximum number of stored waiting requests per approval, because processes that crash leave entries behind. */
 const MAX_ASKERS = 64
 
-/** Records a waiting request. Without a name (older gateways) the approval never counts as left. */
+/**
+ * Records a request that waits for the approval. Without a name of the request (older gateways) the approval never
+ * counts as abandoned.
+ */
 export async function addAsker(q: Query, id: string, asker: string | undefined): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set left_at = null,
@@ -20,7 +26,7 @@ export async function addAsker(q: Query, id: string, asker: string | undefined):
   return onlyRow(rows)
 }
 
-/** Removes a waiting request; records the time when it was the last one. */
+/** Removes a request that waited for the approval. Records the time when it was the last one. */
 export async function removeAsker(
   q: Query,
   key: Omit<HoldKey, 'agent'> & { readonly id: string; readonly asker: string },
@@ -33,7 +39,9 @@ export async function removeAsker(
   )
 }
 
-/** Expires the oldest open holds whose waiting requests left, so that fewer than `limit` such holds stay per agent. */
+/**
+ * Expires the oldest open holds whose clients disconnected, so that fewer than `limit` of these holds remain per agent.
+ */
 export async function expireLeft(
   q: Query,
   { orgId, agent, limit }: { readonly orgId: string; readonly agent: string; readonly limit: number },
@@ -50,7 +58,7 @@ export async function expireLeft(
   return rows
 }
 
-/** Counts the open holds of an agent that have a waiting request, or had one until recently. */
+/** Counts the open holds of an agent whose client waits, or disconnected only recently. */
 export async function countPendingHolds(q: Query, orgId: string, agent: string): Promise<number> {
   const { rows } = await q.query<{ count: number }>(
     `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'

@@ -65,7 +65,7 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
   schedule(0)
   return {
     wake() {
-      // A running sweep may have counted before the approval was stored.
+      // A running sweep may have read the approvals before this one was stored, so another sweep follows.
       isWoken = true
       schedule(BUSY_MS)
     },

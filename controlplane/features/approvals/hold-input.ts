@@ -7,7 +7,10 @@ import type { Query } from '../../db/query.ts'
 import { getGateway } from '../gateways/store.ts'
 import type { ApprovalRow, CardFacts } from './store.ts'
 
-/** `isSidecar`: the pod token names its one agent, and the caller of the service has compared it. */
+/**
+ * The gateway that requests a hold. `isSidecar`: the pod token names its only agent, and the caller has already
+ * compared it with the agent of the hold.
+ */
 export type HoldOwner = {
   readonly gatewayId: string
   readonly gatewayName: string
@@ -37,7 +40,7 @@ export function cardFacts(body: HoldBody): CardFacts {
   }
 }
 
-/** A gateway of an older version sends one set. */
+/** Returns the required approver groups of a hold. A gateway of an older version sends one set. */
 export function requiredOf({
   required_groups,
   required_approver_groups: groups,
@@ -46,7 +49,10 @@ export function requiredOf({
   return groups.length === 0 ? [] : [{ policy: '', groups, distinct: false }]
 }
 
-/** Returns `approvals` of the Gateway. Throws `not_found` for a gateway that is no longer configured. */
+/**
+ * Returns the approval settings (`approvals`) of the Gateway. Throws `not_found` for a gateway that is no longer
+ * configured.
+ */
 export async function holdLimits(q: Query, gatewayId: string) {
   const gateway = await getGateway(q, gatewayId)
   if (gateway === undefined) {
@@ -55,7 +61,7 @@ export async function holdLimits(q: Query, gatewayId: string) {
   return gateway.spec.approvals
 }
 
-/** Returns the details of `action.pending_approval`. */
+/** Returns the details of the audit event `action.pending_approval`. */
 export function pendingDetails(row: ApprovalRow, body: HoldBody) {
   return {
     approval_id: row.id,

@@ -47,14 +47,14 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   }
   const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
   if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
-  // Only one approval per binding may be pending, and an overdue one may not be expired yet.
+  // Only one approval per binding may be pending, and an overdue approval may not be stored as expired yet.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
 }
 
 /**
- * The card of a foreign agent would appear in the lists of another Gateway or namespace. A pod token names its own
- * agent.
+ * Rejects a hold for an agent of another Gateway, because its card would appear in the lists of another Gateway or
+ * namespace. A pod token names its own agent.
  */
 async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise<void> {
   if (owner.isSidecar === true) return
@@ -79,7 +79,10 @@ async function refuseStopped(q: Query, { owner, body, announcedStops }: HoldInpu
   throw new ChaperoneError('kill_switch', { error: reason, detail: reason, extra: { scope: entry.scope } })
 }
 
-/** Binds an approval to its gateway: an identical request of another gateway needs its own approval. */
+/**
+ * Returns the binding of an approval including its gateway: an identical request of another gateway needs its own
+ * approval.
+ */
 export function bindingOf(gatewayId: string, binding: string): string {
   return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
 }
@@ -94,7 +97,8 @@ async function create(q: Query, input: HoldInput, binding: string): Promise<Appr
     })
   }
   await refuseForeignAction(q, body)
-  // `countPendingHolds` excludes left holds. Without this limit an agent could open any number by disconnecting.
+  // `countPendingHolds` excludes holds whose clients disconnected. Without this limit an agent could open any number of
+  // holds by disconnecting.
   const left = { orgId, agent: body.agent, limit: limits.maxPendingPerAgent }
   await appendExpired(q, await expireLeft(q, left), input.onEnded)
   const row = await insertApproval(q, {

@@ -12,7 +12,7 @@ export async function shareWithStops(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock_shared(${LOCK})`, [])
 }
 
-/** Waits for transactions that open approvals. Later ones read the kill switch. */
+/** Waits for transactions that open approvals, with the exclusive lock. Later transactions read the kill switch. */
 async function excludeOpening(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock(${LOCK})`, [])
 }

@@ -41,7 +41,7 @@ export function createCancelStopped(deps: CancelStoppedDeps): CancelStopped {
   }
 }
 
-/** The subject of a hold, in the terms of kill switch scopes. */
+/** The agent, connectors and gateway of a hold, which kill switch scopes match. */
 export type HoldSubject = {
   readonly gateway: string
   readonly agent: string
@@ -55,7 +55,10 @@ export function holdStop(stops: readonly KillEntry[], subject: HoldSubject): Kil
   return matchKill(entriesFor(stops, subject.gateway), subject)
 }
 
-/** A gateway of an older version sends no connector name, so every connector of the type matches. */
+/**
+ * Returns the subject of a stored approval. A gateway of an older version sends no connector name, so every connector
+ * of the type matches.
+ */
 function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly string[]>): HoldSubject {
   const { gateway, agent, agentId, card } = approval
   const type = card.connector ?? ''

@@ -11,15 +11,18 @@ export type ApprovalFilter = {
   readonly offset?: number | undefined
 }
 
-/** Characters of all cards in one response. A browser can hold this much, and one card may reach a megabyte. */
+/**
+ * Maximum number of characters of all cards in one response. A browser can hold this much, and one card may reach a
+ * megabyte.
+ */
 const MAX_PAGE = 8 * 1024 * 1024
 
 /** An overdue approval reads as expired before the sweeper stores the expiry. */
 const SHOWN_STATUS = `case when status = 'pending' and expires_at <= clock_timestamp() then 'expired' else status end`
 
 /**
- * Returns the newest approvals first, with the total number of matches. Pending approvals whose waiting requests left
- * appear in the unfiltered list only. Returns fewer than `limit` rows when cards are large, but at least one.
+ * Returns approvals, newest first, and the total number of matches. Pending approvals whose clients disconnected appear
+ * in the unfiltered list only. Returns fewer than `limit` rows when cards are large, but at least one.
  */
 export async function listApprovals(
   q: ScopedQuery,

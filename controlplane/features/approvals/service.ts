@@ -22,7 +22,7 @@ export type ApprovalsDeps = {
   readonly orgId: string
   /** Approver groups with members that only the cluster resolves. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
-  /** Default: earlier answers count as stored. */
+  /** Checks earlier answers before an approving one. Default: earlier answers count as stored. */
   readonly confirmAnswer?: ConfirmAnswer | undefined
   /** Kill switches that are in force and not stored yet. */
   readonly announcedStops: () => readonly KillEntry[]
@@ -32,7 +32,7 @@ export type ApprovalsDeps = {
   readonly onOpened?: (card: ApprovalCard) => void
 }
 
-/** A gateway process. `agent`: the single agent of a sidecar; null otherwise. */
+/** A gateway process that holds requests. `agent`: the single agent of a sidecar; null otherwise. */
 export type HoldHolder = { readonly gatewayId: string; readonly agent: string | null }
 
 /** The state machine of `apr_` and `apv_` approvals. All times are database times. */

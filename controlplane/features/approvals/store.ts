@@ -27,7 +27,7 @@ export type CardFacts = {
   readonly method: string | null
   readonly host: string | null
   readonly path: string | null
-  /** Absent on cards of v1 actions, and of holds of older versions. */
+  /** Header fields of the request; absent on cards of v1 actions, and of holds of older versions. */
   readonly headers?: readonly HeaderField[]
   readonly parameters: Record<string, unknown>
   readonly risk_score: number
@@ -36,9 +36,9 @@ export type CardFacts = {
   readonly requested_by_agent_text: string | null
   readonly body_sha256: string | null
   readonly unread_body?: UnreadBody | null
-  /** Absent on cards of older versions. */
+  /** Effect classes of the action; absent on cards of older versions. */
   readonly effects?: string[]
-  /** Absent on cards of v1 actions, and of gateways of older versions. */
+  /** States that the approval is bound to; absent on cards of v1 actions, and of gateways of older versions. */
   readonly pins?: readonly PinView[] | undefined
 }
 
@@ -56,7 +56,7 @@ export type StoredAnswer = {
   readonly groups: readonly string[]
   readonly via: string
   readonly note: string | null
-  /** ISO 8601. */
+  /** Time of the answer, ISO 8601. */
   readonly at: string
 }
 
@@ -83,9 +83,12 @@ export type ApprovalRow = {
   readonly via: string | null
   readonly note: string | null
   readonly spentAt: Date | null
-  /** When the last waiting request disconnected; null while one waits. */
+  /** Time when the last waiting client disconnected; null while a client waits. */
   readonly leftAt: Date | null
-  /** By the database's clock, when the row was read. An overdue pending approval counts as expired. */
+  /**
+   * Whether the approval was past its expiry by the database's clock when the row was read. An overdue pending approval
+   * counts as expired.
+   */
   readonly isOverdue: boolean
 }
 
@@ -109,7 +112,7 @@ export async function lockAgentApprovals(q: Query, orgId: string, agent: string)
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`approvals ${orgId} ${agent}`])
 }
 
-/** The expiry counts from the statement, because the transaction may have waited for locks. */
+/** Inserts the approval. Its expiry counts from the statement, because the transaction may have waited for locks. */
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
@@ -158,7 +161,10 @@ export async function insertApprovedHold(
   return onlyRow(rows)
 }
 
-/** The agent is part of the key: a gateway computes the binding, and a sidecar serves one agent of its Gateway. */
+/**
+ * Key of a hold. It includes the agent, because a gateway computes the binding, and a sidecar serves only one agent of
+ * its Gateway.
+ */
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 
 /** Returns the open hold for exactly this request; overdue holds are not open. */

@@ -21,9 +21,9 @@ export type AuditExportRow = {
   readonly created_at: Date
   /** JSON text. */
   readonly details: string
-  /** Of the event, else of its action request. */
+  /** Action type of the event, else of its action request. */
   readonly action_type: string | null
-  /** JSON text; of the event, else of its action request. */
+  /** Resource of the event as JSON text, else that of its action request. */
   readonly resource: string | null
 }
 

@@ -19,7 +19,7 @@ export type AuditReading = {
   page(whose: Whose, page: { readonly limit: number; readonly offset: number }): Promise<AuditPage>
 }
 
-/** Cached counts, one per scope. */
+/** Maximum number of cached counts, one per scope. */
 const MAX_REMEMBERED = 1_000
 
 export function createAuditReading({ db, orgId }: { readonly db: Db; readonly orgId: string }): AuditReading {

@@ -4,7 +4,7 @@ import { AuditFilterFields } from '../../../core/wire/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { AuditExport } from './export.ts'
 
-/** Accepts both spellings of spec 4.4; `type` and `event_type` are equal. */
+/** Accepts both spellings of spec 4.4: `type` and `event_type` are synonyms. */
 const ExportQuery = z
   .strictObject(AuditFilterFields)
   .refine(({ type, event_type }) => type === undefined || event_type === undefined || type === event_type, {

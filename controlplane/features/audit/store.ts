@@ -58,7 +58,7 @@ export async function appendAuditAll(q: Query, events: readonly AuditEvent[]): P
   return rows.map((row) => row.id)
 }
 
-/** A machine has no column: it is stored as `actor` in the details. */
+/** Returns the columns of an event. A machine has no column, so it is stored as `actor` in the details. */
 function storedEvent({ actor, agentId, details, manifest, ...event }: AuditEvent) {
   return {
     ...event,
@@ -69,7 +69,7 @@ function storedEvent({ actor, agentId, details, manifest, ...event }: AuditEvent
   }
 }
 
-/** Namespace of an event without an agent. For other events the namespace of the agent applies. */
+/** Returns the namespace of an event without an agent. For other events the namespace of the agent applies. */
 function namespaceIn({ gateway, scope }: AuditEvent['details'], manifest: string | undefined): string | null {
   if (manifest !== undefined) return namespaceOf(manifest) || null
   if (typeof gateway === 'string') return namespaceOf(gateway) || null

@@ -6,7 +6,7 @@ export type AuditCount = {
   /** Highest event id that is counted. */
   readonly upTo: number
   readonly count: number
-  /** Number of retention runs at that time. */
+  /** Number of retention runs when the events were counted. */
   readonly purges: number
   /** The part of `count` that the database has stored. */
   readonly stored: number
@@ -17,8 +17,8 @@ const STORE_EVERY = 10_000
 const MAX_PURGES = 3
 
 /**
- * Returns the number of events, counting on from the cached or stored count. Only `settled` may be kept: it ends at
- * events so old (5 minutes) that no earlier transaction can still commit an event with a smaller id.
+ * Returns the number of events, counting on from the cached or stored count. The caller may cache only `settled`, which
+ * ends at events so old (5 minutes) that no earlier transaction can still commit an event with a smaller id.
  */
 export async function countAuditEvents(
   q: Query,
@@ -86,14 +86,16 @@ async function storeCount(q: Query, scope: AuditScope, known: AuditCount): Promi
   )
 }
 
-/** Returns a clause per scope, so that each uses its own index. Every clause must contain `$2`. */
+/**
+ * Returns a condition for each kind of scope, so that each kind uses its own index. Every condition must contain `$2`.
+ */
 export function ownClause({ of }: AuditScope): string {
   return of === 'all' ? 'and $2::text is null' : `and ${COLUMNS[of]} = $2`
 }
 
 const COLUMNS = { agent: 'agent_id', namespace: 'namespace' } as const
 
-/** Returns `$2` of the clause. */
+/** Returns the value of `$2` in the condition of `ownClause`. */
 export function keyOf(scope: AuditScope): string | null {
   return scope.of === 'all' ? null : scope.key
 }

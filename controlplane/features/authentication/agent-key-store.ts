@@ -6,7 +6,7 @@ export type ShownKey = { readonly prefix: string; readonly sha256: Buffer }
 
 export type KeyedAgent = Pick<AgentRow, 'id' | 'name' | 'status' | 'capabilities'> & {
   readonly apiKeySha256: Buffer
-  /** Admitted requests; null when none was counted, for another key or an inactive agent. */
+  /** Number of admitted requests; null when none was counted, for another key or an inactive agent. */
   readonly admitted: number | null
   /** Whole seconds until the next request is admitted, at least 1. */
   readonly retryAfterS: number | null
@@ -32,7 +32,7 @@ export async function useAgentKeys(
   return rows
 }
 
-/** Usually no entry is older than a minute; then the array is used as it is. */
+/** SQL expression for the entries of the last minute. Usually no entry is older; the array is then used unchanged. */
 const LIVE = `case when w.hits[1] > statement_timestamp() - interval '1 minute' then w.hits
   else array(select h from unnest(w.hits) as h where h > statement_timestamp() - interval '1 minute' order by h) end`
 

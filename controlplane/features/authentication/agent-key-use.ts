@@ -9,7 +9,7 @@ import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.
 export type KeyUse = {
   readonly agent: Pick<KeyedAgent, 'id' | 'name' | 'capabilities'>
   readonly isAdmitted: boolean
-  /** Whole seconds, for a rejected request. */
+  /** Time until the next request is admitted, in whole seconds, for a rejected request. */
   readonly retryAfterS: number
 }
 
@@ -58,7 +58,9 @@ async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (Key
   return keys.map((one) => useOf(found.get(one), one))
 }
 
-/** A wrong key with the prefix of a valid key returns the same agent, uncounted. */
+/**
+ * Returns the agent of a presented key. A wrong key with the prefix of a valid key returns the same agent, uncounted.
+ */
 function agentOf(agents: readonly KeyedAgent[], { sha256: shown }: ShownKey): KeyedAgent | undefined {
   return agents.find((agent) => agent.admitted !== null && isSameHash(agent.apiKeySha256, shown))
 }

@@ -22,7 +22,7 @@ export type BreakGlassDeps = {
 export type OwnerTokenWarnings = () => Promise<readonly string[]>
 
 const Secret = z.object({ data: z.object({ [BREAK_GLASS_KEY]: z.string() }) })
-/** Clock skew between the machine that wrote the Secret and this one. */
+/** Tolerated clock skew between the machine that wrote the Secret and this one. */
 const CLOCK_SKEW_MS = 60_000
 
 /**

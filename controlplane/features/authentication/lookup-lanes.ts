@@ -1,7 +1,7 @@
 import { createFairQueue } from '../../fair-queue.ts'
 import type { Lookup } from './recent-lookups.ts'
 
-/** Concurrent look-ups per kind of secret. The pool has 10 connections. */
+/** Maximum number of concurrent look-ups per kind of secret. The pool has 10 connections. */
 const AT_ONCE = 3
 
 /**

@@ -5,7 +5,7 @@ export function rateLimited(retryAfterS: number): ChaperoneError {
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
     retryAfterS,
-    // The body has exactly the fields of the specification.
+    // Omits `message`: the body has exactly the fields of the specification.
     extra: { message: undefined },
   })
 }

@@ -22,7 +22,9 @@ type Remembered = {
   readonly rights: ReadonlyMap<string, Namespaces>
   readonly atMs: number
 }
-/** `expiresAtMs`: of the token, epoch; null for a token without an expiry. */
+/**
+ * A presented credential. `expiresAtMs`: expiry of the token in epoch milliseconds; null for a token without an expiry.
+ */
 type Shown = { readonly key: string; readonly expiresAtMs: number | null }
 type Find = () => Promise<UserPrincipal | undefined>
 
@@ -38,7 +40,7 @@ export function withRecentCallers(
   const recent = new Map<string, Remembered>()
 
   async function remember({ key }: Shown, principal: UserPrincipal): Promise<UserPrincipal> {
-    // Taken before the review, because the result is as old as its request.
+    // The time is read before the review, because the result is only as recent as the start of the review.
     const atMs = nowMs()
     const rights = await rightsOf(principal)
     recent.delete(key)
@@ -72,7 +74,8 @@ export function withRecentCallers(
   async function usual(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
     const principal = await found(shown, find)
     const isNew = nowMs() - (recent.get(shown.key)?.atMs ?? Number.NEGATIVE_INFINITY) > RIGHTS_MS
-    // Otherwise an urgent request of a user with only read requests so far would find no cached rights.
+    // Caches the rights at the first request of a user. Otherwise an urgent request of a user who has only sent reads
+    // would find no cached rights.
     if (principal !== undefined && isNew) remember(shown, principal).catch(() => undefined)
     return principal
   }

@@ -23,14 +23,14 @@ export type RecentAnswers<T> = {
   (
     secrets: readonly string[],
     isUrgent: boolean,
-    /** Of the caller. */
+    /** Address of the caller. */
     address?: string,
   ): Promise<Answers<T>>
-  /** Caches values read from the database by the SHA-256 of their secrets. Newer entries stay. */
+  /** Caches values read from the database by the SHA-256 of their secrets. Does not replace newer entries. */
   remember(read: readonly Preloaded<T>[]): void
 }
 
-/** `ageMs`: age of the value. */
+/** A value read in advance. `ageMs`: time since it was read. */
 export type Preloaded<T> = { readonly sha256: Uint8Array; readonly value: T; readonly ageMs: number }
 
 export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
@@ -49,14 +49,17 @@ export function createRecentAnswers<T>(
 ): RecentAnswers<T> {
   const recent = new Map<string, { readonly value: T; readonly atMs: number }>()
 
-  /** A cached principal has a turn of its own; all others share that of their network. */
+  /**
+   * Returns the name of the look-up in the fair queue. A cached principal has its own name; all other callers share
+   * that of their network.
+   */
   function turnOf(secrets: readonly string[], address: string): string {
     const known = secrets.map(keyOf).find((key) => recent.has(key))
     return known === undefined ? `network ${networkOf(address)}` : `known ${known}`
   }
 
   async function read(secrets: readonly string[], address: string): Promise<Answers<T>> {
-    // Taken before the read, because the result is as old as its request.
+    // The time is read before the query, because the result is only as recent as the start of the query.
     const atMs = nowMs()
     const found = await lookup(secrets, turnOf(secrets, address))
     for (const secret of secrets) recent.delete(keyOf(secret))

@@ -16,8 +16,8 @@ import { createRecentAnswers, type Lookup } from './recent-lookups.ts'
 
 export type Identities = Identify & {
   /**
-   * Caches the sessions in force, for urgent requests of users that are new to this replica. Rejects when the database
-   * is unavailable.
+   * Caches the sessions in force, for urgent requests of users who have not used this replica before. Rejects when the
+   * database is unavailable.
    */
   preloadSessions(): Promise<void>
 }

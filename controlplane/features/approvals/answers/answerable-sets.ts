@@ -62,7 +62,8 @@ async function ownGroups(
   if (set.groups.length === 0) return []
   const own = set.groups.filter((group) => by.groups.includes(group))
   if (own.length > 0) return own
-  // Excludes the admin of a tenant, because the groups of the platform team may have no members yet.
+  // Excludes the admin of a tenant: the groups of the platform team may have no members yet, and the admin could answer
+  // for them.
   const isAdmin = hasRole(by.role, 'admin') && by.namespaces === 'all'
   if (!isAdmin || (await isAnybodyInGroups(q, row.orgId, set.groups))) return null
   const namespace = namespaceOf(row.agent)

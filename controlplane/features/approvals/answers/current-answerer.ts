@@ -5,9 +5,9 @@ import { shareUser, type UserRow } from '../../users/store.ts'
 import type { Answerer } from './service.ts'
 
 /**
- * Returns the approver with the rights that the account has now: a role or group may have been removed since
- * authentication. Locks the account until the transaction ends. `namespace`: of the agent; null for an agent without a
- * namespace.
+ * Returns the approver with the rights that the account has now, because a role or group may have been removed since
+ * authentication. Locks the account until the transaction ends. `namespace`: that of the agent; null for an agent
+ * without a namespace.
  */
 export async function currentAnswerer(q: Query, by: Answerer, namespace: string | null): Promise<Answerer> {
   if (by.kind === 'operator' || by.userId === null || by.clusterCredential !== undefined) return by

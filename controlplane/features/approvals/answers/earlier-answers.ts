@@ -43,7 +43,7 @@ async function isAllowed(
   const user = clusterUserOf(answer)
   if (await isAgent(db, user)) return false
   if (!(await reviewAccess(kube, user, { right: 'approvals/answer', namespace }))) return false
-  // Admins answer for a group without members.
+  // An admin answers for a group without members, in which the admin is not a member either.
   const isAsAdmin = answer.groups.some((group) => !user.groups.includes(group))
   return !isAsAdmin || reviewAccess(kube, user, { right: 'settings/update', namespace: '' })
 }

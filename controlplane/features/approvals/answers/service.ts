@@ -45,7 +45,7 @@ export type Answerer =
     }
   | {
       readonly kind: 'operator'
-      /** As claimed by the caller: the token of the internal API identifies no user. */
+      /** Name that the caller claims. It is not verified, because the token of the internal API identifies no user. */
       readonly name: string
       readonly gatewayId: string
       readonly gateway: string
@@ -53,12 +53,15 @@ export type Answerer =
 
 export type Respond = {
   readonly id: string
-  /** Other kinds are reported as not found: v1 answers `apr_`, the internal API `apv_`, the dashboard both. */
+  /**
+   * Kinds of approvals that the caller may answer; others are reported as not found. v1 answers `apr_`, the internal
+   * API `apv_`, the dashboard both.
+   */
   readonly kinds: readonly ApprovalKind[]
   readonly approved: boolean
   readonly note: string | null
   readonly by: Answerer
-  /** `dashboard`, `cli`, `api`, `internal`, `chat`. */
+  /** Channel of the answer: `dashboard`, `cli`, `api`, `internal` or `chat`. */
   readonly via: string
   /** Runs in the transaction of an accepted answer; a rejection rolls the answer back. */
   readonly within?: ((q: Query) => Promise<void>) | undefined
@@ -109,8 +112,8 @@ export async function respond(
 }
 
 /**
- * Returns the users whose earlier answers no longer count. Checks only when the answer approves and the caller may see
- * the pending approval.
+ * Returns the users whose earlier answers no longer count. Returns none without a check unless the answer approves and
+ * the caller may see the pending approval.
  */
 async function notConfirmed(
   db: Query,
@@ -123,7 +126,7 @@ async function notConfirmed(
   return isAsked ? voidAnswers(row, confirmAnswer) : []
 }
 
-/** Returns undefined while required answers are missing. */
+/** Ends the approval and returns it; returns undefined while required answers are missing. */
 async function endedBy(
   q: Query,
   row: ApprovalRow,
@@ -153,7 +156,7 @@ function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: ApproverIden
   })
 }
 
-/** Returns the names of the users whose earlier answers were removed. */
+/** Returns the names of the users whose earlier answers are no longer stored. */
 function goneSince(before: ApprovalRow, { answers: left }: ApprovalRow): readonly string[] {
   const isLeft = ({ by, at }: StoredAnswer) => left.some((answer) => answer.by === by && answer.at === at)
   return before.answers.filter((answer) => !isLeft(answer)).map(({ by }) => by)
@@ -197,7 +200,10 @@ function isVisible(row: ApprovalRow, { kinds, by }: Respond): boolean {
     : row.gatewayId === by.gatewayId
 }
 
-/** Returns null while the approval can be answered. An overdue approval counts as expired before the sweeper runs. */
+/**
+ * Returns the error for an approval that has ended; null while it can be answered. An overdue approval counts as
+ * expired before the sweeper runs.
+ */
 function endedError(row: ApprovalRow): ChaperoneError | null {
   const moved = moveApproval(row.status === 'pending' && row.isOverdue ? 'expired' : row.status, 'approve')
   if (moved.ok) return null
@@ -210,7 +216,9 @@ function refuseEnded(row: ApprovalRow): void {
   if (error !== null) throw error
 }
 
-/** Returns the reason of a lost race: the approval was answered or expired between the read and the write. */
+/**
+ * Returns the error of an answer that lost a race: the approval was answered or expired between the read and the write.
+ */
 async function whyNot(q: Query, id: string): Promise<ChaperoneError> {
   const row = await getApproval(q, id)
   return (row && endedError(row)) ?? notFound(id)

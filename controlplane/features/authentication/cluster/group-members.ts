@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { noAccount } from '../../../../core/decision/policies/policy-warnings.ts'
 import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 
-/** The part of a Policy that names approver groups. `namespace`: '' where its agents are in all namespaces. */
+/** The approver groups that a Policy names. `namespace`: that of its agents, '' for agents in all namespaces. */
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
@@ -21,12 +21,12 @@ export type GroupMembers = {
 
 export type GroupMembersDeps = {
   readonly clusterGroups: ClusterGroups
-  /** Groups that accounts are in. */
+  /** Returns the groups that accounts are in. */
   readonly accounts: () => Promise<ReadonlySet<string>>
   readonly nowMs: () => number
 }
 
-/** For installations outside a cluster. */
+/** Members of approver groups in installations outside a cluster: groups have accounts only. */
 export const ACCOUNTS_ONLY: GroupMembers = { ask: async () => {}, absence: () => noAccount }
 
 const ASK_MS = 2_000

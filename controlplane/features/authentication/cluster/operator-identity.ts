@@ -11,7 +11,7 @@ export type OperatorAccount = { readonly namespace: string; readonly name: strin
  */
 export type IdentifyOperator = (token: string, address: string, isUrgent?: boolean) => Promise<boolean>
 
-/** The token of a deleted operator pod is accepted for at most this time. */
+/** Cache time of a review: the token of a deleted operator pod is accepted for at most this time. */
 const MAX_AGE_MS = 60_000
 /** Age limit of the last review while the API server does not answer, because a kill switch must not wait for it. */
 const URGENT_MAX_AGE_MS = 15 * 60_000

@@ -8,7 +8,7 @@ import type { ReviewedPod } from './token-review.ts'
 export type PresentedToken = {
   readonly token: string
   readonly hash: string
-  /** Epoch milliseconds; null for a token without an expiry. */
+  /** Expiry of the token in epoch milliseconds; null for a token without an expiry. */
   readonly expiresAtMs: number | null
   /**
    * Address of the caller. For one of several users of a shared address, it includes the port of the connection:
@@ -17,7 +17,7 @@ export type PresentedToken = {
   readonly address: string | null
 }
 
-/** `subject`: the owner of the token; null for a rejected token. `ageMs`: time since the review. */
+/** Result of a review. `subject`: the owner of the token; null for a rejected token. `ageMs`: time since the review. */
 export type Reviewed<T> = { readonly subject: T | null; readonly ageMs: number }
 
 /**
@@ -25,16 +25,25 @@ export type Reviewed<T> = { readonly subject: T | null; readonly ageMs: number }
  * address and in total, so that invented tokens cost the cluster little and evict no accepted token.
  */
 export type ReviewedTokens<T = ReviewedPod> = {
-  /** Rejects with `not_ready` when the cluster does not answer, and beyond the limits. */
+  /**
+   * Returns the review of the token, cached or new. Rejects with `not_ready` when the cluster does not answer, and
+   * beyond the limits.
+   */
   of(presented: PresentedToken, use: ReviewUse): Promise<Reviewed<T>>
 }
 
 export type ReviewUse = {
   /** Cache time of a successful review; 0 = review every time. */
   readonly maxAgeMs: number
-  /** Beyond `maxAgeMs` the last successful review counts while the cluster does not answer, until the token expires. */
+  /**
+   * Whether the last successful review counts beyond `maxAgeMs` while the cluster does not answer, until the token
+   * expires.
+   */
   readonly survivesSilence?: boolean
-  /** Resolves within `URGENT_MS`: without an answer by then, a successful review up to this age counts. */
+  /**
+   * Age limit of a cached review for an urgent call, which resolves within `URGENT_MS`: without an answer by then, a
+   * successful review up to this age counts.
+   */
   readonly urgentMaxAgeMs?: number
 }
 
@@ -54,11 +63,11 @@ const LIMITS: ReviewLimits = { rejectedPerAddress: 20, unknownPerMinute: 6_000, 
 const BAD_REVIEW_TTL_MS = 10_000
 const MAX_GOOD = 20_000
 const MAX_BAD = 5_000
-/** Unknown tokens of one address that are in review or queued. Beyond that, further ones are refused. */
+/** Maximum number of unknown tokens of one address that are in review or queued. Further ones are refused. */
 const ADDRESS_IN_FLIGHT = 32
 const CONNECTION_IN_FLIGHT = 2
 const MAX_ADDRESSES = 10_000
-/** Unknown tokens in the queue for a review. */
+/** Maximum number of unknown tokens in the queue for a review. */
 const MAX_WAITING = 1_000
 
 export function createReviewedTokens<T>(

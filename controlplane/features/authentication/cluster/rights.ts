@@ -16,9 +16,9 @@ const REVIEW_MS = 10_000
  */
 const REVIEW_MS_PER_NAMESPACE = 20
 const MAX_RIGHTS = 10_000
-/** Concurrent reviews: the number of connections of the client. */
+/** Maximum number of concurrent reviews: the number of connections of the client. */
 const IN_FLIGHT = 8
-/** Concurrent reviews of one user and right; the remaining ones are queued. */
+/** Maximum number of concurrent reviews of one user and right; the remaining ones are queued. */
 const IN_FLIGHT_PER_RIGHT = 4
 const MAX_PENDING = 4_000
 
@@ -55,7 +55,7 @@ export function createClusterRights(
     return new Set(names.filter((name) => found.has(name)))
   }
 
-  /** `count`: number of reviewed namespaces. */
+  /** Reviews the right. `count`: number of reviewed namespaces. */
   async function ask(user: ClusterUser, right: Right, reach: Reach) {
     if (await isAllowed(user, right, '')) return { namespaces: 'all' as const, count: 0 }
     const names = reach === 'cluster' ? [] : await governedNamespaces(db)
@@ -87,7 +87,7 @@ export function createClusterRights(
   }
 }
 
-/** Runs at most `most` at a time, in the order of arrival. */
+/** Creates a queue that runs at most `most` calls at a time, in the order of arrival. */
 function createTurns(most: number) {
   const pending: Array<() => void> = []
   let running = 0

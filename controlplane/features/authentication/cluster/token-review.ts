@@ -14,8 +14,8 @@ export type ReviewedPod = {
 
 export type TokenReview = {
   /**
-   * Returns null for a token that is invalid, for another audience, or not of a pod. Rejects with `not_ready` when the
-   * cluster does not answer.
+   * Returns the pod of the token; null for a token that is invalid, for another audience, or not of a pod. Rejects with
+   * `not_ready` when the cluster does not answer.
    */
   review(token: string): Promise<ReviewedPod | null>
   close(): void
@@ -61,13 +61,13 @@ export function createTokenReview(api: PodApi): TokenReview {
 }
 
 /**
- * Errors of a server that could not check the token, because its storage or a webhook did not answer. They are no
- * rejection.
+ * Errors of an API server that could not check the token, because its storage or a webhook did not answer. They do not
+ * reject the token.
  */
 const NOT_CHECKED =
   /timed? ?out|deadline exceeded|connection (?:refused|reset)|unavailable|etcdserver|leader changed|too many requests|internal error|\bEOF\b|dial tcp|no such host|context canceled/i
 
-/** Returns undefined for a text that is not JSON; no schema accepts undefined. */
+/** Parses JSON. Returns undefined for any other text, which no schema accepts. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
