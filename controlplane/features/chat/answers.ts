@@ -29,7 +29,7 @@ export type ChatAnswersDeps = {
   readonly vouchFor: VouchFor
 }
 
-/** `ok` with the status of the approval, or the error shown to the user who clicked. */
+/** Result of a click: `ok` with the status of the approval, or the error shown to the user who clicked. */
 export type ChatAnswer =
   | { readonly ok: true; readonly id?: string; readonly approval_status?: string }
   | { readonly ok: false; readonly error: string; readonly message: string }
@@ -37,14 +37,14 @@ export type ChatAnswer =
 export type ChatAnswers = {
   /**
    * Answers an approval for the user who clicked. Throws `unauthorized` for a callback that is unsigned, outside the
-   * time window or replayed. Throws `not_ready` when the chat provider cannot identify the user, or the identity
-   * provider does not answer; nothing is answered then.
+   * time window or replayed. Throws `not_ready`, without an answer to the approval, when the chat provider cannot
+   * identify the user or the identity provider does not respond.
    */
   answer(callback: RawCallback): Promise<ChatAnswer>
 }
 
 const WINDOW_S = 300
-/** The chat provider expects the response within three seconds. */
+/** Time limit for identifying the user. The chat provider expects the response to a click within three seconds. */
 const WHO_MS = 2_000
 /**
  * Time limit of the confirmation by the identity provider. It continues in the background, and the next click uses its

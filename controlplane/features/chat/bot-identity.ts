@@ -3,7 +3,7 @@ import type { ChatApi } from './api.ts'
 import type { IdentifyBot } from './bot.ts'
 import type { BotIdentity } from './bot-store.ts'
 
-/** Short, because an API request waits for the result. */
+/** Timeout of the request to the provider. It is short, because an API request waits for the result. */
 const TIMEOUT_MS = 2_000
 
 const Identity = z

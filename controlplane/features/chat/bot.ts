@@ -14,7 +14,7 @@ export type IdentifyBot = (token: string) => Promise<BotIdentity | null>
 export type ApprovalsBotDeps = {
   readonly orgId: string
   readonly keyring: Keyring
-  /** Absent: tokens are only compared with each other. */
+  /** Look-up of the bot of a token. Absent: tokens are only compared with each other. */
   readonly identifyBot?: IdentifyBot | undefined
 }
 

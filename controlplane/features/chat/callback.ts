@@ -7,9 +7,9 @@ import { APPROVE, DENY } from './message.ts'
 /** A callback as received: the unmodified body, and the two headers of its signature. */
 export type RawCallback = {
   readonly body: string
-  /** Epoch seconds. */
+  /** Time of the signature, epoch seconds. */
   readonly timestamp: string
-  /** `v0=` and 64 hex digits. */
+  /** The signature: `v0=` and 64 hex digits. */
   readonly signature: string
 }
 

@@ -9,8 +9,8 @@ import type { CardRow } from './message-store.ts'
 export type CheckedCard = { readonly approvalId: string; readonly nonceSha256: Buffer | null }
 
 /**
- * Throws `forbidden` for a click that is not on the current card of the approval: another message, channel or
- * workspace, another or a used button value, or a modified message.
+ * Returns the card of a click. Throws `forbidden` for a click that is not on the current card of the approval: another
+ * message, channel or workspace, another or a used button value, or a modified message.
  */
 export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
   if (row === undefined || click.place === null) throw refused('this message is not an approval card')

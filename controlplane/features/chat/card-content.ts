@@ -29,7 +29,7 @@ function canonical(value: unknown, depth = 0): unknown {
   return Object.fromEntries(entries)
 }
 
-/** Removes any number of escapes, so that a text has one form. */
+/** Decodes escapes repeatedly, so that equal texts have one form. */
 function unescaped(text: string): string {
   return text.replace(/&(?:amp;)*(amp|lt|gt);/g, (_whole, last: string) =>
     last === 'lt' ? '<' : last === 'gt' ? '>' : '&',

@@ -14,7 +14,7 @@ export type CardPrint = {
   readonly contentSha256: Buffer
 }
 
-/** The card at a place in the chat. Hashes are null after an accepted answer, until the card is updated. */
+/** The stored card of one chat message. Hashes are null after an accepted answer, until the card is updated. */
 export type CardRow = {
   readonly approvalId: string
   readonly actId: string | null
@@ -22,14 +22,14 @@ export type CardRow = {
   readonly team: string | null
   readonly nonceSha256: Buffer | null
   readonly contentSha256: Buffer | null
-  /** True when the approval is answered, cancelled or expired; final. */
+  /** True when the approval is answered, cancelled or expired. The card then never changes again. */
   readonly hasEnded: boolean
 }
 
 /**
  * Queues the pending chat messages: opened approvals, cards with a used nonce whose approval is still pending, and
  * outcomes. Reads the approvals table, so messages do not depend on the replica or channel of an answer. Does nothing
- * until the chat is configured. A permanently failed update is not queued again.
+ * until the chat is configured. An update that failed permanently is not queued again.
  */
 export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
   await q.query(

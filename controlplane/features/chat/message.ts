@@ -4,7 +4,7 @@ import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 
 export type ChatMessage = {
-  /** Text of notifications and screen readers. */
+  /** Plain text that notifications and screen readers show. */
   readonly text: string
   readonly blocks: readonly Readonly<Record<string, unknown>>[]
 }
@@ -12,7 +12,10 @@ export type ChatMessage = {
 export const APPROVE = 'approve'
 export const DENY = 'deny'
 
-/** The provider rejects longer messages. A card with shortened content offers no approval in the chat. */
+/**
+ * Maximum number of characters of each part of a message: the provider rejects longer messages. A card with shortened
+ * content offers no approval in the chat.
+ */
 const MAX_FACT = 1_500
 const MAX_PARAMETERS = 6_000
 const MAX_HEADERS = 3_000
@@ -82,7 +85,7 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, visible(value)] as const]))
 }
 
-/** One line per header, so that a value cannot imitate another header. */
+/** Formats one line per header, so that a value cannot imitate another header. */
 function headerLines({ headers }: ApprovalCard): string {
   return headers.map(({ name, value }) => visible(`${name}: ${value}`)).join('\n')
 }

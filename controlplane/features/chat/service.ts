@@ -34,7 +34,7 @@ export type Chat = {
 }
 
 const SLOW_DOWN_S = 5
-/** A reply to a click expires after this time. */
+/** Time after which an undelivered reply to a click is discarded, in milliseconds. */
 const TELL_MS = 600_000
 const GONE: ReadonlySet<string> = new Set(['message_not_found', 'channel_not_found', 'cant_update_message'])
 const QUIET = { unfurl_links: false, unfurl_media: false, mrkdwn: false, link_names: false, parse: 'none' }
@@ -71,7 +71,7 @@ async function post(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal):
   }
 }
 
-/** Returns the current card with a new nonce. */
+/** Returns the current card of the approval with a new nonce. */
 function drawn({ dashboardUrl }: ChatDeps, row: ApprovalRow) {
   const nonce = randomToken()
   return { nonce, message: approvalMessage(approvalCard(row), { dashboardUrl, nonce }) }

@@ -94,7 +94,8 @@ async function create(
 }
 
 /**
- * A given id or key must belong to the agent; otherwise a caller could register a port under the name of another agent.
+ * Throws when a given id or key does not belong to the agent; otherwise a caller could register a port under the name
+ * of another agent.
  */
 function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
   if (agent_id !== undefined && agent_id !== row.id) {
@@ -109,7 +110,10 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
   }
 }
 
-/** Key prefixes are stored and shown, and key hashes are stored: either would reveal a short key. */
+/**
+ * Returns the error for a short key. Key prefixes are stored and shown, and key hashes are stored: either would reveal
+ * a short key.
+ */
 function weakKey(): ChaperoneError {
   const detail =
     'api_key: begins with svc_live_ or svc_test_ and has at least 43 letters and digits behind it; leave it out, and rotate the key of the agent in the dashboard to get one'

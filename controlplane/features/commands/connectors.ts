@@ -31,7 +31,7 @@ export function createConnectorCommands(deps: CommandDeps): Record<Names, Comman
     }),
     'connectors.remove': async (gateway, input) => {
       const { id } = parsed(ConnectorRemove, input)
-      // Requests to hosts without a Connector may pass undecided.
+      // Without the Connector, requests to its hosts may pass without a decision.
       const requireSession = await sessionRequirement(deps)
       requireSession('Changes of Connectors require')
       await remove(deps, gateway, id)

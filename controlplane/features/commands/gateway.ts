@@ -32,7 +32,7 @@ export function createGatewayCommands(
   }
 }
 
-/** From the loosest to the strictest. */
+/** Enforcement levels from the loosest to the strictest. */
 const LEVELS = EnforcementLevelSchema.options
 
 async function setEnforcement(

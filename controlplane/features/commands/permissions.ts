@@ -94,12 +94,15 @@ async function warningsOf(
   return warnings.length === 0 ? {} : { warnings }
 }
 
-/** Any other permission may replace a stricter one, because the narrower pattern decides. */
+/**
+ * Reports whether the permission can only tighten the rules. Any other permission may override a stricter one, because
+ * the narrower pattern decides.
+ */
 function isStricter(decision: PermissionSet['decision'], replaced: string | undefined): boolean {
   return decision === 'deny' || (decision === 'require_approval' && replaced === 'allow')
 }
 
-/** `namespace/name`, or the name alone. */
+/** Reports whether `given` names the gateway, as `namespace/name` or by the name alone. */
 function namesGateway(given: string, name: string): boolean {
   return given === name || given === name.slice(name.indexOf('/') + 1)
 }

@@ -7,7 +7,10 @@ import type { ActionsReply, ConnectorKindsReply } from '../../../core/wire/conne
 
 export type CatalogueReading = {
   kinds(): ConnectorKindsReply['connectors']
-  /** Returns each action name once, with the strictest effect and risk of its rows, in alphabetical order. */
+  /**
+   * Returns the actions of a connector type in alphabetical order. Each name occurs once, with the strictest effect and
+   * risk of its rows.
+   */
   actions(type: z.infer<typeof ConnectorType>): ActionsReply['actions']
 }
 

@@ -21,7 +21,7 @@ export function ownedDomains({ name, spec }: Owner): readonly string[] {
   return [...new Set([...domains, ...base].map((domain) => domain.toLowerCase()))]
 }
 
-/** Returns how the connector sends its credential; the default of its type when it does not say. */
+/** Returns how the connector sends its credential, by default as its type does. */
 export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> {
   return spec.auth ?? { ...connectorOfType(spec.type).defaultAuth }
 }
@@ -71,14 +71,14 @@ export function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
   return [...ports, ...own].map((port) => (port === 80 ? 443 : port))
 }
 
-/** Returns the error of a connector that lacks domains while its type has none; null otherwise. */
+/** Returns the error of a connector without domains whose type has none either; null otherwise. */
 export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'baseUrl'>): string | null {
   const needed = TYPES_WITHOUT_HOSTS.includes(spec.type)
   if (!needed || (spec.domains?.length ?? 0) > 0 || spec.baseUrl !== undefined) return null
   return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
 }
 
-/** Returns the gaps of an active connector, as sentences for its status. */
+/** Returns what an active connector lacks, as sentences for its status. */
 export function connectorWarnings({
   type,
   endpoint,

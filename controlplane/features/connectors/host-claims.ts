@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 import { type DesiredRow, type HostClaims, nextSecond, type Since } from '../manifests/store.ts'
 import { ownedDomains, portsOf } from './domains.ts'
 
-/** Sorts after every time: the time of an absent claim. */
+/** Placeholder for the time of an absent claim. It sorts after every ISO 8601 time. */
 const NEVER = '~'
 
 type Claiming = {
@@ -13,9 +13,9 @@ type Claiming = {
 }
 
 /**
- * Returns since when an object claims its hosts, ports and Gateways. Claims of the first version date from the creation
- * of the object. Claims added by an edit date from the edit, so that no edit takes a host from an older object. An
- * invalid spec changes no claims.
+ * Returns the times since which an object claims its hosts, ports and Gateways. Claims of the first version date from
+ * the creation of the object. Claims added by an edit date from the edit, so that no edit takes a host from an older
+ * object. An invalid spec changes no claims.
  *
  * @param before Claims of the same object (uid); undefined for a new object.
  */
@@ -73,8 +73,8 @@ export async function withClaims(
 }
 
 /**
- * Returns since when a host is claimed at a Gateway at one of these ports. A connector without an object claims
- * nothing.
+ * Returns the time since which a host is claimed at a Gateway at one of these ports. A connector without an object
+ * claims nothing.
  */
 export function claimedSince(
   claims: HostClaims | undefined,

@@ -7,7 +7,7 @@ import type { ConnectorRow } from './store.ts'
 
 export type Claimant = Pick<ConnectorRow, 'id' | 'name' | 'spec' | 'gatewayIds' | 'source'>
 
-/** The claim of the object that declares a connector; without claims when there is no object. */
+/** Host claims of the object that declares a connector; empty for a connector without an object. */
 export type Claim = { readonly uid: string; readonly claims: HostClaims | undefined }
 export type ClaimOf = (name: string) => Claim
 
@@ -22,7 +22,7 @@ export type Contest = {
   readonly lostDomains: LostDomains
   /** Reasons of the lost hosts, as full sentences. */
   readonly reasons: readonly string[]
-  /** Connectors that lose hosts to this one, and where. */
+  /** Connectors that lose hosts to this one, and the Gateways at which they lose them. */
   readonly displaced: readonly Displaced[]
 }
 

@@ -40,7 +40,7 @@ export type Placement = {
   readonly origin: RowOrigin
   /** Path of the input in the request body, for error messages; empty when the input is the body. */
   readonly path?: string | undefined
-  /** A new connector reports refusals in the format of its provider, where SDKs need it. */
+  /** Whether a new connector reports refusals in the format of its provider, which SDKs parse. */
   readonly prefersProviderShape?: boolean | undefined
   readonly identifyBot?: IdentifyBot | undefined
 }
@@ -62,7 +62,7 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const others = await listConnectors(q)
   const domains = ownedDomains({ name: input.type, spec: wanted })
   const same = others.find((row) => isSame(row, { gatewayId, type: wanted.type, domains }))
-  // A new token for the same connector must not open the other paths of its hosts.
+  // A new token for the same connector must not allow other paths of its hosts.
   const endpoint = wanted.endpoint ?? same?.spec.endpoint
   const upstream = { ...wanted.upstream, ...permissionsOf(input, same?.spec.upstream) }
   refusePlaintext({ ...wanted, upstream }, placement.path ?? '')
@@ -92,7 +92,9 @@ function newShape({ prefersProviderShape, input }: Placement): ConnectorSpec['er
   return prefersProviderShape === true && isNeeded ? 'provider' : 'service'
 }
 
-/** Returns the permissions of the upstream; absent input keeps the stored values. */
+/**
+ * Returns whether private addresses and credentials without TLS are allowed. An absent input keeps the stored value.
+ */
 function permissionsOf(
   input: NewConnector,
   stored: ConnectorSpec['upstream'] | undefined,
@@ -136,7 +138,7 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   return result.data
 }
 
-/** Domains in addition to a base URL are other names of the same instance. */
+/** Returns the address of the upstream. Domains in addition to a base URL are other names of the same instance. */
 function upstreamOf({ domains = [], base_url }: NewConnector): { url?: string } {
   const base = base_url === undefined ? null : URL.parse(base_url)
   const hasOthers = domains.some((domain) => domain.toLowerCase() !== base?.hostname)
@@ -147,7 +149,7 @@ function fieldAt(path: string, field: string): string {
   return path === '' ? field : `${path}.${field}`
 }
 
-/** Returns the field by its name in the request. */
+/** Returns the name of the field in the request. */
 function fieldOf(path: readonly PropertyKey[]): string {
   if (path[0] === 'baseUrl' || path[0] === 'upstream') return 'base_url'
   if (path[0] === 'auth') return path[1] === 'header' ? 'header' : 'auth_type'
@@ -174,7 +176,10 @@ function refuseOverlaps(
   throw hostTaken(q, overlap.domain, `the connector ${overlap.connector.name}`)
 }
 
-/** Where objects are edited in YAML, the error refers to the manifest. */
+/**
+ * Returns the error for a host that another connector owns. Where objects are edited in YAML, the error refers to the
+ * manifest.
+ */
 function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
   const taken = `${host} belongs to ${owner} already`
   if (q.refusesEdits)
@@ -214,7 +219,10 @@ function isGuest(row: Pick<ConnectorRow, 'name' | 'source'>, gateway: Pick<Gatew
   return row.source === 'kubernetes' && namespaceOf(row) !== namespaceOf(gateway)
 }
 
-/** A manifest connector without its credential does not block another connector with one. */
+/**
+ * Reports whether the row is a manifest connector without its credential, which does not block another connector with
+ * one.
+ */
 function waitsForCredential(row: ConnectorRow): boolean {
   return row.source !== 'api' && row.credential === null && authOf(row.spec).type !== 'none'
 }

@@ -13,7 +13,7 @@ export type ConnectorRow = {
   readonly type: string
   /** Ids of the gateways it serves; empty = every gateway of the installation. */
   readonly gatewayIds: readonly string[]
-  /** Domains of the spec that another connector owns, by the id of the Gateway; lower case. */
+  /** Domains of the spec that another connector owns, by the id of the Gateway. In lower case. */
   readonly lostDomains: Readonly<Record<string, readonly string[]>>
   readonly spec: ConnectorSpec
   /** Sealed to the row's id; null = none stored. */
@@ -42,8 +42,8 @@ const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds",
   managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
 /**
- * Precedence for a host with two claims: a connector with a credential before one without (a manifest whose Secret is
- * still missing), then manifests before the API.
+ * SQL order of connectors that claim the same host: a connector with a credential before one without (a manifest whose
+ * Secret is still missing), then manifests before the API.
  */
 const ORDER = "(credential is null), (source = 'api'), name"
 

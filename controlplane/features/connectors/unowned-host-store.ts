@@ -1,21 +1,21 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 
-/** Refusals of one host at one gateway. */
+/** Refused requests to one host at one gateway. */
 export type UnownedHostRow = {
   /** Includes the port when the connection was refused before a request was read. */
   readonly host: string
   readonly gateway: string
-  /** Null when no record has an agent. */
+  /** Agents that requested the host; null when no record has an agent. */
   readonly agents: readonly string[] | null
   readonly requests: number
   readonly first: Date
   readonly last: Date
-  /** Of the newest record; null without a decision. */
+  /** Reason of the newest refusal; null without a decision. */
   readonly why: string | null
   readonly note: string | null
 }
 
-/** Limit of records per list. Agents choose the hosts, and each host leaves records. */
+/** Maximum number of records read per list. Agents choose the hosts, and each host leaves records. */
 const MAX_RECORDS = 10_000
 
 /** Returns refused hosts without a connector, newest first, from at most 10,000 records. */

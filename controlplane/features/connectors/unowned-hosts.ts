@@ -73,7 +73,7 @@ function merged(rows: readonly Found[]): readonly Found[] {
   return [...found.values()]
 }
 
-/** A connector or an egress entry may have been added since the refusal. */
+/** Reports whether a connector or an egress entry now covers the host. It may have been added since the refusal. */
 function isOwnedNow(
   { host, port, gateway: name }: Found,
   gateways: readonly GatewayRow[],

@@ -9,7 +9,7 @@ import { type Outcome, outcomeOf } from './record.ts'
 import { type FindUrlGateway, proxiedHeaders } from './url-gateway.ts'
 
 export type ExecutorDeps = {
-  /** Reaches gateways that are connected to any replica. */
+  /** Sends orders to gateways that are connected to any replica. */
   readonly relay: Pick<OrderRelay, 'isConnected' | 'execute'>
   /** `gateway_url` of the settings; null when unset. */
   readonly gatewayUrl: () => Promise<string | null>

@@ -10,7 +10,7 @@ export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['llm_a.file.upload', []],
   ['llm_a.image.create_variation', []],
   ['llm_a.image.edit', ['images']],
-  // The SDP offer is a form part, like a file.
+  // The provider expects the SDP offer as a form part, like a file.
   ['llm_a.realtime_call.create', []],
   ['llm_a.skill.create', []],
   ['llm_a.skill_version.create', []],
@@ -27,8 +27,8 @@ export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<stri
 ])
 
 /**
- * Returns why an action cannot be executed from its spec; null when it can. The provider takes a file action as a
- * multipart form, and a spec cannot carry a file. The provider would refuse it as JSON after the token was used.
+ * Returns why an action cannot be executed from its spec; null when it can. A file action is sent as a multipart form,
+ * and a spec cannot carry a file. The provider would refuse the action as JSON after the token was used.
  */
 export function fileProblem({ type, parameters = {} }: ActionSpec): string | null {
   const instead = FILE_ACTIONS.get(type)

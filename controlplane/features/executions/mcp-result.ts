@@ -1,4 +1,7 @@
-/** JSON-RPC id of the only request that an execution sends (`core/connectors/mcp/to-request.ts`). */
+/**
+ * JSON-RPC id of the request that an execution sends. An execution sends only one
+ * (`core/connectors/mcp/to-request.ts`).
+ */
 const ID = 1
 
 /**

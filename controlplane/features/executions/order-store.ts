@@ -41,8 +41,8 @@ export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
 }
 
 /**
- * Stands for the process id when the replica that sent the order passes the result on. No gateway process has the
- * empty id.
+ * Process id of a result that a replica passes on to the replica that sent the order. No gateway process has the empty
+ * id.
  */
 export const PASSED_ON = ''
 
@@ -56,7 +56,10 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
   )
 }
 
-/** Returns and deletes the result that this process sent: responses of upstreams are not kept. */
+/**
+ * Returns and deletes the result of the order that the given gateway process sent. Responses of upstreams are not
+ * kept.
+ */
 export async function takeResult(
   q: Query,
   orderId: string,

@@ -21,8 +21,8 @@ export type ExecutionPlace = {
 
 /**
  * Resolves the place of an action by the newest rules, so that a connector counts as soon as it is stored. Throws
- * `validation` when the spec gives no request. It throws before the token is used, because only a new submission can
- * correct the spec.
+ * `validation` when no request can be built from the spec. Called before the token is used, because only a new
+ * submission can correct the spec.
  */
 export async function executionPlace(deps: ExecutionPlaceDeps, row: ActionRow): Promise<ExecutionPlace> {
   const problem = fileProblem(row.spec)

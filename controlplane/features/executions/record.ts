@@ -48,8 +48,8 @@ export async function recordExecution(
   const to = isDone ? 'executed' : 'execution_failed'
   const isMoved =
     (await moveAction(q, action.id, { from: 'allowed', to })) ||
-    // The upstream executed the request, even if a hold of the same request moved the action back to
-    // `pending_approval`.
+    // Moves the action even if a hold of the same request moved it back to `pending_approval`, because the upstream
+    // executed the request.
     (isDone && (await moveAction(q, action.id, { from: 'pending_approval', to })))
   if (!isMoved) return false
   const details = { action_type: action.type, gateway_id: gatewayId, order_id: orderId, status }

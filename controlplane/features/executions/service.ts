@@ -96,20 +96,20 @@ async function open(
   throw tokenError(PROBLEM[spent])
 }
 
-/** Tells whether the action waits for the approval that an execution with this token opened. */
+/** Reports whether the action waits for the approval that an execution with this token opened. */
 function isHeld({ status, jti, approvalId }: ActionRow, token: string): boolean {
   return status === 'pending_approval' && jti === token && approvalId !== null
 }
 
-/** Tells whether a gateway's hold gave the action a new approval during the execution. */
+/** Reports whether a gateway's hold gave the action a new approval during the execution. */
 async function wasHeld({ db }: ExecutionDeps, row: ActionRow): Promise<boolean> {
   const now = await getAction(db, row.id)
   return now !== undefined && now.approvalId !== null && now.approvalId !== row.approvalId
 }
 
 /**
- * Returns the current state: an approver may have answered already. Throws 410 once the approval has expired, even
- * before the sweeper stored that.
+ * Returns the current state of a held execution: an approver may have answered already. Throws 410 once the approval
+ * has expired, even before the sweeper stored the expiry.
  */
 async function heldExecution({ db }: ExecutionDeps, { id }: ActionRow): Promise<Execution> {
   const now = await getAction(db, id)

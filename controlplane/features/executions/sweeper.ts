@@ -2,7 +2,10 @@ import type { Db } from '../../db/query.ts'
 import { type Outcome, outcomeOf, recordExecution } from './record.ts'
 import { type Interrupted, takeInterrupted } from './store.ts'
 
-/** Longer than the limit of an order (32 s) and of storing its outcome (60 s). */
+/**
+ * Age in seconds after which a running execution counts as interrupted. It is longer than the limit of an order (32 s)
+ * plus that of storing its outcome (60 s).
+ */
 const INTERRUPTED_AFTER_S = 100
 
 const UNKNOWN: Outcome = {

@@ -81,7 +81,8 @@ function stateOf({ status, body }: Answer): unknown {
 }
 
 /**
- * Absolute-form (RFC 9112, 3.2.2): the gateway uses TLS to the upstream, independent of the scheme of `gateway_url`.
+ * Returns the HTTP request to the proxy, in absolute form (RFC 9112, 3.2.2). The gateway uses TLS to the upstream,
+ * independent of the scheme of `gateway_url`.
  */
 function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
   const { method, host, target, body } = request
@@ -107,8 +108,8 @@ export function proxiedHeaders({ headers }: ExecuteRequest): RawHeaders {
 }
 
 /**
- * Converts a response as for orders: responses of the upstream below 500 are results; an error of the gateway is a
- * failure.
+ * Converts a response into an outcome, as for orders: responses of the upstream below 500 are results; an error of the
+ * gateway is a failure.
  */
 function outcomeOf(answer: Answer): Outcome {
   const { status, headers } = answer

@@ -33,7 +33,7 @@ export type Question = {
   readonly gatewayId: string
   readonly method: string
   readonly url: string
-  /** Names and values in turn. */
+  /** Names and values of the header fields, alternating. */
   readonly headers?: readonly string[]
   /** Name of an agent. An agent that the gateway does not have is evaluated as active and without a history. */
   readonly agent: string
@@ -132,7 +132,7 @@ function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
   return isRefusal(named) ? refusedFinding(named, bound) : judgeNamed({ ...asked, request, bound }, named)
 }
 
-/** Shows the verdict of each candidate where the body selects the candidate and the verdicts differ. */
+/** Shows the verdict of each candidate action where the request body selects the candidate and the verdicts differ. */
 function judgeNamed(given: ProxiedCase, named: Named): Finding {
   const { bound } = given
   const { rules, inputs } = proxiedInputs(given, judgedActions(named))
@@ -148,7 +148,7 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
   return { bound, action: namingAction(named, decision), decision, notes }
 }
 
-/** Returns the action that names the request: the first of its actions, or the candidate that decided. */
+/** Returns the action that the result is about: the first action of the request, or the candidate that decided. */
 function namingAction(named: Named, { actionType }: Decision): Action | null {
   if (named.kind === 'actions') return named.actions[0] ?? null
   return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null

@@ -91,7 +91,10 @@ function importRoute(deps: BundleRoutesDeps): Route {
   })
 }
 
-/** Removes the version: it counts changes in the exporting installation, and an imported policy begins at 1. */
+/**
+ * Returns the item without its version, which counts changes in the exporting installation. An imported policy begins
+ * at 1.
+ */
 function withoutVersion(item: BundleItem<z.infer<typeof PolicyItem>>) {
   if ('error' in item) return item
   const { version: _elsewhere, ...value } = item.value

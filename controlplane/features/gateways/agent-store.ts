@@ -37,7 +37,10 @@ export async function foreignAgents(
     .map((row) => ({ name: row.name, servedUntil: row.servedUntil }))
 }
 
-/** Tells whether the gateway may create an agent of this name: without a namespace, or in the gateway's own. */
+/**
+ * Reports whether the gateway may create an agent of this name: a name without a namespace, or one in the gateway's own
+ * namespace.
+ */
 export function mayName(gateway: string, agent: string): boolean {
   return !agent.includes('/') || namespaceOf(agent) === namespaceOf(gateway)
 }

@@ -1,7 +1,10 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { GatewayPrincipal } from './principal.ts'
 
-/** Throws `forbidden` when a sidecar names other agents than its own; `refused` of the error holds their names. */
+/**
+ * Throws `forbidden` when a sidecar names other agents than its own. The field `refused` of the error lists their
+ * names.
+ */
 export function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<string | null>): void {
   if (sidecar === null) return
   const others = agents.filter((agent) => agent !== null && agent !== sidecar.agent.name)

@@ -34,7 +34,7 @@ export type Binding = {
   readonly problem: BindingProblem | null
 }
 
-/** Returns the namespace before the slash of `namespace/name`. */
+/** Returns the part before the slash of `namespace/name`. */
 export function namespaceOf({ name }: Pick<GatewayRow, 'name'>): string {
   return name.slice(0, name.indexOf('/'))
 }
@@ -90,7 +90,10 @@ export function bindSelected(
   return { ...none, reasons: [reason], problem: 'GatewayNotFound' }
 }
 
-/** Splits the Gateways of a last good version into those that still admit it and those that do not. */
+/**
+ * Splits the Gateways of the last accepted version of an object into those that still admit the object and those that
+ * do not.
+ */
 export function standing(rows: readonly GatewayRow[], asking: Omit<Asking, 'boundBefore'>) {
   const [gateways, lost] = partition(rows, (row) => isBound(row, asking))
   return { gateways, lost }
@@ -116,8 +119,8 @@ function isBound(
 type Unresolved = { readonly reason: string; readonly problem: BindingProblem }
 
 /**
- * Returns one answer for a missing Gateway and for one that does not admit the namespace, so that the answer does not
- * disclose the Gateways of other namespaces.
+ * Returns the reason for an unresolved reference. It is the same for a missing Gateway and for one that does not admit
+ * the namespace, so that it does not disclose the Gateways of other namespaces.
  */
 function unresolvedRef(target: string, named: string | undefined, { kind, namespace }: Asking): Unresolved {
   if (namespaceOf({ name: target }) !== namespace) {

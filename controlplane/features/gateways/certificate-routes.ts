@@ -29,8 +29,8 @@ export function certificate({ authority, library }: CertificateDeps): Route {
 }
 
 /**
- * Returns no hosts while the library has not read the gateway. The sidecar requests a new certificate after its first
- * sections.
+ * Returns the hosts of the gateway for a certificate; none while the library has not read the gateway. The sidecar
+ * requests a new certificate after it receives its first sections.
  */
 function hostsOf(set: SectionSet | null): readonly string[] {
   const text = set?.texts.get('connectors')

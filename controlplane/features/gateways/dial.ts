@@ -18,7 +18,7 @@ export type Call = {
   readonly method: string
   /** Request target: a path, or absolute-form for a proxy. */
   readonly target: string
-  /** Names and values in turn. */
+  /** Names and values of the header fields, alternating. */
   readonly headers: readonly string[]
   readonly body: Buffer | null
   readonly timeoutMs: number

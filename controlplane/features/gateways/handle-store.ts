@@ -3,7 +3,7 @@ import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handl
 import type { Query } from '../../db/query.ts'
 import type { DeleteBatch } from '../maintenance/store.ts'
 
-/** Handles that are kept per agent; the oldest are discarded first. */
+/** Maximum number of handles that are kept per agent; the oldest are discarded first. */
 const MAX_OF_AGENT = 100_000
 const KEPT_DAYS = 90
 

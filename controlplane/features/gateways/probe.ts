@@ -47,7 +47,10 @@ export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
   }
 }
 
-/** Removes connector types of other namespaces: a gateway reports the types of all its connectors. */
+/**
+ * Removes connector types of other namespaces from the health of a gateway, which reports the types of all its
+ * connectors.
+ */
 async function shownTo(
   { read }: GatewayProbeDeps,
   namespaces: Namespaces,
@@ -58,7 +61,10 @@ async function shownTo(
   return { ...report, connectors: report.connectors.filter((type) => own.has(type)) }
 }
 
-/** `gateway_url` has no namespace, and its gateway reports the connectors of all tenants. */
+/**
+ * Returns the addresses that the caller may probe. Excludes `gateway_url` for a user with some namespaces: the setting
+ * has no namespace, and its gateway reports the connectors of all tenants.
+ */
 async function allowedAddresses(
   { read, gatewayUrl }: GatewayProbeDeps,
   namespaces: Namespaces,

@@ -1,15 +1,21 @@
 import type { Query } from '../../db/query.ts'
 
-/** Longer than the records of an ended process can still be uploaded. */
+/**
+ * Time for which a process id stays owned. It is longer than the time in which records of an ended process can still be
+ * uploaded.
+ */
 const KEEP = "interval '30 days'"
 /** Limit of new process ids of one owner within an hour. A process makes one id at its start. */
 export const MAX_NEW_PER_HOUR = 1_000
 
-/** Ids in neither list are new ones beyond `MAX_NEW_PER_HOUR`. */
+/**
+ * Process ids by result: owned by the caller, or by another owner. Ids in neither list are new ones beyond
+ * `MAX_NEW_PER_HOUR`.
+ */
 export type ClaimedProcesses = { readonly own: readonly string[]; readonly foreign: readonly string[] }
 
 /**
- * Claims these process ids for `owner` and tells which belong to it; unknown ids become its own. A gateway that no
+ * Claims these process ids for `owner` and returns which belong to it; unknown ids become its own. A gateway that no
  * longer exists owns nothing: its successor may upload the journal of its processes.
  */
 export async function claimProcesses(

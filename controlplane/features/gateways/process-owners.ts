@@ -20,7 +20,10 @@ export type OwnProcesses = (
   isUrgent?: boolean,
 ) => Promise<void>
 
-/** Ownership never changes while the owner exists. Entries expire so that the rows of running processes stay fresh. */
+/**
+ * Time for which a cached owner counts. Ownership never changes while the owner exists; expiry keeps the rows of
+ * running processes recent in the database.
+ */
 const TTL_MS = 3_600_000
 const MAX_CACHED = 20_000
 

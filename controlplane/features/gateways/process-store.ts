@@ -9,7 +9,10 @@ export const PROCESSES_PAYLOAD = 'processes'
 const SILENT_S = 10
 /** Seconds after which a disconnected process is deleted: longer than it counts as recently disconnected. */
 const FORGET_S = 300
-/** The same for processes of a silent replica, which count until their lease ends: at most a day. */
+/**
+ * Seconds after which a process of an unresponsive replica is deleted. It counts until its lease ends, after at most a
+ * day.
+ */
 const FORGET_SILENT_S = 86_400 + 400
 
 export type ProcessFacts = {
@@ -46,8 +49,8 @@ export type Report = {
 }
 
 /**
- * Reports that the replica is alive, and the changes of its processes. Of two replicas that both report a process, the
- * one with the later connection keeps it: the other has not yet noticed that its stream is closed.
+ * Stores that the replica is alive, and the changes of its processes. If two replicas report the same process, the one
+ * with the later connection keeps it: the other has not yet detected that its stream is closed.
  */
 export async function reportProcesses(q: Query, report: Report, isNews: boolean): Promise<void> {
   await q.query(
@@ -105,9 +108,9 @@ export async function withdrawAllReplicas(q: Query, gatewayName: string): Promis
 export type KnownProcess = {
   readonly processId: string
   readonly gatewayId: string
-  /** Pod or gateway, as in `process_owners`. */
+  /** Pod or gateway that owns the process, as in the table `process_owners`. */
   readonly owner: string
-  /** The Pod object no longer exists. */
+  /** True when the Pod object no longer exists. */
   readonly isPodDeleted: boolean
   readonly replicaId: string
   readonly facts: ProcessFacts
@@ -118,7 +121,7 @@ export type KnownProcess = {
   readonly silentS: number
   /** Seconds since the process disconnected, or since the last report of its silent replica; null while connected. */
   readonly awayS: number | null
-  /** The process did not disconnect, but its replica is silent. */
+  /** True when the process did not disconnect, but its replica stopped reporting. */
   readonly isSilent: boolean
 }
 
@@ -153,7 +156,7 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
   return kept
 }
 
-/** Tells whether a process that serves only this agent is connected to any replica. */
+/** Reports whether a process that serves only this agent is connected to any replica. */
 export async function isAgentServed(q: Query, gatewayId: string, agent: string): Promise<boolean> {
   const { rows } = await q.query<{ isServed: boolean }>(
     `select exists (select from gateway_processes p where p.gateway_id = $1 and p.facts->>'agent' = $2

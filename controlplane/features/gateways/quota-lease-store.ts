@@ -5,7 +5,10 @@ import type { DeleteBatch } from '../maintenance/store.ts'
 
 export type Borrower = { readonly gatewayId: string; readonly processId: string }
 
-/** Lends lease slots. Exact over all processes and replicas: concurrent calls for one agent wait for each other. */
+/**
+ * Lends slots of an agent's quotas to gateway processes. The counts are exact over all processes and replicas:
+ * concurrent calls for one agent run one after the other.
+ */
 export async function lendSlots(
   q: Query,
   { gatewayId, processId }: Borrower,

@@ -43,7 +43,7 @@ const OK = z.object({ ok: z.literal(true) })
 const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
 const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
 
-/** Returns the routes for gateways, after `core/wire/gateway/sync.ts`. */
+/** Returns the routes that gateways call, as specified in `core/wire/gateway/sync.ts`. */
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
   return [
     ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],
@@ -239,8 +239,8 @@ function commands({ commands: run }: GatewayRoutesDeps): Route {
       const owner = gatewayOf(principal)
       if (owner.sidecar !== null) return { status: 200, body: NOT_IN_A_POD }
       if (!isStop(body)) refuseRestricted(principal)
-      // Wrapped: `run` returns `status` and `body` for the gateway's caller, and the route would take them as its own
-      // result.
+      // The result of the command is wrapped: it has `status` and `body` for the gateway's caller, which the route
+      // would otherwise use as its own result.
       return { status: 200, body: await run(owner, body) }
     },
   })
@@ -250,7 +250,10 @@ function isStop(body: CommandBody): boolean {
   return body.command === 'kill-switch' && KillSwitchSet.safeParse(body.input).data?.active === true
 }
 
-/** A sidecar runs in the pod of a tenant: commands for its Gateway go to the control plane instead. */
+/**
+ * Error for commands from a sidecar, which runs in the pod of a tenant: commands for its Gateway go to the control
+ * plane instead.
+ */
 const NOT_IN_A_POD = {
   status: 403,
   body: {
