@@ -14,7 +14,7 @@ export type MetricsDeps = {
   readonly orgId: string
   /** Number of gateway processes that are connected to any replica. */
   readonly processes: () => number
-  /** Batches of records that the ingest quota refused, by Gateway. */
+  /** Number of batches of records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
   readonly platformNamespaces: ReadonlySet<string>
 }

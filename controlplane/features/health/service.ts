@@ -32,7 +32,7 @@ export type HealthDeps = {
 export type Health = {
   /** Checks database and gateway, each within 2 s (spec 4.4). */
   report(): Promise<HealthReport>
-  /** Tells whether the database answers, without which this process cannot serve requests. */
+  /** Reports whether the database answers, without which this process cannot serve requests. */
   ready(): Promise<boolean>
 }
 
@@ -69,12 +69,16 @@ async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<H
   }
 }
 
-/** Checks the configured address. Without one, a connected gateway suffices, or the absence of any gateway. */
+/**
+ * Checks the configured address of the gateway. Without an address, the check passes when a gateway is connected or
+ * when there is no gateway at all.
+ */
 async function gateway(deps: HealthDeps): Promise<void> {
   const url = await deps.gatewayUrl()
   if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
   if (deps.connected().size > 0) return
-  // A Gateway without a token cannot connect (a manifest without a process, as in policy-only use): no failure.
+  // A Gateway without a token cannot connect (a manifest without a process, as in policy-only use), so its absence is
+  // no failure.
   const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
   if (!canConnect) return
   throw new CheckFailure('unavailable')
@@ -93,7 +97,10 @@ async function probe(url: string, resolve: Resolve): Promise<void> {
   if (answer.status < 200 || answer.status > 299) throw new CheckFailure('unavailable')
 }
 
-/** Holds all that a public response discloses of a failure: messages of drivers name hosts and roles. */
+/**
+ * The part of a failure that a public response discloses. Messages of drivers are excluded, because they name hosts and
+ * roles.
+ */
 class CheckFailure extends Error {
   readonly outcome: CheckError
 

@@ -11,9 +11,9 @@ import { keptOf } from '../../sync/kill-switch/views.ts'
 const MAX_PENDING = 100
 
 /**
- * Bounds the kill switches of one caller that the database has not stored yet. At the limit, a new kill switch
- * replaces the one of the same scope; without such a one, throws `not_ready`. Other callers and the scope `all` are
- * not affected.
+ * Bounds the kill switches of one caller that the database has not stored yet. At the limit, a new kill switch replaces
+ * a pending one of the same scope, and throws `not_ready` when there is none. Other callers and the scope `all` are not
+ * affected.
  */
 export function makeRoom(
   kill: Pick<Hub['kill'], 'retract'>,

@@ -38,7 +38,10 @@ export function hostedWorkState(
   }
 }
 
-/** Returns the limits of the lists: work before the gateways' start, discarded entries, work without an id. */
+/**
+ * Returns a sentence on the limits of the lists: work before the gateways' start, discarded entries, work without an
+ * id.
+ */
 function noteOf(reports: readonly HostedWorkReport[]): string {
   const since = reports
     .map((report) => report.since)

@@ -2,7 +2,7 @@ import type { KillNames } from '../../../core/decision/kill-switch/kill-scope-na
 import type { Query } from '../../db/query.ts'
 
 /**
- * Lists the names that a scope can have, at most 10,000 agents. Revoked agents are left out.
+ * Lists the names that the scope of a kill switch can have, with at most 10,000 agents. Revoked agents are left out.
  */
 export async function listKillNames(q: Query, orgId: string): Promise<KillNames> {
   const { rows } = await q.query<KillNames>(

@@ -28,7 +28,7 @@ const BELIEVED_MS = 30_000
 const NOTHING = { acked: 0, total: 0, ms: 0 }
 
 export function createKillRelay({ killSwitch, nowMs = () => performance.now() }: KillRelayDeps): KillRelay {
-  /** Source -> the newest revision of its object that this replica received, and when. */
+  /** Newest revision of each source's object that this replica received, and the time of its receipt. */
   const newest = new Map<string, { readonly revision: number; readonly at: number }>()
   const isOlder = (source: string, revision: number) => {
     const known = newest.get(source)
@@ -36,8 +36,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
   function remember(source: string, revision: number): void {
     const now = nowMs()
-    // Entries are in the order of their times. An expired entry has no effect, and the source of a deleted object
-    // never reports again.
+    // Entries are in the order of their times. An expired entry has no effect, and a deleted object sends no further
+    // reports, so expired entries are removed.
     for (const [known, { at }] of newest) {
       if (now - at < BELIEVED_MS) break
       newest.delete(known)
@@ -72,14 +72,17 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
 }
 
-/** Limits `all` to the reach of the source: the object of one tenant must not affect the agents of another. */
+/**
+ * Limits the scope `all` to the reach of the source: the object of one tenant must not affect the agents of another.
+ */
 function scopeOf(source: string, scope: string): string {
   const checked = checkedScope(scope)
   return checked === 'all' ? widestScope(source) : checked
 }
 
 /**
- * Leaves out scopes that match nothing: no process acknowledges them, and their `0 of 0` would hide the other scopes.
+ * Returns the reply with the slowest acknowledgements. Leaves out scopes that match nothing: no process acknowledges
+ * them, and their `0 of 0` would hide the other scopes.
  */
 function slowest(replies: readonly KillReply[]): KillRelayReply['acknowledged'] {
   const known = replies.filter((reply) => reply.nearest === undefined)

@@ -33,11 +33,11 @@ export type KillSwitchDeps = KillStoringDeps & {
 }
 
 export type KillWaits = {
-  /** Limit of the whole answer, in ms. */
+  /** Time limit of the whole answer, in ms. */
   readonly answerMs: number
   /**
-   * Limit of the database look-up for a repeated kill switch, in ms. Beyond it, a young one is broadcast without the
-   * answer.
+   * Time limit of the database look-up for a repeated kill switch, in ms. Beyond it, a kill switch younger than
+   * `YOUNG_MS` is broadcast without the result of the look-up.
    */
   readonly settledMs: number
 }
@@ -54,7 +54,7 @@ export type KillChange = {
   readonly isChecked?: boolean
   /** Lifts the scope for every source; the audit event names the sources. */
   readonly override?: boolean
-  /** Namespaces in which the caller has the right; the answer names nothing outside of them. Default `all`. */
+  /** Namespaces in which the caller has the right; the answer names no objects outside of them. Default `all`. */
   readonly namespaces?: Namespaces
   /**
    * Id that a gateway gave to its own kill switch. Repeats are the same kill switch, and do not activate it again
@@ -109,15 +109,16 @@ export type KillSwitch = {
 }
 
 /**
- * With the check of the caller (`URGENT_MS`), the answer takes at most 2 s, even if gateways or the database do not
- * answer.
+ * Time limits of one answer. Together with the check of the caller (`URGENT_MS`), the answer takes at most 2 s, even if
+ * gateways or the database do not answer.
  */
 const WAITS: KillWaits = { answerMs: 1_300, settledMs: 500 }
 /** Age up to which a repeated kill switch is broadcast without an answer of the database. */
 const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
 /**
- * Actor of an adopted kill switch: the user is recorded only at the announcing replica, or in the lost audit event.
+ * Actor of a kill switch that this replica adopted: the user is recorded only at the announcing replica, or in the lost
+ * audit event.
  */
 const ADOPTED_FROM = {
   gateway: 'another replica',
@@ -155,7 +156,7 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
   }
 }
 
-/** Returns null, without a warning, when the database does not answer. */
+/** Returns the warning about a scope that matches nothing; null also when the database does not answer. */
 async function unknownScopeOf(
   { db, orgId }: KillSwitchDeps,
   { scope, namespaces = 'all' }: Pick<Scoped, 'scope' | 'namespaces'>,
@@ -176,7 +177,7 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   }
 }
 
-/** Returns the optional members of the answer. */
+/** Returns the optional fields of the answer. */
 function notes({ warning, order, released }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {
@@ -217,8 +218,8 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
 }
 
 /**
- * Tells whether a gateway repeats a kill switch that was stored, and perhaps lifted, before. Throws `not_ready` when
- * the database does not answer and the kill switch is not young: activating it again could undo a lift.
+ * Reports whether a gateway repeats a kill switch that was stored, and perhaps lifted, before. Throws `not_ready` when
+ * the database does not answer and the kill switch is older than `YOUNG_MS`: activating it again could undo a lift.
  */
 async function isSettled(
   { db, hub, waits = WAITS }: Context,
@@ -237,7 +238,10 @@ async function isSettled(
   })
 }
 
-/** Broadcasts the stored state, which decides whether the kill switch is still in force. */
+/**
+ * Handles a repeated kill switch that was stored before: broadcasts the stored state, which shows whether it is still
+ * in force.
+ */
 async function settled({ kill }: Context['hub'], { id }: OwnStop, deadline: Deadline): Promise<Done> {
   const isRead = await deadline.limit(
     kill.refresh().then(

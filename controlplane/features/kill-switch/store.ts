@@ -44,8 +44,8 @@ function firstRow(rows: readonly Joined[]): Joined {
 }
 
 /**
- * Marks an announcement as stored or lifted. Returns false when it already was: it must not be stored again. Deletes
- * marks after 90 days; no replica adopts an announcement of that age.
+ * Marks an announcement as stored or lifted. Returns false when it was already marked, so it must not be stored again.
+ * Deletes marks after 90 days; no replica adopts an announcement of that age.
  */
 export async function settleAnnouncement(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -68,8 +68,8 @@ export async function listSettled(q: Query, ids: readonly string[]): Promise<rea
 }
 
 /**
- * Returns those of these kill switches that the audit log shows as lifted after their activation. `marginS`: lifts
- * within so many seconds of `since` do not count, because `since` is not of the database's clock.
+ * Returns those of these kill switches that the audit log shows as lifted after their activation. `marginS`: ignores
+ * lifts within this number of seconds after `since`, because another clock than the database's may have set `since`.
  */
 export async function listLifted(
   q: Query,

@@ -16,7 +16,10 @@ import {
 
 /** Stores announced kill switches, and lifts them. */
 export type KillStoring = {
-  /** Stores a kill switch. Resolves to false when that failed; retries until it is stored or lifted. Never rejects. */
+  /**
+   * Stores a kill switch. Resolves to false when the first attempt failed, and retries until it is stored or lifted.
+   * Never rejects.
+   */
   store(stop: AnnouncedStop): Promise<boolean>
   /** Returns the announcements of one setter and source that are not stored yet, oldest first. */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
@@ -25,9 +28,9 @@ export type KillStoring = {
    */
   settleLifted(stop: AnnouncedStop): Promise<void>
   /**
-   * Lifts what is latched or announced at the moment of the call. A kill switch that is announced later stays, unless
-   * it has `id`. The lift is one transaction: when the answer of the commit is lost, the next read shows whether it
-   * took effect. Returns the sources that had latched the scope.
+   * Lifts the kill switches that are latched or announced at the moment of the call. A kill switch that is announced
+   * later stays, unless it has `id`. The lift is one transaction: when the answer of the commit is lost, the next read
+   * shows whether it took effect. Returns the sources that had latched the scope.
    */
   lift(change: KillLift): Promise<readonly string[]>
 }
@@ -63,19 +66,25 @@ const RETRY_MS = 1_000
 
 export function createKillStoring(deps: KillStoringDeps): KillStoring {
   const { db, orgId, hub, cancelStopped, log } = deps
-  /** Lifts that the database has not answered yet. A kill switch that is activated after them is stored after them. */
+  /**
+   * Lifts in progress, whose answer of the database is pending. A kill switch that is activated after them is stored
+   * after them.
+   */
   const lifts = new Set<Promise<unknown>>()
-  /** Announcement -> its setter, until it is stored or lifted. */
+  /** Setter of each announcement, until the announcement is stored or lifted. */
   const actors = new Map<string, Setter>()
 
-  /** `isLate`: an earlier attempt failed, and another replica may have lifted the kill switch since. */
+  /**
+   * Stores the kill switch in one transaction. `isLate`: an earlier attempt failed, and another replica may have lifted
+   * the kill switch since.
+   */
   async function storeNow({ announcement, ...setter }: AnnouncedStop, isLate: boolean): Promise<void> {
     const { id, entry } = announcement
     const { scope, source, reason } = entry
     const { by } = setter
     const row = { orgId, scope, source, reason, activatedBy: by.label }
     await db.tx(async (q) => {
-      // Another replica may have stored it, and it may have been lifted since.
+      // Another replica may have stored the kill switch, and a user may have lifted it since.
       if (!(await settleAnnouncement(q, id))) return
       if (isLate && (await listLiftedSince(q, [announcement])).length > 0)
         return auditActivated(q, row, { ...setter, isLifted: true })
@@ -128,7 +137,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       const isRetried = actors.has(id)
       if (!isRetried) actors.set(id, setterOf(stop))
       await Promise.allSettled(earlier)
-      // A lift may be later than the announcement on another replica, and may have retracted it.
+      // A lift on another replica may be later than the announcement, and may have retracted it.
       if (!hub.kill.isAnnounced(id)) return true
       const isStored = await tryToStore(stop, isRetried)
       if (!isStored && !isRetried) retryLater(stop)
@@ -185,7 +194,7 @@ async function liftUnstored(
     const { scope, source, reason } = entry
     const setter = actors.get(id) ?? { by: systemActor(`another replica (${source})`) }
     await auditActivated(q, { orgId, scope, source, reason, activatedBy: setter.by.label }, setter)
-    // The kill switch was in force, so it cancels what it covered.
+    // The kill switch was in force before the lift, so it cancels the actions and approvals that it covered.
     await cancelStopped(q, { ...entry, by })
     sources.push(source)
   }
@@ -211,7 +220,7 @@ export async function auditActivated(
     details: {
       ...{ scope, activated_by: by.label, reason, source },
       ...(isChecked ? {} : { checked: false }),
-      // The kill switch was in force on the gateways of one replica and was lifted before it was stored.
+      // Set when the kill switch was in force on the gateways of one replica and was lifted before it was stored.
       ...(isLifted ? { lifted: true } : {}),
     },
   })

@@ -4,9 +4,7 @@ import type { Retention } from './retention.ts'
 const FIRST_LOOK_MS = 60_000
 const LOOK_MS = 600_000
 
-/**
- * Runs the cleanup when the last one, on any replica and by any caller, was a day ago. No external job is necessary.
- */
+/** Runs the cleanup once a day over all replicas and callers, so that no external job is necessary. */
 export function createDailyCleanup(deps: {
   readonly retention: Retention
   readonly log: Logger

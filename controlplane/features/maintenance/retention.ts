@@ -33,7 +33,7 @@ export type RetentionDeps = {
   readonly auditRetentionDays: number | null
 }
 
-/** Numbers of deleted rows; -1 when that part failed. The other parts run regardless. */
+/** Numbers of deleted rows by part of the cleanup; -1 when the part failed. The other parts run regardless. */
 export type CleanupReport = {
   readonly status: 'ok' | 'partial'
   readonly timestamp: string
@@ -122,7 +122,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
     old_traffic: await part('old_traffic', (q) => dropOldTraffic(q, TRAFFIC_DAYS)),
     idempotency_keys: await batches('idempotency_keys', deleteOldIdempotencyKeys),
     invitations: await batches('invitations', deleteSpentInvitations),
-    // In this order: an approval is deletable only after its action.
+    // The order matters: an approval is deletable only after its action.
     old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
     old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
     stale_orders: await batches('stale_orders', deleteStaleOrders),

@@ -6,7 +6,7 @@ import type { Retention } from './retention.ts'
 
 export type MaintenanceRoutesDeps = { readonly retention: Retention; readonly metrics: ControlPlaneMetrics }
 
-/** Number of deleted rows; -1 when that part failed. */
+/** Number of deleted rows of one part of the cleanup; -1 when the part failed. */
 const Count = z.int().min(-1)
 const CleanupView = z.object({
   status: z.enum(['ok', 'partial']),

@@ -5,7 +5,10 @@ import { SESSION_LIFE } from '../sessions/store.ts'
 /** Advisory lock key: an arbitrary number, the same in all replicas. */
 const LOCK = 7_245_118_020
 
-/** A large deletion may exceed the statement timeout of the pool, which is set for requests. */
+/**
+ * Sets the statement timeout of a deletion, because a large one may exceed the timeout of the pool, which is set for
+ * requests.
+ */
 const PART_LIMIT = "set local statement_timeout = '10min'"
 
 /** Runs `work` under the maintenance lock. Returns undefined when another process holds the lock. */
@@ -56,15 +59,15 @@ export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   return orders + (await deleteSome(q, { from: 'execution_results', where, limit: limit - orders }))
 }
 
-/** Deletes ranges of lost records, as many days after their report as the traffic log keeps records. */
+/** Deletes ranges of lost records when their report is older than `days`, the retention of the traffic log. */
 export function deleteOldLostRecords(days: number): DeleteBatch {
   const where = `at < now() - make_interval(days => ${Math.trunc(days)})`
   return (q, limit) => deleteSome(q, { from: 'records_lost', where, limit })
 }
 
 /**
- * Deletes ended actions that are older than so many days: no approval is pending, no token is still usable, no
- * execution is in flight.
+ * Deletes ended actions that are older than `days` days: no approval is pending, no token is still usable, no execution
+ * is in flight.
  */
 export async function deleteOldActions(
   q: Query,
@@ -86,7 +89,7 @@ export async function deleteOldActions(
   return onlyRow(rows).purged
 }
 
-/** Deletes approvals that ended so many days ago and whose action is deleted. */
+/** Deletes approvals that ended more than `days` days ago and whose action is deleted. */
 export async function deleteOldApprovals(
   q: Query,
   { orgId, days, limit }: { readonly orgId: string; readonly days: number; readonly limit: number },
@@ -110,7 +113,7 @@ export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
   return deleteSome(q, { from: 'invitations', where, limit })
 }
 
-/** Deletes audit events older than so many days. Returns their number and the time limit of their creation. */
+/** Deletes audit events older than `days` days. Returns their number and the time before which events were deleted. */
 export async function purgeAudit(
   q: Query,
   orgId: string,
@@ -154,7 +157,7 @@ export async function noteCleanup(q: Query): Promise<void> {
   await q.query('update maintenance set last_cleanup_at = now()')
 }
 
-/** Tells whether the last cleanup began more than a day ago, by the database's clock. */
+/** Reports whether the last cleanup began more than a day ago, by the database's clock. */
 export async function isCleanupDue(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ due: boolean }>(
     "select coalesce(last_cleanup_at < now() - interval '24 hours', true) as due from maintenance",

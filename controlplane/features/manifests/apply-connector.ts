@@ -100,7 +100,10 @@ export const connectorApplier: Applier<'Connector'> = {
   },
 }
 
-/** Keeps a row whose newest manifest is refused, with its credential, only at Gateways that still admit it. */
+/**
+ * Narrows the row of a Connector whose newest manifest is refused: the row and its credential stay in force only at
+ * Gateways that still admit it.
+ */
 async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
   const { reads } = context
   if (row === undefined || row.gatewayIds.length === 0) return false
@@ -130,8 +133,8 @@ async function restrict(
 }
 
 /**
- * Resolves host conflicts. Between Connectors of one owner, the first applied one keeps the host, as in the API;
- * between owners see `contestHosts`.
+ * Resolves host conflicts of the Connector. Between Connectors of one owner, the first applied one keeps the host, as
+ * in the API. `contestHosts` decides between owners.
  */
 async function contested(
   context: ApplyContext,
@@ -148,8 +151,8 @@ async function contested(
 }
 
 /**
- * Removes the lost domains from other Connectors, which are evaluated again afterwards. Returns true when there was
- * one.
+ * Removes the lost domains from other Connectors, which are evaluated again afterwards. Returns true when another
+ * Connector lost a domain.
  */
 async function displace(context: ApplyContext, { displaced }: Contest): Promise<boolean> {
   const { q } = context
@@ -163,7 +166,7 @@ async function displace(context: ApplyContext, { displaced }: Contest): Promise<
 
 /**
  * Removes lost domains from a row. The Connector is not in force at a Gateway where it has no domain left, or where it
- * lost one of domains that it needs all together.
+ * lost a domain although it needs all of them.
  */
 function without(
   row: ConnectorRow,
@@ -198,8 +201,8 @@ async function bind({ reads }: ApplyContext, { namespace, spec, boundBefore }: M
 }
 
 /**
- * Refuses the bot that shows approvals. Another token of the same bot, which only the provider can identify, is found
- * by the bot check.
+ * Returns the problem of a credential that belongs to the bot that posts approval cards. The bot check finds another
+ * token of the same bot, which only the provider can identify.
  */
 async function botProblems(
   context: ApplyContext,

@@ -9,7 +9,10 @@ import type { CheckPolicy } from '../policies/cached-check.ts'
 import type { ApplyReads } from './apply-reads.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from './store.ts'
 
-/** The operator applies manifests, from a folder and in a cluster; `managed_by` names the file or object. */
+/**
+ * Actor of changes by manifests, from a folder and in a cluster: the operator. `managed_by` of the row names the file
+ * or object.
+ */
 export const MANIFESTS_ACTOR = systemActor('operator')
 
 /** Dependencies of applying one object; `q` is the transaction of the whole push. */
@@ -18,7 +21,7 @@ export type ApplyContext = {
   readonly orgId: string
   readonly keyring: Keyring
   readonly killSwitch: Pick<KillSwitch, 'replaceSource'>
-  /** Namespaces of the platform team, whose Policies are for all Gateways. Absent means none. */
+  /** Namespaces of the platform team, whose Policies apply to all Gateways. Absent means none. */
   readonly platformNamespaces?: ReadonlySet<string>
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads
@@ -56,7 +59,7 @@ export type Applied = {
   /** Full sentences: the error and its remedy. */
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
-  /** True when anything that is in force changed. */
+  /** True when the configuration in force changed. */
   readonly changed: boolean
   /** Null when the object was accepted. */
   readonly problem: PushProblem | null
@@ -72,11 +75,11 @@ export type Applied = {
 
 export type Applier<K extends ResourceKind> = {
   apply(context: ApplyContext, object: ManifestObject<K>): Promise<Applied>
-  /** Handles an invalid manifest, with `spec` as written. Absent: an invalid manifest changes nothing. */
+  /** Handles an invalid manifest, with `spec` as written. Absent: an invalid manifest leaves the object unchanged. */
   refuse?(context: ApplyContext, object: ManifestObject<K>, reasons: readonly string[]): Promise<Applied>
-  /** Returns what is in force while the manifest is refused. */
+  /** Returns the version of the object in force while its newest manifest is refused. */
   inForce(context: ApplyContext, key: ObjectKey): Promise<InForce>
-  /** Removes the object. Returns true when anything in force was removed. */
+  /** Removes the object. Returns true when it was in force. */
   remove(context: ApplyContext, key: ObjectKey): Promise<boolean>
 }
 
@@ -96,7 +99,7 @@ export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: PushProblem
     Pick<Applied, 'changed' | 'gateways' | 'tests' | 'bound' | 'inForce'>
   >
 
-/** Returns a refused result. `applyOne` fills `inForce` in from the applier, unless it is stated here. */
+/** Returns a refused result. Unless `inForce` is given here, `applyOne` sets it from the applier. */
 export function refused(given: Refusal): Applied {
   const none = { warnings: [], changed: false, gateways: [], bound: [], tests: null }
   return { accepted: false, ...none, inForce: 'nothing', ...given }
@@ -117,7 +120,7 @@ export function answerPlace(
   return isOfPlatform(context, object) ? '' : object.namespace
 }
 
-/** Returns the names of gateways for a reply. */
+/** Returns the names of gateways for the reply to a push. */
 export function namesOf(gateways: ReadonlyArray<{ readonly name: string }>): readonly string[] {
   return gateways.map(({ name }) => name)
 }

@@ -46,7 +46,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
     const row = await findGatewayByName(q, fullName)
     if (row === undefined) return false
     context.reads.gatewaysChanged()
-    // An enrolled gateway keeps its identity and gets the default spec, which denies.
+    // An enrolled gateway keeps its identity and receives the default spec, which denies all requests.
     if (row.tokenSha256 === null) await deleteGateway(q, row.id)
     else
       await upsertGateway(q, {

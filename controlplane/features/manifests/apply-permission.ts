@@ -48,7 +48,10 @@ export const permissionApplier: Applier<'Permission'> = {
   remove: (context, key) => replace(context, key, []),
 }
 
-/** Keeps the last good rows. At Gateways that no longer admit the object, only the rows without an allow remain. */
+/**
+ * Keeps the last accepted rows of a refused Permission. At Gateways that no longer admit the object, only the rows
+ * without an allow remain.
+ */
 async function narrow(
   context: ApplyContext,
   object: ManifestObject<'Permission'>,
@@ -79,7 +82,7 @@ function keptOf(
   return speaking.filter(({ decision }) => decision !== 'allow')
 }
 
-/** Writes only when the rows differ from the stored ones. Returns true when it wrote. */
+/** Replaces the rows of a Permission if they differ from the stored ones. Returns true when it wrote. */
 async function replace(
   { q, orgId }: ApplyContext,
   key: ObjectKey,
@@ -135,7 +138,9 @@ function agentName(
   return agent.includes('/') ? agent : `${namespace}/${agent}`
 }
 
-/** Reports agents of other namespaces: only a Permission in the namespace of the Gateway may name them. */
+/**
+ * Returns the errors for agents of other namespaces: only a Permission in the namespace of the Gateway may name them.
+ */
 function foreignAgents(
   { namespace, source, spec }: ManifestObject<'Permission'>,
   gateways: readonly GatewayRow[],
@@ -163,7 +168,10 @@ function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[
   })
 }
 
-/** Warns of patterns that can never match, most likely misspelt, and of patterns that allow unread traffic. */
+/**
+ * Returns warnings about patterns that can never match, most likely misspelt, and about patterns that allow unread
+ * traffic.
+ */
 function ruleWarnings(
   { spec }: ManifestObject<'Permission'>,
   declared: readonly string[],

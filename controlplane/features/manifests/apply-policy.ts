@@ -107,9 +107,9 @@ export const policyApplier: Applier<'Policy'> = {
 }
 
 /**
- * Binds a policy. Without references, it is for the gateways of its namespace. A policy of a folder (which has one
- * owner) or of the platform team is then for the whole installation, API v1 included. No Gateway has to admit a policy
- * of the platform team.
+ * Binds a policy. Without references, it applies to the gateways of its namespace. A policy of a folder (which has one
+ * owner) or of the platform team then applies to the whole installation, API v1 included. No Gateway has to admit a
+ * policy of the platform team.
  */
 async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
   const { q, reads } = context
@@ -133,17 +133,17 @@ function misplacedSelector(context: ApplyContext, object: ManifestObject<'Policy
 
 const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }
 
-/** Tells whether the policy has no effect at any Gateway. */
+/** Reports whether the policy has no effect at any Gateway. */
 function isUnbound({ gateways, lost, problem }: Binding): boolean {
   return problem !== null && gateways.length + lost.length === 0
 }
 
-/** Tells whether all its Gateways no longer admit the policy. */
+/** Reports whether none of the Gateways of the policy admits it any more. */
 function isLost({ gateways, lost }: Binding): boolean {
   return gateways.length === 0 && lost.length > 0
 }
 
-/** Null for a policy of all Gateways. */
+/** Returns the names of the Gateways that the policy is bound to; null for a policy of all Gateways. */
 function boundNames({ gateways, lost }: Binding): readonly string[] | null {
   return gateways.length + lost.length === 0 ? null : namesOf(gateways)
 }
@@ -153,7 +153,7 @@ function idsOf({ gateways, lost }: Binding): Pick<Wanted, 'gatewayIds' | 'lostGa
   return { gatewayIds: [...gateways.map(({ id }) => id), ...lostGatewayIds], lostGatewayIds }
 }
 
-/** Reads the references of refused manifests too: unreadable references count as absent. */
+/** Parses the references of refused manifests too: unreadable references count as absent. */
 const LEGIBLE_REFS = z
   .looseObject({
     gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined),
@@ -169,8 +169,8 @@ type Refused = {
 }
 
 /**
- * Refuses a policy. The last text in force stays. Without one, the scope of the policy is denied, so that a mistake in
- * a policy never admits requests that the policy would have refused.
+ * Refuses a policy. The last text in force stays. If there is none, the scope of the policy is denied, so that a
+ * mistake in a policy never admits requests that the policy would have refused.
  */
 async function refuse(
   context: ApplyContext,

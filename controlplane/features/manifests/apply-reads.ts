@@ -11,8 +11,8 @@ import { fullNameOf } from './full-name.ts'
 import { type DesiredRow, listDesired } from './store.ts'
 
 /**
- * Rows that applying one object reads of all other objects. They are read once per transaction, because a change may
- * apply hundreds of objects. A writer of such rows must report the change here.
+ * Rows of other objects that applying one object reads. They are read once per transaction, because a change may apply
+ * hundreds of objects. Code that writes these rows must report the change here.
  */
 export type ApplyReads = {
   gateways(): Promise<readonly GatewayRow[]>
@@ -28,7 +28,7 @@ export type ApplyReads = {
   gatewaysChanged(): void
   connectorWritten(row: ConnectorRow): Promise<void>
   connectorDeleted(name: string): Promise<void>
-  /** Must be called before the object is applied. */
+  /** Reports changed claims of an object. Must be called before the object is applied. */
   claimsChanged(row: DesiredRow): Promise<void>
   claimsDeleted(row: DesiredRow): Promise<void>
 }

@@ -74,8 +74,8 @@ async function refuse(
 }
 
 /**
- * Applies the objects of changed Gateways again, and the Connectors that wait for a host of a changed one. `changed`:
- * rows in both their new and old versions. Returns true when that changed anything in force.
+ * Applies again the objects of changed Gateways, and the refused Connectors that may get a host of a changed Connector.
+ * `changed`: rows in both their new and old versions. Returns true when the configuration in force changed.
  */
 export async function applyOthers(context: ApplyContext, changed: readonly DesiredRow[]): Promise<boolean> {
   const isAtChangedGateway = sharing(changed.filter(({ kind }) => kind === 'Gateway'))
@@ -93,14 +93,14 @@ export async function applyOthers(context: ApplyContext, changed: readonly Desir
   )
 }
 
-/** Tells whether the object is refused, or without effect at some of its references. */
+/** Reports whether the object is refused, or without effect at some of its references. */
 function isWaiting({ accepted, stored }: DesiredRow): boolean {
   return !accepted || (stored.outcome?.problem ?? null) !== null
 }
 
 /**
- * Applies the objects of namespaces whose admission may have changed. Returns true when that changed anything in
- * force.
+ * Applies the objects of namespaces whose admission may have changed. Returns true when the configuration in force
+ * changed.
  */
 export async function applyOfNamespaces(context: ApplyContext, names: readonly string[]): Promise<boolean> {
   if (names.length === 0) return false
@@ -156,13 +156,13 @@ async function waitingBeside({ q }: ApplyContext, moved: readonly DesiredRow[]):
 }
 
 /**
- * Each round settles at least the oldest disputed claim. Connectors that need all their domains can displace each
- * other in a cycle. Then the result of the last round stays, in which no host has two connectors, until another
- * change.
+ * Maximum number of rounds of host conflicts. Each round settles at least the oldest disputed claim. Connectors that
+ * need all their domains can displace each other in a cycle. The result of the last round then stays, in which no host
+ * has two connectors, until another change.
  */
 const MAX_ROUNDS = 8
 
-/** Removes what the object put in force. Returns true when anything was removed. */
+/** Removes the rows that the object put in force. Returns true when it removed any. */
 export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolean> {
   return applierOf(key.kind).remove(context, key)
 }

@@ -20,8 +20,8 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
 }
 
 /**
- * Leaves out unreadable documents that replace objects which their file had before: those objects stay in force. At
- * most as many are left out as the file has objects in force without a document now.
+ * Removes unreadable documents that replace objects of the same file, because those objects stay in force. Removes at
+ * most as many documents as the file has objects in force that are missing from it now.
  */
 export function explain(body: ChangeSetBody, known: readonly DesiredRow[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
@@ -73,7 +73,8 @@ export function surplusOf(
 }
 
 /**
- * Returns the objects of the source that the control plane lacks, or has only as an earlier object of the same name.
+ * Returns the objects of the source that the control plane does not have, or has only from a deleted object of the same
+ * name.
  */
 export function missingOf(
   { present = [] }: ChangeSetBody,
@@ -86,7 +87,7 @@ export function missingOf(
     .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
 }
 
-/** Returns the reply to an unreadable document that replaces an object in force. */
+/** Returns the reply for an unreadable document that replaces an object in force. */
 export function explainedReply({ problems = [] }: PushBody, version: number): PushReply {
   return {
     accepted: false,

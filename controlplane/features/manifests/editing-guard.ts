@@ -128,7 +128,7 @@ function complete(rows: ManifestRows, placement: Placement): ReadonlyMap<string,
   return new Map(manifests.map((one) => [nameOfManifest(one), one]))
 }
 
-/** Returns the content that an edit changes, by row. Credentials are compared sealed. */
+/** Returns the stated content of each row, by which an edit is detected. Credentials are compared sealed. */
 function contentsOf({ gateways, connectors, permissions, policies }: ManifestRows): unknown {
   return {
     gateways: gateways.map(({ id, name, spec }) => [id, name, spec]),

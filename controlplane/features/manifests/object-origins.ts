@@ -12,7 +12,7 @@ import { listManifestOriginsIn } from './store.ts'
 type Row = { readonly source: Source; readonly origin: RowOrigin | null }
 type NamedRow = Row & { readonly name: string }
 
-/** Origins of rows. */
+/** Origins of rows: the manifest, dashboard or command that created them. */
 export type Origins = {
   of(kind: Exclude<ResourceKind, 'Permission'>, row: NamedRow): ObjectOrigin
   ofPermission(row: Row & { readonly owner: string | null }): ObjectOrigin

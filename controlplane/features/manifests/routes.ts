@@ -41,7 +41,7 @@ const Manifests = z.object({
   objects: z.array(z.record(z.string(), z.unknown())),
   problems: z.array(ManifestProblem),
   config_version: z.int(),
-  /** By running gateway, the version of the configuration that is fully in force in each of its processes. */
+  /** Newest version of the configuration that all processes of a gateway have applied, by running gateway. */
   in_force: z.record(z.string(), z.int().nullable()),
 })
 const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
@@ -60,7 +60,7 @@ export type OperatorRouteDeps = {
   }
 }
 
-/** Returns the routes for the operator, after `core/wire/operator/operator.ts`. */
+/** Returns the routes that the operator calls, as specified in `core/wire/operator/operator.ts`. */
 export function createOperatorRoutes(deps: OperatorRouteDeps): readonly Route[] {
   return [...objectRoutes(deps), ...installationRoutes(deps), ...replicaRoutes(deps), ...podRoutes(deps)]
 }

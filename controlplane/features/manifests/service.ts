@@ -167,7 +167,7 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   const version = await currentVersion(q)
   const replyTo = (each: PushBody) => {
     const name = nameOf(keyOf(each))
-    // Another object of the set may have taken a host of this one.
+    // Another object of the set may have taken a host of this one, so the evaluated row counts.
     const row = rows.has(name) ? judged.get(name) : undefined
     return row === undefined ? explainedReply(each, version) : replyOf(context, row, version)
   }
@@ -218,12 +218,12 @@ async function putOne(
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(context.q, row)
-  // Priorities for a host may have changed although this row did not.
+  // The precedence for a host may have changed although this row did not.
   const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
   return { row, known, isChanged: applied.changed || isClaimedAnew }
 }
 
-/** Tells whether a later push overtook this one. Only objects of a cluster have generations. */
+/** Reports whether a later push overtook this one. Only objects of a cluster have generations. */
 function isOlder(body: PushBody, known: DesiredRow): boolean {
   return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation
 }
@@ -243,7 +243,7 @@ function desiredOf({ keyring }: ApplyContext, body: PushBody, known: DesiredRow 
   } = body
   const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
   const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
-  // Absent means currently unknown: the stored credential stays.
+  // An absent credential means that the Secret cannot be read at the moment: the stored credential stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
   const stored = {
     spec: resource.spec ?? {},

@@ -21,7 +21,7 @@ function placesOf(row: Pick<DesiredRow, 'kind' | 'namespace' | 'name' | 'stored'
   return gatewayRefs.map(({ name, namespace }) => `${namespace ?? row.namespace}/${name}`)
 }
 
-/** Returns a predicate: whether an object and one of these rows have a Gateway in common. */
+/** Returns a predicate that reports whether an object and one of these rows apply to the same Gateway. */
 export function sharing(rows: readonly DesiredRow[]): (row: DesiredRow) => boolean {
   const places = rows.map(placesOf)
   const isAnywhere = places.includes(null)

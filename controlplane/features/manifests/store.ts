@@ -23,7 +23,7 @@ export type DesiredRow = ObjectKey & {
   readonly stored: StoredObject
 }
 
-/** A row with the time of its last push or evaluation, to the microsecond. */
+/** A row with the time of its last push or evaluation, in microseconds. */
 export type JudgedRow = DesiredRow & { readonly judgedAt: string }
 
 /** Times in RFC 3339 without fractions; an empty time is older than every other. */
@@ -32,21 +32,24 @@ export type Since = Readonly<Record<string, string>>
 /** Times since which a Connector claims its hosts (lower case, wildcards included), its ports and its Gateways. */
 export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonly gateways: Since }
 
-/** Stored together, so that a refused object can be applied again when its missing reference exists. */
+/**
+ * The pushed object with its result, stored so that a refused object can be applied again when its missing reference
+ * exists.
+ */
 export type StoredObject = {
   readonly spec: unknown
   /** Credential of a Connector, sealed to `desiredPlace`; null when there is none. */
   readonly credential: Sealed | null
   readonly warnings: readonly string[]
-  /** Errors that the source reports; the object cannot be used. */
+  /** Errors that the source reports. An object with errors cannot be applied. */
   readonly problems?: readonly string[]
-  /** The document has no readable name. */
+  /** True when the document has no readable name. */
   readonly isUnnamed?: boolean
   /** `namespace/name` of the Gateways of other namespaces that the object was bound to since its spec last changed. */
   readonly bound?: readonly string[]
   /** Creation time in the cluster; absent for files and while the operator has not reported it. */
   readonly createdAt?: string
-  /** Absent while the operator has not reported the origin. */
+  /** Origin of the object; absent while the operator has not reported it. */
   readonly origin?: ManifestOrigin
   /** Claims of a Connector with this uid; absent in rows of older versions and while no spec could be read. */
   readonly claims?: HostClaims
@@ -78,7 +81,7 @@ export async function nextSecond(q: Query): Promise<string> {
   return onlyRow(rows).time
 }
 
-/** Takes the same lock without waiting. Returns false when another transaction holds it. */
+/** Takes the lock of `lockDesired` without waiting. Returns false when another transaction holds it. */
 export async function tryLockDesired(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ isLocked: boolean }>(
     `select pg_try_advisory_xact_lock(hashtextextended('desired', 0)) as "isLocked"`,
