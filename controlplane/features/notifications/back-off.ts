@@ -1,7 +1,10 @@
 /** Seconds between a failed attempt and the next: 45 hours in all. Afterwards the message is dead. */
 export const RETRY_AFTER_S: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400]
 
-/** Up to a tenth more than planned, so that a recovered receiver does not get all messages at once. */
+/**
+ * Random part of a wait, as a fraction: it is up to a tenth longer, so that a recovered receiver does not receive all
+ * messages at once.
+ */
 const JITTER = 0.1
 
 /**

@@ -3,21 +3,21 @@ import type { Leased } from './store.ts'
 
 /** Result of one attempt. */
 export type Delivery =
-  /** `store` runs in the transaction that ends the message. */
+  /** `store` runs in the transaction that completes the message. */
   | {
       readonly outcome: 'delivered'
       readonly status: number
       readonly store?: (q: Query) => Promise<void>
     }
-  /** The message is no longer necessary. */
+  /** Delivery is no longer necessary, for example because the setting was removed. */
   | { readonly outcome: 'obsolete'; readonly why: string }
-  /** The receiver refuses the message for good. */
+  /** The receiver refuses the message permanently; there is no further attempt. */
   | { readonly outcome: 'refused'; readonly why: string; readonly status: number }
   | {
       readonly outcome: 'failed'
       readonly why: string
       readonly status: number | null
-      /** Lower limit of the wait until the next attempt. */
+      /** Minimum wait until the next attempt, in seconds. */
       readonly retryAfterS?: number | null
     }
   /** The receiver limits the rate of its lane; the attempt does not count as failed. */

@@ -29,7 +29,7 @@ export type NotifyDeps = {
   readonly chatApiUrl?: string | undefined
   /** Returns the current decision token of an action; null once the token is used, expired or cancelled. */
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
-  /** Tells whether the user of a click still has access. */
+  /** Checks whether the user of a click still has access. */
   readonly vouchFor: VouchFor
 }
 

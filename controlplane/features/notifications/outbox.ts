@@ -38,7 +38,10 @@ export type Outbox = AsyncDisposable & {
 
 const POLL_MS = 1_000
 const PURGE_MS = 3_600_000
-/** Longer than the longest attempt: an expired lease means that its process has ended. */
+/**
+ * Duration of a lease in seconds. It is longer than the longest attempt, so an expired lease means that its process has
+ * ended.
+ */
 const LEASE_S = 30
 const PER_LANE = 4
 const IN_FLIGHT = 256
@@ -108,7 +111,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
   }
 }
 
-/** Continues after an error, which must not delay the messages that are ready. */
+/** Adds the messages that have become due. An error is logged and does not delay the messages that are ready. */
 async function prepare({ prepare, log }: OutboxDeps): Promise<void> {
   await prepare?.().catch((error: unknown) => log.error({ err: error }, 'outbox could not be filled'))
 }

@@ -40,7 +40,7 @@ export type SenderOptions = {
   /** Allowed ranges of receivers; public addresses only by default. */
   readonly reach?: Reach
   readonly resolve?: Resolve
-  /** Limit in ms from the look-up of the name to the status of the response; default 10 s. */
+  /** Time limit in ms, from the look-up of the name to the status of the response; default 10 s. */
   readonly timeoutMs?: number
   /** Certificate authorities (PEM) that replace Node's default ones. */
   readonly ca?: readonly string[]

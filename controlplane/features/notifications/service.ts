@@ -21,7 +21,7 @@ export type Notification = {
   /** Status of the action after the event. */
   readonly status: string
   readonly decision: unknown
-  /** Not stored: the token is signed again at delivery, and only for https. */
+  /** Decision token for the receiver. It is not stored: it is signed again at delivery, and only sent over https. */
   readonly decisionToken?: string | null
   readonly actionSpec: unknown
 }
@@ -80,7 +80,7 @@ export function newEventId(): string {
   return `ntf_${base62(randomBytes(20))}`
 }
 
-/** Returns the receiver: scheme and host of the address, which are not secret. */
+/** Returns the receiver of a message: scheme and host of the address, which are not secret. */
 function laneOf(url: string): string {
   if (!URL.canParse(url)) return 'no address'
   const { protocol, host } = new URL(url)

@@ -19,7 +19,7 @@ export type OutboxInput = {
   readonly lane: string
   readonly url: Sealed | null
   readonly event: string
-  /** The action request; for chat messages the approval. */
+  /** Id of the action request, or of the approval for chat messages. */
   readonly subjectId: string
   readonly payload: Readonly<Record<string, unknown>>
 }
@@ -129,7 +129,10 @@ export type Retry = {
   readonly by: string
   readonly now: Date | null
   readonly inS: number
-  /** False when the receiver did not fail: this process shuts down, or the receiver limits the rate. */
+  /**
+   * False when the receiver did not fail, because this process shuts down or because the receiver limits the rate. The
+   * attempt then does not count.
+   */
   readonly isCounted: boolean
   readonly error: string | null
   readonly status: number | null
@@ -144,7 +147,7 @@ export async function retryLater(q: Query, retry: Retry): Promise<void> {
   )
 }
 
-/** Delays all messages of the lane for so many seconds, as its receiver requires. */
+/** Delays all messages of the lane for `seconds`, as its receiver requires. */
 export async function pauseLane(
   q: Query,
   { lane, now, forS }: { readonly lane: string; readonly now: Date | null; readonly forS: number },
@@ -194,7 +197,10 @@ export async function listMessages(
   return { rows: rows.map(({ total: _total, ...row }) => row), total: rows[0]?.total ?? 0 }
 }
 
-/** Gives a dead message all its attempts again, from now. Returns the previous state; undefined when there is none. */
+/**
+ * Resets a dead message: it gets all its attempts again, from now. Returns the previous state; undefined when there is
+ * no such message.
+ */
 export async function reviveMessage(
   q: Query,
   orgId: string,

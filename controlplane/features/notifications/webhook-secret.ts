@@ -8,7 +8,7 @@ import { getSetting, putSetting } from '../settings/store.ts'
 import { insertSettingOnce } from './store.ts'
 
 export type WebhookSecret = {
-  /** Returns the secrets, newest first. The previous secret still signs, so that receivers can change over. */
+  /** Returns the secrets, newest first. The previous secret still signs, so that receivers can replace theirs later. */
   all(): Promise<readonly string[]>
   /** Returns the newest secret (`whsec_…`); creates it when there is none. */
   current(): Promise<string>

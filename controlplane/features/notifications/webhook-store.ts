@@ -1,7 +1,7 @@
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
 
-/** A string (plaintext) only in rows of versions that did not seal addresses. */
+/** Webhook address, sealed. Rows of versions that did not seal addresses have a string in plain text. */
 export type StoredWebhook = Sealed | string
 
 const BATCH = 500

@@ -33,7 +33,10 @@ export function createWebhookDelivery(deps: WebhookDeps): Deliver {
   }
 }
 
-/** Leaves the decision token out over plain http, where it would be readable in transit. */
+/**
+ * Returns the body of the notification. Omits the decision token over plain http, where the token would be readable in
+ * transit.
+ */
 async function bodyOf(message: Leased, url: string, tokenFor: WebhookDeps['tokenFor']): Promise<string> {
   const { status, decision, action_spec } = message.payload
   const mayCarryToken = url.startsWith('https:') && status === 'allowed'

@@ -5,7 +5,7 @@ import { SignInError } from './sign-in-error.ts'
 export type ProviderUser = {
   readonly subject: string
   readonly email: string
-  /** False also where the provider omits the claim. */
+  /** True if the provider states that the address is verified. False also if the provider omits the claim. */
   readonly isEmailVerified: boolean
   readonly name: string
   readonly groups: readonly string[]
@@ -48,7 +48,7 @@ export function namesGroups(claims: Claims, groupsClaim: string): boolean {
 }
 
 function groupsOf(claims: Claims, groupsClaim: string): readonly string[] {
-  // A truncated list would lose rights or a narrower entry of the table, so it decides nothing.
+  // A truncated list of groups could omit a right, or the entry that narrows it. Therefore the sign-in fails.
   if (isOverage(claims, groupsClaim)) throw new SignInError('too_many_groups')
   const value = Object.hasOwn(claims, groupsClaim) ? claims[groupsClaim] : []
   const list = GroupList.safeParse(typeof value === 'string' ? [value] : value)

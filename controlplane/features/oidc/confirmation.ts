@@ -23,7 +23,8 @@ export type Vouched = 'unchanged' | 'changed' | 'ended'
 export type VouchFor = (user: { readonly id: string; readonly identity: IdentityState }) => Promise<Vouched>
 
 /**
- * Returns the check. Without a provider its users have no access. `isPasswordOn`: users with a password may sign in.
+ * Returns the check of users of the provider. Without a configured provider these users have no access. `isPasswordOn`:
+ * users with a password may sign in.
  */
 export function createVouchFor(confirmUser: ConfirmUser | null, isPasswordOn: boolean): VouchFor {
   const states: Readonly<Record<IdentityState, Vouched | 'ask'>> = {
@@ -40,13 +41,13 @@ export function createVouchFor(confirmUser: ConfirmUser | null, isPasswordOn: bo
 }
 
 /**
- * Confirms, at the provider, a user whose last confirmation is five minutes old. False when the provider no longer
- * confirms the user.
+ * Confirms a user at the provider when the last confirmation is older than five minutes. Resolves to false when the
+ * provider no longer confirms the user.
  */
 export type ConfirmUser = (userId: string) => Promise<boolean>
 
 const POLL_MS = 100
-/** Longer than the claim of another replica lasts. */
+/** Time limit of a confirmation, in milliseconds. It is longer than the claim of another replica on the same user. */
 const PATIENCE_MS = 16_000
 
 export type ConfirmationDeps = {
@@ -57,8 +58,8 @@ export type ConfirmationDeps = {
 }
 
 /**
- * Applies the user's groups at the provider; a user whom the provider removed loses every session. Sends one request at
- * a time per user.
+ * Creates the confirmation of users at the provider, which applies the user's current groups. A user whom the provider
+ * removed loses every session. Sends one request at a time per user.
  */
 export function createConfirmation(deps: ConfirmationDeps): ConfirmUser {
   const running = new Map<string, Promise<boolean>>()

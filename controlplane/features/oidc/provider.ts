@@ -5,31 +5,31 @@ import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './claim
 import type { OidcSettings } from './settings.ts'
 import { SignInError } from './sign-in-error.ts'
 
-/** Tokens for later requests about the user; null once there are none. */
+/** Tokens for later requests about the user; null when the provider no longer confirms the user. */
 export type ProviderTokens =
   | { readonly kind: 'refresh'; readonly token: string }
   | { readonly kind: 'access'; readonly token: string }
 
 export type Confirmed = { readonly user: ProviderUser; readonly tokens: ProviderTokens | null }
 
-/** Values that bind an answer of the provider to one request. */
+/** Values that bind the callback of the provider to one request. */
 export type Binding = { readonly state: string; readonly nonce: string; readonly verifier: string }
 
 export type Provider = {
-  /** Returns the address at which the browser signs in. */
+  /** Returns the address of the provider at which the user signs in. */
   authorizationUrl(redirectUri: string, binding: Binding): Promise<string>
-  /** Checks the answer in the address of the callback and redeems its code. Rejects with a SignInError. */
+  /** Checks the callback address and redeems its code. Rejects with a SignInError. */
   redeem(callback: URL, binding: Binding): Promise<Confirmed>
   /**
-   * Returns the user's present state. Rejects with a SignInError: `unreachable` states nothing about the user, every
-   * other code ends the session.
+   * Returns the current state of the user at the provider. Rejects with a SignInError: `unreachable` states nothing
+   * about the user, every other code ends the session.
    */
   confirm(tokens: ProviderTokens, subject: string): Promise<Confirmed>
 }
 
 /**
- * Asymmetric algorithms only: the client's secret suffices to forge a symmetric signature, and an unsigned token proves
- * nothing.
+ * Allowed signature algorithms. All are asymmetric: the client's secret suffices to forge a symmetric signature, and an
+ * unsigned token proves nothing.
  */
 const ALGORITHMS: ReadonlySet<string> = new Set([
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -109,7 +109,7 @@ async function connect(settings: OidcSettings, clientSecret: string | null): Pro
     options,
   )
   const { supportsPKCE: _helper, ...metadata } = found.serverMetadata()
-  // `https://idp.example` and `https://idp.example/` are two issuers.
+  // The issuer must be equal character by character: `https://idp.example` and `https://idp.example/` are two issuers.
   if (metadata.issuer !== settings.issuer)
     throw new SignInError('invalid_answer', `issuer is ${metadata.issuer}`)
   const algorithms = (metadata.id_token_signing_alg_values_supported ?? ['RS256']).filter((each) =>
@@ -182,7 +182,7 @@ async function checked<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As `checked`, but a refused client (RFC 6749, 5.2) states nothing about the user. */
+/** Like `checked`, for requests about a user. A refused client (RFC 6749, 5.2) states nothing about the user. */
 async function ofUser<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await checked(work)
@@ -200,7 +200,7 @@ function codeOf(error: unknown): 'unreachable' | 'refused' | 'invalid_answer' {
   const status = cause instanceof Response ? cause.status : (error as { status?: number }).status
   if (status !== undefined && (status >= 500 || status === 429)) return 'unreachable'
   if (code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT') return 'unreachable'
-  // The Fetch API rejects with a TypeError where no server answers.
+  // The Fetch API rejects with a TypeError when the server is unreachable.
   if (error instanceof TypeError && cause !== undefined) return 'unreachable'
   const refusals = ['AuthorizationResponseError', 'ResponseBodyError', 'WWWAuthenticateChallengeError']
   return name !== undefined && refusals.includes(name) ? 'refused' : 'invalid_answer'

@@ -51,7 +51,10 @@ const State = z.strictObject({
   cookieSha256: z.string(),
 })
 
-/** The addresses carry the sealed state of a sign-in, so that nothing is stored before a user has signed in. */
+/**
+ * Creates sign-in requests. The addresses carry their sealed state, so that nothing is stored before a user has signed
+ * in.
+ */
 export function createSignInRequests(keyring: Keyring, nowMs: () => number): SignInRequests {
   const seal = (value: object): string =>
     Buffer.from(JSON.stringify(keyring.seal(JSON.stringify(value), PLACE))).toString('base64url')
@@ -60,7 +63,8 @@ export function createSignInRequests(keyring: Keyring, nowMs: () => number): Sig
     if (value.success && value.data.endsAt > nowMs()) return value.data
     throw new SignInError('expired')
   }
-  // Derived, so that neither is part of an address: the provider receives a hash of the verifier, and the nonce only.
+  // The values are derived, so that no address contains them: the provider receives only a hash of the verifier, and
+  // the nonce.
   const bindingOf = (state: string, id: string): Binding => ({
     state,
     nonce: keyring.derive(`nonce of sign-in ${id}`).toString('base64url'),

@@ -18,7 +18,10 @@ export type OidcRoutesDeps = {
   readonly oidc: Oidc | null
   /** Whether browsers connect over TLS. */
   readonly isSecure: boolean
-  /** Without a slash at the end: the callback that is registered at the provider is below it. */
+  /**
+   * Returns the address of the dashboard, without a slash at the end. The callback that is registered at the provider
+   * is below it.
+   */
   readonly baseUrl: () => string
 }
 
@@ -27,7 +30,7 @@ type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
   readonly attempts: RateWindow
 }
 
-/** Per network, which may be that of a whole office; a sign-in has four steps. */
+/** Rate limit per network, which may be that of a whole office; a sign-in has four steps. */
 const ATTEMPTS_PER_MINUTE = 600
 const CALLBACK = '/api/auth/oidc/callback'
 const Text = z.string().min(1).max(4_000)
@@ -152,7 +155,9 @@ function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyReque
   })
 }
 
-/** Refuses pages of another origin than that of the callback: the secret of the page belongs to its origin. */
+/**
+ * Throws for pages of another origin than that of the callback, because the secret of the page belongs to its origin.
+ */
 function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: FastifyRequest): void {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
   const own = new URL(baseUrl()).origin
@@ -167,7 +172,10 @@ function redirect(location: string, cookie?: string): RouteResult {
   return { status: 302, body: '', headers: { ...PAGE_HEADERS, location, ...cookies } }
 }
 
-/** Redirects every failure of the sign-in to the page, which has a message for each code: the client is a browser. */
+/**
+ * Redirects every failure of the sign-in to the sign-in page, which has a message for each code, because the client is
+ * a browser.
+ */
 async function redirecting(
   deps: Pick<Deps, 'baseUrl'>,
   work: () => Promise<RouteResult>,

@@ -20,7 +20,7 @@ export type Oidc = {
 
 /** Sign-in of users, and the check of their access. */
 export type SignIn = {
-  /** Null = by password only. */
+  /** Sign-in through the identity provider; null = sign-in by password only. */
   readonly oidc: Oidc | null
   readonly isPasswordOn: boolean
   readonly vouchFor: VouchFor

@@ -6,19 +6,19 @@ export type GroupAccess = {
   /** At most `admin`: only owners make owners. */
   readonly role: 'admin' | 'member' | 'viewer' | null
   readonly approverGroups: readonly string[]
-  /** Null = every namespace. Narrows the role of this group. */
+  /** Namespaces in which the role counts. Null = every namespace. The namespaces narrow the role of this group only. */
   readonly namespaces: readonly string[] | null
 }
 
 export type OidcSettings = {
-  /** Exactly as the provider writes it into its ID tokens. */
+  /** Issuer exactly as in the ID tokens of the provider. */
   readonly issuer: string
   readonly clientId: string
-  /** Null = a public client, protected by PKCE. */
+  /** File with the client's secret; null = a public client, protected by PKCE. */
   readonly clientSecretFile: string | null
   readonly scopes: readonly string[]
   readonly groupsClaim: string
-  /** By the name of the group at the provider; `*` = every user of the provider. */
+  /** Access by the name of the group at the provider; `*` = every user of the provider. */
   readonly groups: ReadonlyMap<string, GroupAccess>
   /** Label of the button on the sign-in page. */
   readonly name: string

@@ -1,6 +1,6 @@
 import type { Query } from '../../db/query.ts'
 
-/** Seconds for the exchange of a code. */
+/** Lifetime of a code in seconds. */
 const CODE_S = 60
 /** Seconds that rows are kept to detect a second use: every state expires earlier. */
 const KEPT_S = 3_600
@@ -27,8 +27,8 @@ export async function insertSignIn(q: Query, row: ProviderSignIn): Promise<boole
 }
 
 /**
- * Uses the code up, whatever secret comes with it. Undefined when the code was used, is unknown, or is older than a
- * minute.
+ * Deletes the code and returns its sign-in, whatever secret the caller presents. Undefined when the code was used, is
+ * unknown, or is older than a minute.
  */
 export async function takeSignIn(
   q: Query,

@@ -22,11 +22,15 @@ export type ProviderSignInDeps = {
   readonly users: ProviderUsers
 }
 
-/** Result for the browser: a code that its page, or the command on this port, can exchange once within a minute. */
+/**
+ * Result of a callback for the browser: a code that its page, or the command on this port, can exchange once within a
+ * minute.
+ */
 export type Answered = Pick<SignInRequest, 'loopbackPort'> & { readonly code: string; readonly email: string }
 
 /**
- * Sign-in through the identity provider: a sealed request, an answer bound to the browser, a code bound to the page.
+ * Sign-in through the identity provider. The request is sealed, the callback is bound to the browser, and the code is
+ * bound to the page.
  */
 export type ProviderSignIn = {
   /** Seals the request of a page or a command. */
@@ -37,7 +41,7 @@ export type ProviderSignIn = {
    */
   begin(sealed: string, redirectUri: string): Promise<StartedRequest & { readonly url: string }>
   /**
-   * Handles the answer. `callback`: the address to which the provider redirected the browser. Rejects with a
+   * Handles the callback. `callback`: the address to which the provider redirected the browser. Rejects with a
    * SignInError.
    */
   answer(callback: URL, cookies: readonly string[]): Promise<Answered>
@@ -100,8 +104,8 @@ async function accept(
 }
 
 /**
- * Returns null for a refused exchange. The transaction must commit in any case, because the code is used up, so it does
- * not throw.
+ * Exchanges the code for a session; null for a refused exchange. It does not throw, because the transaction must commit
+ * in any case: the code is used.
  */
 async function exchange(
   q: Query,

@@ -44,7 +44,10 @@ const PROVIDER: Actor = systemActor('identity-provider')
  * transaction.
  */
 export type ProviderUsers = {
-  /** Returns the user of a sign-in. Throws a SignInError. `passwordHash`: for a new user. */
+  /**
+   * Creates or updates the user who signs in, and returns the user. `passwordHash`: for a new user. Throws a
+   * SignInError.
+   */
   signIn(q: Query, confirmed: Confirmed, passwordHash: string): Promise<UserRow>
   /** Updates an existing user. Throws a SignInError. */
   confirm(q: Query, userId: string, confirmed: Confirmed): Promise<UserRow>
@@ -53,8 +56,8 @@ export type ProviderUsers = {
    */
   end(q: Query, identity: UserIdentity, reason: string): Promise<void>
   /**
-   * Opens the tokens. Throws a SignInError where there are none, and for tokens of a former provider, which no other
-   * may receive.
+   * Decrypts the stored tokens. Throws a SignInError when there are none, and for tokens of a former provider, which
+   * the present one must not receive.
    */
   openTokens(identity: UserIdentity): ProviderTokens
 }
@@ -127,8 +130,8 @@ async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promi
 }
 
 /**
- * Links the account to the identity. Refuses accounts of owners, because the provider would make owners. Replaces only
- * an identity of a former provider.
+ * Links the account to the identity of the provider. Refuses accounts of owners, because the provider could then
+ * control an owner. Replaces only an identity of a former provider.
  */
 async function takeOver(
   q: Query,
@@ -156,7 +159,10 @@ async function takeOver(
   return user
 }
 
-/** Applies the mapping, which neither gives nor takes the role owner. The last owner who can sign in needs no group. */
+/**
+ * Applies the mapping of groups, which neither gives nor removes the role owner. The last owner who can sign in needs
+ * no group.
+ */
 async function applyAccess(
   q: Query,
   { orgId, isPasswordOn }: ProviderUsersDeps,
@@ -186,7 +192,7 @@ async function applyAccess(
   return changed
 }
 
-/** Compares addresses as the database does. */
+/** Compares e-mail addresses in the same way as the database. */
 function isSameAddress(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }

@@ -82,8 +82,8 @@ export async function busiestAgents(
 }
 
 /**
- * Returns whether there is a record. For some namespaces: whether an agent there ever sent a request, which needs no
- * search.
+ * Returns whether a record exists. For a user with some namespaces: whether an agent there ever sent a request, which
+ * needs no search of the traffic log.
  */
 export async function hasTraffic(q: ScopedQuery, orgId: string): Promise<boolean> {
   const [row] = await q.rows<{ found: boolean }>([orgId], (within) =>

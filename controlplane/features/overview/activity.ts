@@ -8,7 +8,7 @@ export type ActivityQuestion = { readonly seconds: number; readonly to?: string 
 export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => Promise<ActivityReply>
 
 const TOP = 10
-/** About this many buckets make a readable chart on small and large screens. */
+/** Approximate number of buckets, which makes a readable chart on small and large screens. */
 const BUCKETS = 60
 const STEPS_S = [10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
 

@@ -1,13 +1,15 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { HAS_LEFT } from '../approvals/asker-store.ts'
 
-/** Text per kind that changes with its state; only compared, never parsed. */
+/**
+ * One text per kind of object, which changes with the state of the objects. The texts are only compared, never parsed.
+ */
 export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | 'audit', string>>
 
 /**
- * Reads ends of indexes only, so that two reads per second are cheap, whichever replica made the change. A record that
- * arrives late does not raise the newest time: after a hold its audit event changes the mark, otherwise clients refresh
- * by polling.
+ * Returns the change marks. Reads ends of indexes only, so that two reads per second are cheap, and sees changes of
+ * every replica. A record that arrives late does not raise the newest time: after a hold its audit event changes the
+ * mark, otherwise clients refresh by polling.
  */
 export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<ChangeMarks> {
   const [row] = await (q.namespaces === 'all' ? marksOfAll(q, orgId) : marksIn(q, orgId))
@@ -15,7 +17,10 @@ export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<Ch
   return row
 }
 
-/** Agents that left, came back, or left so long ago that their approvals are no longer listed. */
+/**
+ * SQL expressions that change when a client waiting for an approval disconnects or reconnects, or has been gone so long
+ * that the approval is no longer listed.
+ */
 const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${HAS_LEFT})`
 
 function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {

@@ -10,7 +10,10 @@ const BEAT_MS = 15_000
 /** Maximum duration of a stream in milliseconds. Reconnecting checks the cookie again, which rejects an ended session. */
 const LIFE_MS = 120_000
 
-/** `Accept: text/event-stream` gets a stream of `{"kinds": [...]}`; any other request gets the present versions. */
+/**
+ * Creates the route of changes. `Accept: text/event-stream` gets a stream of `{"kinds": [...]}`; any other request gets
+ * the current versions.
+ */
 export function createEventRoutes({ changes }: { readonly changes: Changes }): readonly Route[] {
   return [
     route({

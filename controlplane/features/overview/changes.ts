@@ -16,7 +16,7 @@ export type ChangesDeps = {
   readonly liveOf: (gatewayId: string) => GatewayLive | null
 }
 
-/** One text per kind; a different text means a different state. */
+/** One version text per kind of object; a different text means a different state. */
 export type Versions = Readonly<Record<ChangeKind, string>>
 
 export type ChangeListener = {
@@ -55,7 +55,7 @@ export function createChanges(deps: ChangesDeps): Changes {
   }
 }
 
-/** Compares the versions of some namespaces for all listeners with a right in exactly these. */
+/** Poll of the versions of some namespaces, shared by all listeners with a right in exactly these namespaces. */
 type Watch = Disposable & {
   listen(listener: ChangeListener): () => void
   isIdle(): boolean

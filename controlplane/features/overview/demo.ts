@@ -84,7 +84,10 @@ function tooMany(retryAfterS: number): ChaperoneError {
   })
 }
 
-/** Returns the agent and creates it at first use. It has no key and no gateway, so policies alone decide. */
+/**
+ * Returns the built-in agent and creates it at first use. The agent has no key and no gateway, so policies alone
+ * decide.
+ */
 function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
   return db.tx(async (q) => {
     const known = await findManagedAgent(q, DEMO_AGENT.managedBy)

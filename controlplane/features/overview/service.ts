@@ -49,7 +49,7 @@ export function createOverview(deps: OverviewDeps): Overview {
       agents: { active: counts.active, suspended: counts.suspended },
       connectors: counts.connectors,
       has_traffic: isUsed,
-      // Warnings concern the whole installation.
+      // Only a user with the right in all namespaces sees warnings, because they concern the whole installation.
       warnings: namespaces === 'all' ? [...(await ownerTokenWarnings())] : [],
     }
   }
