@@ -97,7 +97,8 @@ function rulesOf({ gateway, rules }: Case): DecisionRules {
 }
 
 /**
- * Builds the input as a request for agents behind a gateway: policies that leave requests to the permissions need one.
+ * Builds the input of the decision as a request for agents behind a gateway: policies that leave requests to the
+ * permissions need one.
  */
 function inputOf(
   { agent, gateway, bound }: Case,

@@ -2,7 +2,7 @@ import type { PermissionRow } from './store.ts'
 
 type Placed = Pick<PermissionRow, 'gatewayId' | 'agent'>
 
-/** Returns the rules of the same Gateway that apply to the agents of this rule. */
+/** Returns the other rules of the same Gateway that apply to the agents of this rule. */
 export function rulesBeside(row: Placed, rows: readonly PermissionRow[]): readonly PermissionRow[] {
   return rows.filter(
     ({ gatewayId, agent }) => gatewayId === row.gatewayId && (agent === row.agent || agent === '*'),

@@ -71,7 +71,7 @@ export async function upsertPermission(q: Query, row: PermissionInput): Promise<
   return onlyRow(await upsertPermissions(q, [row]))
 }
 
-/** Upserts many rows in one statement. The later one of two rows with the same key counts. */
+/** Upserts many rows in one statement. Of two rows with the same key, the later one is stored. */
 export async function upsertPermissions(
   q: Query,
   rows: readonly PermissionInput[],

@@ -30,12 +30,12 @@ export type PodBinding = {
 
 type Asking = { readonly orgId: string; readonly pod: ReviewedPod; readonly claims: PodClaims }
 
-/** Workloads per agent; the limit bounds made-up names. */
+/** Maximum number of workloads per agent; the limit bounds invented names. */
 const MAX_WORKLOADS = 20
 
 /**
  * Binds namespace, ServiceAccount and pod to a Gateway and an agent. The first pod registers the agent, which belongs
- * to that ServiceAccount from then on. Throws `forbidden` with the mismatch.
+ * to that ServiceAccount from then on. Throws `forbidden` with the reason when the pod does not match.
  */
 export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise<PodBinding> {
   const gateway = await gatewayFor(q, pod, claims.gateway)
@@ -80,7 +80,7 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
       `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}; give one of them another name with the annotation chaperone.dev/agent`,
     )
   }
-  // A revoked agent stays as it is: its pods get the refusal, and no pod reactivates it.
+  // A revoked agent stays unchanged: its pods receive the refusal, and no pod reactivates it.
   const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
   const isKnown = workloadsOf(current).includes(workloadByPodName(wanted.pod.name))
   if (isAtHome && owner !== undefined && isKnown) return current
@@ -89,9 +89,9 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
 }
 
 /**
- * Refuses to move a served agent to another Gateway for a pod of another workload: two workloads of one name, started
- * at the same time, would move the agent at every restart of their pods. A workload that changes its Gateway moves its
- * agent while its old pods end.
+ * Throws when a pod of another workload would move a connected agent to another Gateway. Otherwise two workloads of one
+ * name, started at the same time, would move the agent at every restart of their pods. A workload that changes its
+ * Gateway moves its agent while its old pods end.
  */
 async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Wanted): Promise<void> {
   const workloads = workloadsOf(agent)
@@ -136,7 +136,10 @@ async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promis
   return agent
 }
 
-/** Binds an agent that a user created, that belonged to another Gateway, or that gains a workload. */
+/**
+ * Binds an existing agent to the Gateway of the pod: one that a user created, that belonged to another Gateway, or that
+ * gains a workload.
+ */
 async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent
   const known = agent.gatewayId === gateway.id ? workloadsOf(agent) : []

@@ -22,7 +22,10 @@ import {
 } from './store.ts'
 import { createUnknownPods } from './unknown-pods.ts'
 
-/** Identities of pods, by token and the operator's report. The database holds them, so that all replicas agree. */
+/**
+ * Identities of pods, from their tokens and the operator's report. The database stores the identities, so that all
+ * replicas agree.
+ */
 export type PodIdentities = {
   readonly identify: IdentifyPod
   /**
@@ -30,7 +33,7 @@ export type PodIdentities = {
    * does not admit its namespace; null for other pods. Evicts cached identities of such pods.
    */
   ended(pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null>
-  /** See UnknownPods. */
+  /** Returns the pods that were refused within the last minute because the operator has not reported them. */
   refused(): readonly PodRef[]
 }
 
@@ -51,10 +54,13 @@ export type PodIdentitiesDeps = {
 }
 
 const MAX_CACHED = 20_000
-/** Each stream has its own token review; other calls use a cached one. The deletion of a pod evicts it at once. */
+/**
+ * Cache time of a token review. Each stream has its own token review; other calls use a cached one. The deletion of a
+ * pod evicts it at once.
+ */
 const REVIEW_TTL_MS = 5 * 60_000
 const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
-/** For acknowledgements of kill switches, which must be counted within 2 s. */
+/** Review rules for acknowledgements of kill switches, which must be counted within 2 s. */
 const URGENT_CALL = { ...CALL, urgentMaxAgeMs: REVIEW_TTL_MS }
 /** Maximum difference between the clocks of the cluster and of this machine. */
 const EXPIRY_MARGIN_MS = 60_000
@@ -64,7 +70,7 @@ type Presented = PresentedToken & { readonly issuedAtS: number | null }
 
 export function createPodReports(db: Db): PodReports {
   return {
-    // Deletion is final: it wins over other reports of the same UID in a batch.
+    // Deletion is final: it takes precedence over other reports of the same UID in a batch.
     put: (pods) => putPodIdentities(db, [...lastOfEach(pods).values()]),
     list: () => listPodIdentities(db),
   }
@@ -85,7 +91,8 @@ export function createPodIdentities(
     const known = bound.get(hash)
     if (!isFresh && known !== undefined && known.untilMs > nowMs()) return known.binding
     const asked = readBinding(pod, { hash, issuedAtS }).catch((error: unknown) => {
-      // An unavailable database evicts nothing: acknowledgements of kill switches use the cached binding.
+      // Evicts the binding only when the database rejects the pod. While the database is unavailable, acknowledgements
+      // of kill switches use the cached binding.
       if (isAnswer(error)) bound.delete(hash)
       throw error
     })
@@ -147,7 +154,7 @@ export function createPodIdentities(
   }
 }
 
-/** Returns the cached binding when the database does not answer; rethrows an answer of the database. */
+/** Returns the cached binding when the database does not answer; rethrows a rejection of the pod. */
 function lastBinding(error: unknown, { binding }: Bound): PodBinding {
   if (isAnswer(error)) throw error
   return binding

@@ -6,9 +6,15 @@ import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 /** Payload on SYNC_CHANNEL after reports of deleted pods. */
 export const PODS_PAYLOAD = 'pods'
 
-/** Tokens are valid for an hour at most, and the API server rejects tokens of deleted pods. */
+/**
+ * Time for which deleted pods are kept. Tokens are valid for an hour at most, and the API server rejects tokens of
+ * deleted pods.
+ */
 const KEEP_DELETED = "interval '1 day'"
-/** A request with the previous token may be in flight when the first one with the new token arrives. */
+/**
+ * Time for which a replaced token is accepted: a request with it may be in flight when the first one with the new token
+ * arrives.
+ */
 const ROTATION_GRACE = "interval '60 seconds'"
 
 export type PodIdentityRow = {
@@ -18,7 +24,7 @@ export type PodIdentityRow = {
   readonly agent: string
   readonly gateway: string
   readonly isDeleted: boolean
-  /** The pod has presented a newer token than this one. */
+  /** True when the pod has presented a newer token than this one. */
   readonly isTokenReplaced: boolean
 }
 

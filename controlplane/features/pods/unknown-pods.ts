@@ -7,7 +7,7 @@ import { noteUnknownPod } from './store.ts'
 
 /** Pods that present a valid token before the operator has reported them. */
 export type UnknownPods = {
-  /** Returns `not_ready` for 30 s after the first token, on any replica; then `forbidden`. */
+  /** Returns the refusal of a pod: `not_ready` for 30 s after its first token on any replica, then `forbidden`. */
   refusalOf(pod: ReviewedPod): Promise<ChaperoneError>
   reported(podUid: string): void
   /** Returns the pods that were refused with `forbidden` within the last minute. */

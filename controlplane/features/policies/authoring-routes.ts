@@ -42,7 +42,7 @@ export function createPolicyAuthoringRoutes(deps: PolicyAuthoringRoutesDeps): re
       body: ReplayBody,
       response: ReplayReply,
       handler: async ({ principal, namespaces: given, body: { policy_id: policyId, limit, ...draft } }) => {
-        // The reply contains requests of agents.
+        // The reply contains requests of agents, so the route also requires the right to read them.
         const namespaces = await requireAdditionalRight(principal, 'records/get', {
           given,
           isNamespaced: true,

@@ -7,7 +7,7 @@ export type CheckPolicy = (yaml: string) => CheckedPolicy
 
 const MAX_TEXTS = 2_000
 
-/** Caches results by text: a change elsewhere applies policies with unchanged text again. */
+/** Caches results by text, because a change of another object applies policies with unchanged text again. */
 export function createPolicyChecks(
   knownAction: (type: string) => KnownAction | null,
   check: typeof checkPolicyText = checkPolicyText,

@@ -81,7 +81,8 @@ function problemsOr<T>(work: () => T): { readonly value: T } | { readonly proble
 }
 
 /**
- * The core joins problems (`line 7: rules.0.decision: Invalid option`) by semicolons, which a message may contain too.
+ * Splits the message at semicolons, by which the core joins problems (`line 7: rules.0.decision: Invalid option`). A
+ * problem may contain a semicolon too.
  */
 function problemsOf(message: string): PolicyProblem[] {
   return message.split(/; (?=line \d+: )/).map((part) => {

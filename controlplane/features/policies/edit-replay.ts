@@ -3,12 +3,12 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
 import type { PolicyReplay, ReplayDraft } from './replay.ts'
 
-/** Number of the newest records. */
+/** Number of the newest records that are replayed. */
 const LIMIT = 200
 
 /**
- * Runs an edit of policies. Where objects are edited in YAML, adds to the refusal the effect of the edit on recent
- * requests, for callers with the right to see requests.
+ * Runs an edit of policies. Where objects are edited in YAML, the edit is refused; the error then includes the effect
+ * of the edit on recent requests, for callers with the right to see requests.
  *
  * @param namespaces Namespaces in which the caller may see requests; rejects with `forbidden` for a caller without any.
  */

@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { ReplayReply } from '../../../core/wire/policies.ts'
 import type { PolicyTestResult } from './store.ts'
 
-/** A policy as a refused edit would have left it; a removed one decides nothing. */
+/** A policy with the changes of a refused edit; a removed policy decides nothing. */
 export type EditedPolicy = {
   readonly id: string
   /** False for a policy that the edit would have created. */
@@ -14,15 +14,15 @@ export type EditedPolicy = {
   readonly enabled: boolean
   readonly priority: number
   readonly mode: 'enforce' | 'monitor'
-  /** Empty = all. */
+  /** Ids of the bound Gateways. Empty = all. */
   readonly gatewayIds: readonly string[]
   readonly tests: readonly PolicyTestResult[]
 }
 
 type Refused = {
-  /** Sentences that say what to do. */
+  /** Sentences that tell the user what to do. */
   readonly remedy: string
-  /** YAML documents; empty when the edit adds or changes nothing. */
+  /** YAML documents to commit; empty when the edit adds or changes nothing. */
   readonly manifest?: string
   readonly removed?: ReadonlyArray<{
     readonly kind: ResourceKind
@@ -34,7 +34,7 @@ type Refused = {
   readonly replay?: ReplayReply
 }
 
-/** The `conflict` that refuses an edit where objects are edited in YAML. */
+/** Error that refuses an edit (`conflict`) where objects are edited in YAML. */
 export class EditedInYaml extends ChaperoneError {
   readonly refused: Refused
 

@@ -10,7 +10,7 @@ import { newId } from '../../crypto/ids.ts'
 import type { ApplyContext, ManifestObject } from '../manifests/apply-context.ts'
 import type { PolicyChanges, PolicyRow, PolicyTestResult } from './store.ts'
 
-/** Desired row of a policy's manifest. */
+/** Row of a policy as its manifest states it. */
 export type Wanted = {
   readonly object: ManifestObject<'Policy'>
   readonly yaml: string
@@ -21,7 +21,7 @@ export type Wanted = {
 
 const TEXT = { aliasDuplicateObjects: false, lineWidth: 0 } as const
 
-/** Returns the document only: the other fields of a Policy are columns of the row. */
+/** Returns the policy document of a manifest as text. The other fields of the manifest are columns of the row. */
 export function policyText({ spec }: ManifestObject<'Policy'>): string {
   const { description, scope, rules, tests } = spec
   const document = { ...(description === undefined ? {} : { description }), scope, rules, tests }
@@ -53,7 +53,8 @@ export function checkPolicyText(
     return { document, tests, warnings }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
-    // Lines refer to the text made above, which the author of the manifest does not have; paths refer to the manifest.
+    // The message names paths in the manifest instead of lines: lines refer to the text made above, which the author of
+    // the manifest does not have.
     return {
       reasons: (error.options.problems ?? [error.message]).map((message) =>
         message.replace(/^line \d+: /, 'spec.'),
@@ -89,7 +90,8 @@ export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) 
 }
 
 /**
- * Returns the fields beside the text, of a refused manifest too. An unreadable field has its default, which enforces.
+ * Returns the fields of a manifest other than its text, even of a refused manifest. An unreadable field has its
+ * default, which enforces the policy.
  */
 export function legibleRecord(spec: unknown) {
   const { enabled, priority, tags, mode, description } = LEGIBLE_RECORD.parse(spec)
@@ -107,7 +109,7 @@ const LEGIBLE_RECORD = z
   })
   .catch({ enabled: true, priority: 100, tags: [], mode: 'enforce', description: undefined })
 
-/** Returns the differing fields; a changed text raises the version. */
+/** Returns the fields that differ from the row. A changed text raises the version. */
 export function changesOf(row: PolicyRow, wanted: Wanted): PolicyChanges {
   const changes = differing(row, { ...recordOf(wanted), invalid: null })
   const { yaml } = wanted

@@ -44,7 +44,7 @@ export type ReplayDraft = {
 
 export type ReplayInput = {
   readonly drafts: readonly ReplayDraft[]
-  /** Number of the newest records. */
+  /** Number of the newest records that are replayed. */
   readonly limit: number
 }
 
@@ -94,11 +94,11 @@ export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
 type PlacedDraft = {
   readonly policy: CompiledPolicy
   readonly enabled: boolean
-  /** Empty = all. */
+  /** Ids of the bound Gateways. Empty = all. */
   readonly gatewayIds: readonly string[]
 }
 
-/** Compiles one draft. Yields before each further one, because compilation blocks the event loop. */
+/** Compiles one draft. Yields to the event loop before each further draft, because compilation blocks it. */
 async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number): Promise<PlacedDraft> {
   const { policyYaml, policyId, gatewayIds, enabled, priority, mode } = draft
   if (index > 0) await setImmediate()
@@ -137,7 +137,9 @@ function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) 
   }
 }
 
-/** The tier and the agents of a policy come from its binding, not from its text. */
+/**
+ * Returns the draft with the tier and the agents of the present policy, which come from its binding, not from its text.
+ */
 function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
   if (present === undefined) return draft
   const { tier, agentsOf, tightensOnly } = present
@@ -187,7 +189,9 @@ type Recorded = {
   readonly candidates: readonly string[]
 }
 
-/** Classifies by the path, which gives the target too; falls back to the recorded name. */
+/**
+ * Returns the action of a record, classified by the path, which gives the target too. Falls back to the recorded name.
+ */
 function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, candidates }: Recorded): Named {
   const named = classify(bound, request)
   const found = isRefusal(named) ? [] : actionsOf(named)
@@ -204,7 +208,7 @@ function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, ca
   return isOpen ? asRecorded(named, candidates) : { kind: 'actions', actions: [same] }
 }
 
-/** Keeps only candidates of the record: the gateway excluded the others by the body or a look-up. */
+/** Removes candidates that the record does not list: the gateway excluded them by the body or a look-up. */
 function asRecorded(named: Named, listed: readonly string[]): Named {
   if (named.kind !== 'candidates' || listed.length === 0) return named
   return { ...named, candidates: named.candidates.filter(({ type }) => listed.includes(type)) }

@@ -41,7 +41,7 @@ export type PoliciesDeps = {
   readonly members?: GroupMembers
 }
 
-/** Fields beside the text. */
+/** Fields of a policy other than its text. */
 export type PolicyFields = {
   readonly name?: string | undefined
   readonly description?: string | undefined
@@ -218,7 +218,7 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
   }
 }
 
-/** Prefixes the field: the messages contain positions in the text. */
+/** Adds the name of the field to a message, which contains only positions in the text. */
 function namingField(error: ChaperoneError): ChaperoneError {
   return validationError(
     (error.options.problems ?? [error.message]).map((message) => `policyYaml: ${message}`),

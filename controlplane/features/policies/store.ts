@@ -8,7 +8,7 @@ import { keepPolicyVersion } from './version-store.ts'
 export type PolicyTestResult = {
   readonly name: string
   readonly passed: boolean
-  /** `expected …, got …` of a failed test. */
+  /** Failure of the test: `expected …, got …`; absent for a test that passed. */
   readonly failure?: string
 }
 
@@ -21,10 +21,10 @@ export type PolicyRow = {
   readonly priority: number
   readonly tags: readonly string[]
   readonly mode: 'enforce' | 'monitor'
-  /** Empty = every gateway. */
+  /** Ids of the Gateways that the policy is bound to. Empty = every Gateway. */
   readonly gatewayIds: readonly string[]
   /**
-   * The Gateways among these that no longer admit the policy: only its denies and holds count there, for agents of its
+   * Those of `gatewayIds` that no longer admit the policy: only its denies and holds apply there, for agents of its
    * namespace.
    */
   readonly lostGatewayIds: readonly string[]
@@ -35,7 +35,10 @@ export type PolicyRow = {
   readonly version: number
   readonly activeVersion: number | null
   readonly tests: readonly PolicyTestResult[]
-  /** Reason of the refusal of a manifest that was never in force: its scope is denied. Null = nothing is denied. */
+  /**
+   * Reason why a manifest that was never in force was refused; the policy then denies its scope. Null = nothing is
+   * denied.
+   */
   readonly invalid: string | null
   readonly source: Source
   readonly managedBy: string | null
@@ -54,7 +57,7 @@ const COLUMNS = `id, org_id as "orgId", name, description, enabled, priority, ta
   policy_yaml as "policyYaml", active_yaml as "activeYaml", version, active_version as "activeVersion", tests, invalid, source,
   managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
-/** Lists all, highest priority first, then by name. */
+/** Lists all policies, highest priority first, then by name. */
 export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   const { rows } = await q.query<PolicyRow>(
     `select ${COLUMNS} from policies order by priority desc, name, id`,
@@ -63,7 +66,7 @@ export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   return rows
 }
 
-/** Lists policies of manifests that were never in force and deny their scope. */
+/** Lists policies of manifests that were never in force. Each of them denies all actions in its scope. */
 export async function listInvalidPolicies(q: Query): Promise<readonly Pick<PolicyRow, 'name' | 'source'>[]> {
   const { rows } = await q.query<PolicyRow>('select name, source from policies where invalid is not null', [])
   return rows

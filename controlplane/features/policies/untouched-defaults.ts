@@ -4,7 +4,7 @@ import { listAgents } from '../agents/store.ts'
 import { isDemoAgent } from '../overview/demo-agent.ts'
 import { listPolicies, type PolicyRow } from './store.ts'
 
-/** Returns the default policies while there are no other policies, no edits and no agents; else none. */
+/** Returns the default policies if none was edited and there are no other policies and no agents; else none. */
 export async function untouchedDefaults(q: Query): Promise<readonly PolicyRow[]> {
   const policies = await listPolicies(q)
   if (!policies.every(isUntouched)) return []

@@ -11,9 +11,15 @@ import {
   uncountAttempts,
 } from './failure-store.ts'
 
-/** Free attempts of one account from one address, or from a device or address of an earlier sign-in. */
+/**
+ * Number of failed attempts without a wait, for one account from one address, or from a device or address of an earlier
+ * sign-in.
+ */
 const FREE = 5
-/** Free attempts of one address over all accounts, and of one account over all addresses without an earlier sign-in. */
+/**
+ * Number of failed attempts without a wait, for one address over all accounts, and for one account over all addresses
+ * without an earlier sign-in.
+ */
 const FREE_IN_ALL = 100
 
 /** Account and origin of a sign-in attempt. */
@@ -27,8 +33,8 @@ export type Attempt = {
 type Counted = { readonly keys: readonly AttemptKey[] }
 
 /**
- * Counts an attempt before the password is verified. A device that proves an earlier sign-in has its own count, and so
- * has an address of an earlier sign-in: attempts of strangers never lock the user out. Throws `rate_limited` with the
+ * Counts an attempt before the password is verified. A device that proves an earlier sign-in has its own count, and an
+ * address of an earlier sign-in too: attempts of other clients never lock the user out. Throws `rate_limited` with the
  * seconds to wait.
  */
 export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
@@ -42,7 +48,7 @@ export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
   throw tooMany(Math.min(...waits), ', or sign in on a device where this account signed in before')
 }
 
-/** Returns the name of the queue turn of a sign-in while passwords are verified: a known device has its own. */
+/** Returns the name of a sign-in in the fair queue of password verifications: a known device has its own name. */
 export function turnOf({ device, address }: Pick<Attempt, 'device' | 'address'>): string {
   return device === null ? `network ${networkOf(address)}` : `device ${device}`
 }
@@ -106,7 +112,7 @@ export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted
   await rememberAddress(q, pairKey(attempt).hash)
 }
 
-/** Counts by every key or by none: an attempt that has to wait is not counted. */
+/** Counts the attempt under every key, or under none if one of them requires a wait. */
 async function countAll(db: Db, keys: readonly AttemptKey[]): Promise<number> {
   for (const [index, key] of keys.entries()) {
     const waitS = await countAttempt(db, key)
@@ -126,7 +132,10 @@ function deviceKeys({ device, email }: Attempt): ReadonlyArray<readonly AttemptK
     : [[{ hash: sha256(`device\n${device}`), free: FREE, account: accountOf(email) }]]
 }
 
-/** The address comes first: a limited address creates no row for each account that it names. */
+/**
+ * Returns the keys of an attempt, the key of the address first: an address that must wait creates no row for each
+ * account that it tries.
+ */
 async function addressKeys(db: Db, attempt: Attempt): Promise<readonly AttemptKey[]> {
   const pair = pairKey(attempt)
   if (await isKnownAddress(db, pair.hash)) return [pair]

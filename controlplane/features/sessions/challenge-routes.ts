@@ -4,7 +4,10 @@ import { CHALLENGE_PATHS, ProofNonce } from '../../../core/wire/access/installat
 import type { InstallationProof } from '../../crypto/installation-proof.ts'
 import { type Route, route } from '../../http/route.ts'
 
-/** Extension: the server authenticates itself to the command line before the command sends a token or a password. */
+/**
+ * Creates the route by which the server authenticates itself to the command line before the command sends a token or a
+ * password. Not part of v1.
+ */
 export function createChallengeRoutes({
   installationProof,
 }: {

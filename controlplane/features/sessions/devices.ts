@@ -6,8 +6,8 @@ import { isSameHash, randomToken } from '../../crypto/tokens.ts'
 export const DEVICE_MAX_AGE_S = 180 * 24 * 60 * 60
 
 /**
- * Proof of an earlier sign-in of an account on a device. It authenticates no user: it separates the device's failed
- * attempts from those of strangers. Nothing is stored.
+ * Proof of an earlier sign-in of an account on a device. The proof authenticates no user: it separates the device's
+ * failed attempts from those of other clients. The server stores no proofs.
  */
 export type SignInDevices = {
   /** Returns a new proof for this account: `<issued at, seconds>.<id>.<signature>`. */

@@ -1,6 +1,6 @@
 import type { Query } from '../../db/query.ts'
 
-/** Time without a failure after which the count restarts. */
+/** Time after the last failure at which the count restarts. */
 const FORGET = "interval '1 hour'"
 const LONGEST_WAIT_S = 900
 

@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 const INTERVAL_MS = 60_000
 
 /**
- * Caches the sessions in force now and every minute, so that a user who is new to this replica can activate a kill
- * switch while the database does not answer. Resolves after the first read, which may fail.
+ * Caches the sessions in force now and every minute, so that a user whose session this replica has not seen can
+ * activate a kill switch while the database does not answer. Resolves after the first read, which may fail.
  */
 export async function startSessionPreload(
   read: () => Promise<void>,

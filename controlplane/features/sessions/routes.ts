@@ -97,7 +97,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
   })
 }
 
-/** Sets the cookie with which later attempts of the device are counted separately. */
+/** Sets the device cookie, with which later attempts of the device are counted separately. */
 function withDevice(
   { headers = {}, ...result }: RouteResult,
   email: string,

@@ -187,7 +187,10 @@ function gatewayView(
   }
 }
 
-/** Returns the status. `degraded`: it runs, but a process does not have the newest configuration yet. */
+/**
+ * Returns the status of a gateway. `degraded`: it runs, but one of its processes does not have the newest configuration
+ * yet.
+ */
 function statusOf(live: GatewayLive | null): 'stopped' | 'running' | 'degraded' {
   if (live === null) return 'stopped'
   const { applied_version: applied, desired_version: desired } = live

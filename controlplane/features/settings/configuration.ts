@@ -37,7 +37,7 @@ export type GatewayChange = {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly enforcementLevel?: z.infer<typeof EnforcementLevelSchema> | undefined
-  /** Reason for the audit log. */
+  /** Reason for the change, for the audit log. */
   readonly reason?: string | undefined
 }
 
@@ -203,7 +203,10 @@ async function setPermission(
   return row
 }
 
-/** Returns the ownership of the row: that of a manifest where the transaction is to end with that manifest. */
+/**
+ * Returns the ownership of the row. A row of a manifest keeps that of its manifest: the edit is then refused with the
+ * changed manifest.
+ */
 function ownership(same: readonly PermissionRow[], by: Actor) {
   const managed = same.find(({ source }) => source !== 'api')
   if (managed === undefined)

@@ -9,7 +9,7 @@ import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
 import { deleteSetting, getSetting, listSettings, putSetting } from './store.ts'
 import { readSetting, settingPlace } from './stored-setting.ts'
 
-/** Spec 2.9. */
+/** Keys of the settings, as in spec 2.9. */
 const SETTING_KEYS = [
   'chat_bot_token',
   'chat_signing_secret',
@@ -19,7 +19,7 @@ const SETTING_KEYS = [
 ] as const
 export type SettingKey = (typeof SETTING_KEYS)[number]
 
-/** Keys that are stored in clear; all others are sealed. */
+/** Keys of settings that are stored in plain text; all others are sealed. */
 const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
 
 export type Settings = {
@@ -27,7 +27,7 @@ export type Settings = {
   masked(): Promise<Readonly<Record<string, string>>>
   /** Merges the values; an empty string removes the key. */
   update(by: Actor, values: Partial<Readonly<Record<SettingKey, string | undefined>>>): Promise<void>
-  /** Returns the value in clear; null when not set. */
+  /** Returns the value in plain text; null when the setting has no value. */
   read(key: SettingKey, q?: Query): Promise<string | null>
   /** Returns the address of the gateway that executes actions; null when not set. */
   gatewayUrl(q: Query): Promise<string | null>
@@ -65,7 +65,7 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
         for (const change of changes) await store(q, change)
         const keys = changes.map(([key]) => key)
         await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys } })
-        // Settings may hold a credential that gateways receive.
+        // The settings include credentials that gateways receive, so the version of the configuration rises.
         await bumpVersion(q)
       })
     },
@@ -79,7 +79,8 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
 }
 
 /**
- * Refuses a channel name: policies keep agents out of the channel by its id. A name that was stored earlier may stay.
+ * Throws for a channel name in place of a channel id: policies keep agents out of the channel by its id. A name that
+ * was stored earlier may stay.
  */
 async function refuseChannelName(q: Query, orgId: string, channel: string | undefined): Promise<void> {
   if (channel === undefined || channel === '' || CHANNEL_ID.test(channel)) return

@@ -92,7 +92,7 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
   const { gateway, token } = await wizardGateway(q, deps, by, input.gateway)
   const apiKey =
     input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
-  // The gateway is for this agent and later ones: the rules apply to all of them.
+  // The gateway is for this agent and for later agents, so the rules apply to all agents.
   await connect(q, deps, { by, gateway, agent: '*', connectors: input.connectors })
   await bumpVersion(q)
   return { gateway, gatewayToken: token, apiKey }
@@ -101,7 +101,7 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
 async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): Promise<SetupResult> {
   const gateway = await setupGateway(q, input.gateway)
   const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
-  // Other agents use the same gateway: the rules apply to this agent only.
+  // Other agents use the same gateway, so the rules apply to this agent only.
   const made = await connect(q, deps, { by, gateway, agent: agent.name, connectors: input.connectors })
   await bumpVersion(q)
   return { agentId: agent.id, apiKey: key.key, gatewayId: gateway.id, ...made }

@@ -4,7 +4,7 @@ import { getSetting } from './store.ts'
 
 type Place = { readonly orgId: string; readonly keyring: Keyring }
 
-/** Returns the setting in clear; null when it is not set. */
+/** Returns the value of the setting in plain text; null when it is not set. */
 export async function readSetting(q: Query, { orgId, keyring }: Place, key: string): Promise<string | null> {
   const value = await getSetting(q, orgId, key)
   if (value === undefined) return null

@@ -31,10 +31,16 @@ export type TokenKeys = {
   rotate(by: Actor): Promise<SigningKey>
 }
 
-/** Tokens are valid for 5 minutes; another replica may sign with the old key until its next read. */
+/**
+ * Time for which a replaced key still verifies. Tokens are valid for 5 minutes, and another replica may sign with the
+ * old key until its next read.
+ */
 const OVERLAP_S = 3_600
 const LOOK_MS = 60_000
-/** Another replica may have rotated the key just now; the limit keeps invented key ids from causing a query each. */
+/**
+ * Minimum time between reads for unknown key ids. Another replica may have just rotated the key; the limit prevents one
+ * query per invented key id.
+ */
 const UNKNOWN_LOOK_MS = 250
 
 export function createTokenKeys(deps: TokenKeysDeps): TokenKeys {

@@ -2,19 +2,21 @@ import { TOKEN_LIFE_S } from '../../../core/token.ts'
 import type { Query } from '../../db/query.ts'
 
 export type NonceUse = 'verify' | 'execute' | 'cancel'
-/** `use`: id of this use. The same use, repeated because its answer was lost, is `spent` again. */
+/** One use of a nonce. `use`: id of the use. The same use, repeated because its answer was lost, is `spent` again. */
 export type Spending = {
   readonly jti: string
   readonly actId: string
   readonly usedBy: NonceUse
   readonly use?: string
 }
-/** `unknown`: the nonce does not exist or belongs to another action; a purged nonce has long expired. */
+/**
+ * Outcome of a use. `unknown`: the nonce does not exist or belongs to another action; a purged nonce expired long ago.
+ */
 export type Spent = 'spent' | 'used' | 'expired' | 'unknown'
 
 /**
- * Inserts the nonce of an action that was approved after a hold. An action that had a token before keeps its nonce:
- * both texts of the token are then valid for one use together.
+ * Inserts the nonce of an action that was approved after a hold. An action that had a token before keeps its nonce, so
+ * the earlier and the new token are valid for one use together.
  */
 export async function insertNonce(
   q: Query,

@@ -2,7 +2,10 @@ import type { Query } from '../../db/query.ts'
 
 export type PublicKeyRow = { readonly kid: string; readonly jwk: Record<string, unknown> }
 
-/** Lists public keys of decision tokens, those retired within a day too: their tokens may still be valid. */
+/**
+ * Lists public keys of decision tokens, including those retired within the last day, because their tokens may still be
+ * valid.
+ */
 export async function listPublicKeys(q: Query): Promise<readonly PublicKeyRow[]> {
   const { rows } = await q.query<PublicKeyRow>(
     `select kid, public_jwk as jwk from signing_keys

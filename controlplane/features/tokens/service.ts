@@ -36,9 +36,12 @@ export type Tokens = {
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
   /** Returns the token of an action in its present state: null unless it is allowed, unused and not expired. */
   of(row: ActionRow): Promise<string | null>
-  /** Returns claims with a valid signature. Rejects malformed tokens before any cryptography; uses no nonce. */
+  /**
+   * Returns the claims of a token with a valid signature, else the problem. Rejects malformed tokens before any
+   * cryptography. Does not use the nonce.
+   */
   read(token: string): Promise<TokenClaims | TokenProblem>
-  /** Spends the nonce: `spent` at most once. One statement spends all nonces that wait meanwhile. */
+  /** Spends the nonce, at most once. One statement spends all nonces that are queued during the previous one. */
   spend(spending: Spending): Promise<Spent>
   ashOf(spec: ActionSpec): string
 }
@@ -121,7 +124,7 @@ function segment(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** Spends nonces. The first one of several uses of the same nonce in a batch gets it. */
+/** Spends nonces. Of several uses of the same nonce in one batch, only the first one spends it. */
 async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spent[]> {
   const first = new Map<string, Spending>()
   for (const one of list) if (!first.has(one.jti)) first.set(one.jti, one)
@@ -134,7 +137,7 @@ async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spe
 
 /**
  * Repeats a use whose answer was lost, under its own id, until the database returns its outcome. Otherwise the caller
- * that used the token up would only ever get "used".
+ * that used the token would only ever receive "used".
  */
 async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
   const first = await asked(db, list)

@@ -6,7 +6,7 @@ export type SigningKeyRow = {
   readonly kid: string
   readonly alg: string
   readonly publicJwk: JWK
-  /** PKCS #8 PEM, sealed to the kid. */
+  /** Private key as PKCS #8 PEM, sealed to the key id. */
   readonly privateKey: Sealed
 }
 

@@ -60,11 +60,13 @@ export function createVerification(deps: VerificationDeps): Verification {
 const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
   used: 'used',
   expired: 'expired',
-  // The nonce was purged, long after its expiry.
+  // A purged nonce is unknown; it expired long before the purge.
   unknown: 'expired',
 }
 
-/** Returns why the token is refused, a kill switch last. A kill switch does not use the nonce up. */
+/**
+ * Returns why the token is refused: it is expired or used, or a kill switch covers its action. Does not use the nonce.
+ */
 async function stoppedReason({ db, stops }: VerificationDeps, claims: TokenClaims): Promise<string | null> {
   const row = await getAction(db, claims.act)
   if (row === undefined || row.isExpired) return TOKEN_ERRORS.expired
@@ -79,7 +81,7 @@ function countFailure(taken: Taken): void {
     error: 'Rate limit exceeded',
     detail: `Too many tokens from this address failed within a minute: wait ${taken.retryAfterS} s`,
     retryAfterS: taken.retryAfterS,
-    // The body has these two fields only.
+    // Omits `message`, because the body has only the fields of the specification.
     extra: { message: undefined },
   })
 }

@@ -7,7 +7,7 @@ export type IngestOwner = { readonly name: string; readonly agent: string | null
 export type IngestQuota = {
   /** Counts a batch of the owner. Throws `rate_limited` with the seconds to wait; a refused batch is not counted. */
   take(owner: IngestOwner, records: number): void
-  /** Refused batches since the start, by Gateway. */
+  /** Number of refused batches since the start, by Gateway. */
   readonly refused: ReadonlyMap<string, number>
 }
 
@@ -19,7 +19,7 @@ export type IngestQuotaOptions = {
 
 type Bucket = { tokens: number; atMs: number }
 
-/** Seconds of the rate that may arrive at once after an idle time. */
+/** Size of a token bucket, as seconds of its rate: so much may arrive at once after an idle time. */
 const BURST_S = 10
 
 /**
@@ -36,7 +36,7 @@ export function createIngestQuota(options: IngestQuotaOptions): IngestQuota {
   const refused = new Map<string, number>()
   let sweepAt = nowMs() + BURST_S * 1_000
 
-  /** Removes full buckets: a missing bucket counts as full. */
+  /** Removes full buckets, because a missing bucket counts as full. */
   function sweep(now: number): void {
     if (now < sweepAt) return
     sweepAt = now + BURST_S * 1_000

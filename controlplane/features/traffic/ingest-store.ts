@@ -37,8 +37,8 @@ export async function findAgentIds(q: Query, names: readonly string[]): Promise<
 export type HoldAction = { readonly id: string; readonly act: string; readonly agent: string }
 
 /**
- * Returns the action request for which each of these holds was opened; a retry that joined the hold belongs to its
- * chain.
+ * Returns the action request for which each of these holds was opened. A retry that joined the hold belongs to the
+ * evidence chain of that action request.
  */
 export async function findHoldActions(
   q: Query,

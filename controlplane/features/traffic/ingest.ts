@@ -46,7 +46,7 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   return {
     async ingest(gateway, { records, lost }) {
       const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
-      // The token decides which gateway it is, not the name in a record.
+      // The gateway of a record is the owner of the token, not the name in the record.
       const own = records.map((record) => ({ ...record, gateway: gateway.name }))
       const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
@@ -70,7 +70,9 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   }
 }
 
-/** Refuses records of agents of another gateway: their rows would be listed for another Gateway or namespace. */
+/**
+ * Throws for records of agents of another gateway, because their rows would be listed for another Gateway or namespace.
+ */
 async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonly TrafficRecord[]) {
   const named = defined(records.map(({ agent }) => agent))
   const foreign = await foreignAgents(q, gateway, named)
@@ -112,7 +114,7 @@ async function withoutForeign(
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
-  // The sender of an order writes the events of its result.
+  // Records of orders have no events here, because the replica that sent the order writes the events of its result.
   const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
   if (eventful.length === 0) return
   const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
@@ -137,7 +139,7 @@ type Event = Pick<AuditEvent, 'eventType' | 'details'>
 function eventsOf(record: TrafficRecord): readonly Event[] {
   const wasHeld = record.approval_id !== null
   const isStopped = record.decision === 'ALLOW' && record.reason === 'kill_switch'
-  // A held request has its `action.requested` since the hold.
+  // The event `action.requested` of a held request was written at the hold.
   if (record.decision === 'DENY' || isStopped) {
     // An aggregate record has no single requested action.
     const isAlone = wasHeld || isRow(record)
@@ -151,7 +153,7 @@ function requested(record: TrafficRecord): Event {
   return { eventType: 'action.requested', details }
 }
 
-/** Returns the defaults for records of gateways of an earlier version. */
+/** Returns the defaults of fields that gateways of an earlier version do not send. */
 function unstated({ connector, why }: TrafficRecord): Record<string, unknown> {
   const resource = { provider: connector, target: null, environment: null }
   return { resource, parameters: {}, risk_score: riskOf(why), risk_hints: {} }

@@ -3,23 +3,23 @@ import { refusalsText } from '../../../core/state/refusal-windows.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { IngestOwner } from './ingest-quota.ts'
 
-/** Bounds the contribution of aggregate records to totals: a gateway reports their counts itself. */
+/** Bounds the contribution of aggregate records to totals, because a gateway reports their counts itself. */
 export type ReportedRefusals = {
   /**
-   * Returns the records with counts that fit into the owner's ingest rate per minute, stored aggregate records of that
-   * minute included. A record that is no refusal loses its count.
+   * Returns the records with their counts reduced to the owner's ingest rate per minute, including stored aggregate
+   * records of that minute. A record that is not a refusal loses its count.
    */
   bounded(owner: IngestOwner, records: readonly TrafficRecord[]): readonly TrafficRecord[]
-  /** Counts stored records of the owner. */
+  /** Adds stored records to the counts of the owner. */
   stored(owner: IngestOwner, records: readonly TrafficRecord[]): void
   /** Returns the number of owners whose minutes are kept. */
   remembered(): number
 }
 
 const WINDOW_S = 60
-/** Minutes that are kept per owner. */
+/** Maximum number of minutes that are kept per owner. */
 const MAX_MINUTES = 256
-/** Owners that are kept; the least recently used one is evicted. */
+/** Maximum number of owners that are kept; the least recently used one is evicted. */
 const MAX_OWNERS = 10_000
 
 export function createReportedRefusals(
@@ -40,7 +40,7 @@ export function createReportedRefusals(
 
   function add(minutes: Map<string, number>, minute: string, requests: number): void {
     const before = minutes.get(minute) ?? 0
-    // Keeps the map in order of use: the first minute is evicted first.
+    // Moves the minute to the end of the map, so that the least recently used minute is evicted first.
     minutes.delete(minute)
     minutes.set(minute, before + requests)
     const [oldest] = minutes.keys()

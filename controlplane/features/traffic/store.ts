@@ -9,11 +9,11 @@ export type TrafficFilter = {
   readonly actionType?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
-  /** Text to search in action type, host, path, agent and reason. */
+  /** Text to search for in action type, host, path, agent and reason. */
   readonly q?: string | undefined
 }
 
-/** Position of the next page: after this row. */
+/** Position of a page: it begins after this row. */
 export type TrafficCursor = { readonly time: string; readonly id: string }
 
 const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway text, agent text, connector text,
@@ -64,7 +64,7 @@ export async function listTraffic(
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
 }
 
-/** Selects whole milliseconds, so that a cursor made from the ISO text is exact. */
+/** Returns the SQL of the time column in whole milliseconds, so that a cursor made from the ISO text is exact. */
 function selectedAs(name: string | undefined): string {
   return name === 'time' ? "date_trunc('milliseconds', r.time)" : `r.${name}`
 }

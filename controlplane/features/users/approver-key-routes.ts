@@ -15,7 +15,10 @@ export type AuthKeyRoutesDeps = { readonly approverKeys: ApproverKeys }
 
 const PATH = '/api/auth/keys'
 
-/** Extension: approver keys. Only the user in whose name a key answers can create and revoke it. */
+/**
+ * Creates the routes of approver keys, which are not part of v1. Only the user in whose name a key answers can create
+ * and revoke it.
+ */
 export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readonly Route[] {
   return [
     route({

@@ -29,7 +29,8 @@ export type KeyOwner = { readonly user: UserPrincipal; readonly sessionId: strin
 export type ApproverKeys = {
   list(owner: KeyOwner): Promise<readonly UserKeyRow[]>
   /**
-   * Creates a key, shown once. Throws `conflict` beyond 20 keys and `unauthorized` when the session ended meanwhile.
+   * Creates a key and returns it; it is shown only once. Throws `conflict` beyond 20 keys and `unauthorized` when the
+   * session has ended since the request was authenticated.
    */
   create(owner: KeyOwner, wanted: NewApproverKey): Promise<IssuedApproverKey>
   /** Revokes a key. Throws `not_found` for a key of another user. */
@@ -90,7 +91,8 @@ async function create(
 }
 
 /**
- * Refuses a session that a change of password or role ended since the request was authenticated, under the same lock.
+ * Throws when a change of password or role ended the session after the request was authenticated. The caller must hold
+ * the lock that these changes take.
  */
 async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
   const [found] = sessionId === undefined ? [] : await useSessions(q, [sha256(sessionId)])

@@ -12,8 +12,8 @@ export function rolesOf({ role, namespaces, lowerRoles }: UserRow): readonly Giv
 }
 
 /**
- * Refuses a cluster caller that assigns a role without holding every right of the role in every namespace of it. Throws
- * `forbidden`, and `not_ready` when the API server does not answer. Ignores users with a role, whose role is checked
+ * Throws `forbidden` for a cluster caller that assigns a role without holding every right of the role in all of its
+ * namespaces, and `not_ready` when the API server does not answer. Ignores users with a role, whose role is checked
  * elsewhere.
  */
 export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly GivenRole[]): Promise<void> {
@@ -31,8 +31,8 @@ export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly Given
 }
 
 /**
- * Refuses a cluster caller that adds a user to an approver group without the right to answer wherever the user may
- * answer.
+ * Throws `forbidden` for a cluster caller that adds a user to an approver group without the right to answer approvals
+ * in all namespaces in which the user may answer.
  */
 export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): Promise<void> {
   const answering = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS['approvals/answer'].role))
@@ -44,7 +44,7 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
       )
 }
 
-/** Returns the missing rights; empty for a user whose role decides. */
+/** Returns the rights that the caller lacks; empty for a user with a role, whose role decides. */
 async function missingRights(
   { clusterRights }: UserPrincipal,
   rights: readonly Right[],

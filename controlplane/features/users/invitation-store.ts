@@ -15,7 +15,10 @@ export async function insertInvitation(
   )
 }
 
-/** Uses the invitation up; undefined for an unknown, expired or used one, and for another address. */
+/**
+ * Marks the invitation as used and returns it; undefined for an unknown, expired or used invitation, and for another
+ * address.
+ */
 export async function takeInvitation(
   q: Query,
   tokenSha256: Buffer,

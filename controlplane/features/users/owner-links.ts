@@ -16,21 +16,21 @@ export type OwnerLinksDeps = {
   readonly secret: OwnerLinkSecret | null
 }
 
-/** Token of a link that was valid at the check. */
+/** Token of an owner link that was valid when it was checked. */
 export type CheckedOwnerToken = { readonly token: string; readonly isOfSecret: boolean }
 
 export type OwnerLinks = {
   /**
    * Creates a link and returns its token; null once there is an owner. `isRequired`: agents run on this machine, so
-   * from now on the first owner registers through a link only. Throws `conflict` in a cluster, where a Secret holds the
-   * link.
+   * from now on the first owner can only register through a link. Throws `conflict` in a cluster, where a Secret holds
+   * the link.
    */
   make(by: Actor, options: { readonly isRequired: boolean }): Promise<string | null>
   /** Checks the token against the Secret of a cluster, if any. Call it before the transaction that uses the link. */
   check(token: string | undefined): Promise<CheckedOwnerToken | null>
   /**
-   * Returns whether the token makes an owner, and then deletes every link. Call it in the transaction that makes the
-   * owner.
+   * Returns whether the token makes its user an owner. If so, deletes every link. Call it in the transaction that makes
+   * the owner.
    */
   use(q: Query, checked: CheckedOwnerToken | null): Promise<boolean>
   /** Makes the signed-in user the first owner. Throws `forbidden` for an invalid link, and once there is an owner. */

@@ -12,9 +12,9 @@ import { findUserByEmail, lockUser, setPasswordHash } from './store.ts'
 export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
 
 /**
- * Sets a new password on the machine of the installation, ends every session and approver key of the user, and removes
- * the counts of failed sign-ins, which would delay the next one. No route calls it: the holder of a token could take an
- * account over. Throws `not_found` for an unknown e-mail address.
+ * Sets a new password from a command on the machine of the installation. Ends every session and approver key of the
+ * user, and removes the counts of failed sign-ins, which would delay the next one. No route calls it, because the
+ * holder of a token could take over an account. Throws `not_found` for an unknown e-mail address.
  */
 export async function resetPassword(
   { db, orgId, passwords }: PasswordResetDeps,

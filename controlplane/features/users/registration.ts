@@ -19,7 +19,10 @@ export type RegistrationDeps = {
   readonly ownerLinks: Pick<OwnerLinks, 'check' | 'use'>
   readonly passwords: Passwords
   readonly registration: RegistrationMode
-  /** On loopback the first user needs no link until an agent is started on this machine. */
+  /**
+   * Whether only this machine can reach the server. The first user then needs no link until an agent is started on this
+   * machine.
+   */
   readonly isLoopback: boolean
 }
 

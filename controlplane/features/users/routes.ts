@@ -16,7 +16,7 @@ import type { UserRow } from './store.ts'
 export type UserRoutesDeps = {
   readonly users: Users
   readonly approverKeys: Pick<ApproverKeys, 'create'>
-  /** Without a slash at the end; base of links for users. */
+  /** Returns the address of the dashboard without a slash at the end, for links that users open. */
   readonly baseUrl: () => string
 }
 

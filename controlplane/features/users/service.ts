@@ -21,7 +21,7 @@ export type Users = {
   suspend(by: UserPrincipal, userId: string): Promise<UserRow>
   activate(by: UserPrincipal, userId: string): Promise<UserRow>
   setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
-  /** Returns the token of the registration link. */
+  /** Invites a user and returns the token of the registration link. */
   invite(by: UserPrincipal, email: string, role: Role): Promise<string>
 }
 
@@ -138,7 +138,7 @@ function endKeys(
   return endApproverKeys(q, { orgId, actor: actorOf(by), userId: user.id, email: user.email, why })
 }
 
-/** Refuses a change that the next confirmation by the provider would revert. */
+/** Throws for a change that the next confirmation by the identity provider would revert. */
 async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(q, id)) === undefined) return
   throw new ChaperoneError('conflict', {
@@ -146,7 +146,10 @@ async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<voi
   })
 }
 
-/** Refuses changes of owners by other users, and an owner's change of their own role: one owner always remains. */
+/**
+ * Throws when another user than an owner changes an owner, or an owner changes their own role. One owner therefore
+ * always remains.
+ */
 function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
   if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may make somebody an owner or end it')
@@ -158,7 +161,7 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   }
 }
 
-/** Refuses when the user changed since the rights of a cluster caller were compared with those of `seen`. */
+/** Throws when the user changed after the rights of a cluster caller were compared with those of the user (`seen`). */
 function refuseChanged(
   { clusterRights }: UserPrincipal,
   { seen, now }: { readonly seen: UserRow | undefined; readonly now: UserRow },
@@ -169,12 +172,12 @@ function refuseChanged(
 }
 
 /**
- * Serializes changes of users and checks the caller's role again: of two owners who end each other's ownership at the
- * same time, the second one is refused.
+ * Serializes changes of users and checks the caller's role again: if two owners remove each other's role at the same
+ * time, the second change is refused.
  */
 async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
   await lockUserChanges(q)
-  // The route has just checked the right of its caller in the cluster.
+  // The route has already checked the right of a caller in the cluster.
   if (by.via === 'admin_token' || by.via === 'cluster') return by
   const user = await getUser(q, by.userId)
   const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
@@ -201,7 +204,10 @@ function note(
   return recordEvent(q, { orgId, actor: actorOf(by), type, details })
 }
 
-/** Returns the refusal. Other conditions than the role decide here, so an owner may get it too. */
+/**
+ * Returns the error that only owners may make the change. Conditions other than the role decide here, so an owner may
+ * receive it too.
+ */
 function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
   return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })
 }

@@ -58,7 +58,7 @@ export async function findUserByEmail(q: Query, email: string): Promise<UserRow 
   return rows[0]
 }
 
-/** Serializes the checks of registrations for an owner, until the transaction ends. */
+/** Serializes the checks of whether an owner exists, which registrations make, until the transaction ends. */
 export async function lockRegistrations(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone registrations'])
 }
@@ -81,7 +81,10 @@ export async function hasOwner(q: Query): Promise<boolean> {
   return onlyRow(rows).some
 }
 
-/** Returns whether another owner can sign in: by password where that is on, or confirmed by the provider. */
+/**
+ * Returns whether another owner can sign in: by password where password sign-in is enabled, or confirmed by the
+ * provider.
+ */
 export async function hasOtherOwner(
   q: Query,
   { userId, isPasswordOn }: { readonly userId: string; readonly isPasswordOn: boolean },
