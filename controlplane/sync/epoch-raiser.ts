@@ -8,8 +8,8 @@ export type EpochRaiser = (seen: SeenOrders) => Promise<boolean>
 const RAISE_EVERY_MS = 60_000
 
 /**
- * Creates the raiser. Claims of gateways are not trusted, so they cause at most one epoch a minute. A needless epoch
- * does no harm: every state is sent again.
+ * Creates the function that begins epochs. States that gateways report are not trusted, so they cause at most one epoch
+ * a minute. An unnecessary epoch does no harm: every state is sent again.
  */
 export function createEpochRaiser(db: Query, { monotonicMs }: Pick<Clock, 'monotonicMs'>): EpochRaiser {
   let raisedAt = Number.NEGATIVE_INFINITY

@@ -5,7 +5,8 @@ export type Freshness = {
   /** Runs a read of the database; its age counts from its start. */
   read<T>(what: string, work: () => Promise<T>): Promise<T>
   /**
-   * Returns false when one of the reads last succeeded too long ago: another replica may have changed the state since.
+   * Returns false when the last success of one of the reads is too long ago, because another replica may have changed
+   * the state since.
    */
   isFresh(): boolean
 }
@@ -17,7 +18,7 @@ export function createFreshness({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Fr
   return {
     async read(what, work) {
       const startedAt = monotonicMs()
-      // The read counts as missing until its first success.
+      // A read that has not succeeded yet counts as too old.
       if (!readAt.has(what)) readAt.set(what, Number.NEGATIVE_INFINITY)
       const value = await work()
       readAt.set(what, startedAt)

@@ -79,8 +79,9 @@ type Known = Pick<
 >
 
 /**
- * Returns the version in force. A gateway keeps the version of the last change of its own sections. A process that has
- * applied that version also covers later versions up to the newest one read, which do not concern the gateway.
+ * Returns the newest version of the configuration that the process covers. A process applies the version of the last
+ * change of its gateway's sections. It then also covers later versions up to the newest one read, which do not concern
+ * the gateway.
  */
 function coveredVersion({ gatewayId, agent, appliedVersion }: Known, versions: KnownVersions): number | null {
   const newest = versions.of(gatewayId, agent)

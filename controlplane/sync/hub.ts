@@ -47,9 +47,12 @@ export type HubDeps = {
   /** Null or absent outside a Kubernetes cluster. */
   readonly pods?: PodPresence | null
   readonly podTiming?: PodSessionTiming
-  /** Milliseconds between two beats of the streams. */
+  /** Milliseconds between two beats, the messages that extend the leases of gateways. */
   readonly beatMs?: number
-  /** No other process uses the database: replicas in its rows have ended, and with them the local gateway. */
+  /**
+   * True when no other process uses the database: replicas in its rows have ended, and the local gateway has ended with
+   * them.
+   */
   readonly isOnlyReplica?: boolean
 }
 
@@ -63,11 +66,11 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
 /** Keeps one stream per gateway process, sends the state of the control plane and tracks acknowledgements. */
 export type Hub = AsyncDisposable & {
   /**
-   * Takes a stream over after its response head: sends hello, kill state and section index. Call the result when it
-   * closes.
+   * Takes a stream over after the head of its response, and sends hello, kill state and section index. The returned
+   * function must be called when the stream closes.
    */
   open(owner: StreamOwner, sink: StreamSink): () => void
-  /** Reports a call of a process: its session adopts a rotated token. */
+  /** Handles any call of a sidecar: if its token was rotated, its session adopts the new one. */
   seen(owner: SessionOwner): void
   /**
    * Applies a message of a process at the replica that holds its stream. Rejects when the message cannot be published.
@@ -91,7 +94,7 @@ export type Hub = AsyncDisposable & {
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
   /** Settles an order. Returns false when no order is pending for the result, or another process has the order. */
   settle(result: ResultBody, processId: string): boolean
-  /** Orders of processes that are connected here. */
+  /** Orders that processes connected to this replica execute. */
   readonly orders: Pick<OrderBook, 'processOf' | 'waiting'>
 }
 
@@ -178,7 +181,7 @@ function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): Reado
 const NO_PODS: PodPresence = { ended: async () => () => null }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /** Clock of the greeting and the beats. */
+  /** Clock for the times in greetings and beats, which never goes back. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster
@@ -188,7 +191,7 @@ type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
   readonly verdicts: VerdictBroadcaster
 }
 
-/** Sends a new process the whole state. Call the result when the process disconnects. */
+/** Sends a new process the whole state. The returned function must be called when the process disconnects. */
 function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () => void {
   const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = deps
   const place = { gateway: owner.name, process: owner.processId }

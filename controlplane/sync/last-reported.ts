@@ -1,7 +1,7 @@
 import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
-/** Pending report of a process. `isVisibleElsewhere`: other replicas wait for it. */
+/** Pending report of a process. `isVisibleElsewhere`: other replicas wait for the change. */
 export type Change = {
   readonly report: ProcessReport
   readonly text: string
@@ -13,7 +13,7 @@ export type LastReported = {
   changesOf(peers: readonly Peer[], nowMs: number): readonly Change[]
   markReported(changes: readonly Change[]): void
   discard(processId: string): void
-  /** Discards all other processes, so that they are reported again. */
+  /** Discards the reports of all other processes, so that these are reported again. */
   retain(processIds: ReadonlySet<string>): void
 }
 
@@ -41,7 +41,10 @@ export function createLastReported(): LastReported {
   }
 }
 
-/** Returns the compared text. It lacks the uptime, which readers extrapolate once it is known. */
+/**
+ * Returns the text by which reports are compared. The text omits the uptime, which readers extrapolate once it is
+ * known.
+ */
 function textOf(peer: Peer): string {
   const { name, agents, appliedVersion, sentVersion, killState, uptimeSeconds, rejected } = peer
   const counts = [agents, appliedVersion, sentVersion]

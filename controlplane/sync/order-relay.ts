@@ -49,7 +49,8 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   async function fetchResult(orderId: string): Promise<void> {
     const processId = hub.orders.processOf(orderId)
-    // Only the replica that sent the order to a process takes its result; other replicas wait until it is passed on.
+    // Only the replica that sent the order to a process takes its result. Other replicas wait until that replica
+    // publishes the result.
     if (processId === undefined && !elsewhere.has(orderId)) return
     const result = await takeResult(db, orderId, processId ?? PASSED_ON)
     if (result === undefined) return
@@ -71,7 +72,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     }
   }
 
-  /** Fetches every pending result, because notifications were lost with the connection. */
+  /** Fetches the results of all pending orders, because notifications were lost with the connection. */
   async function lookForAll(): Promise<void> {
     for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
   }
@@ -139,7 +140,10 @@ function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
   }
 }
 
-/** Returns a result in any case: the replica that offered the order waits for one. */
+/**
+ * Executes the order and returns a result even after an error, because the replica that offered the order waits for
+ * one.
+ */
 async function carriedOut(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
   const { order_id, action_request_id } = order
   const failure = { order_id, action_request_id, ok: false, status: null, result: null }

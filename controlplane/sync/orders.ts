@@ -6,7 +6,10 @@ export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 
 const TIMEOUT_MS = 30_000
 
-/** Orders that wait for their result. After 30 s without one the result is unknown; an order is never repeated. */
+/**
+ * Orders that wait for their result. When no result arrives within 30 s, the outcome is unknown; an order is never
+ * repeated.
+ */
 export type OrderBook = {
   /** Waits for the result of the process to which the order was sent. */
   wait(orderId: string, processId: string): Promise<ResultBody>

@@ -24,7 +24,7 @@ export type Peer = {
   readonly connectedAtMs: number
   readonly syncKey: Uint8Array
   sentVersion: number | null
-  /** Epoch and hashes last sent, as one text, to detect whether a new version concerns this gateway. */
+  /** Epoch and section hashes last sent, as one text, to detect whether a new version concerns this gateway. */
   sentHashes: string
   appliedVersion: number | null
   lastSeenMs: number
@@ -34,21 +34,21 @@ export type Peer = {
   sentKill: { readonly seq: number; readonly state: string } | null
   /** Name of the kill state last acknowledged. */
   killState: string | null
-  /** Shared agents last sent, as text. A new process starts with none. */
+  /** Agents that the process shares with others, as last sent, in text form. A new process starts with none. */
   sentSharing: string
-  /** Reason for which it rejected the newest configuration; null when it did not. */
+  /** Reason why the process rejected the newest configuration; null when it did not. */
   rejected: string | null
   /** Error conditions that the process reports. */
   conditions: readonly string[]
   /** Sentences that the process reports. */
   warnings: readonly string[]
-  /** Work that it cancels at providers because of kill switches; null before the first report. */
+  /** Work that the process cancels at providers because of kill switches; null before the first report. */
   hostedWork: HostedWorkReport | null
   send(message: DownMessage): void
   /** Sends a message in JSON form. */
   sendLine(line: string): void
   end(): void
-  /** Destroys the stream without a last message, because its reader is gone. */
+  /** Destroys the stream without a last message, because its client is gone. */
   cut(): void
 }
 

@@ -7,7 +7,7 @@ import { createSerial } from './serial.ts'
 
 /**
  * Ends sessions of sidecars: when their pod is deleted, their Gateway does not admit its namespace, or the cluster
- * rejects their token. An unavailable cluster or database ends none.
+ * rejects their token. Sessions continue while the cluster or the database is unavailable.
  */
 export type PodSessions = Disposable & {
   /** Ends the sessions of pods that are deleted or no longer admitted. */
@@ -37,7 +37,7 @@ export type PodSessionsDeps = {
 /** `reviewMs`: maximum age of the review of a session's token; sessions are checked every `checkMs`. */
 export type PodSessionTiming = { readonly reviewMs: number; readonly checkMs: number }
 
-/** Bounds reviews in flight: one without an answer takes five seconds. */
+/** Maximum number of concurrent token reviews. One without an answer takes five seconds. */
 const REVIEWS_IN_FLIGHT = 16
 
 const TIMING: PodSessionTiming = { reviewMs: 5 * 60_000, checkMs: 30_000 }
@@ -69,7 +69,7 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
   async function reviewOne(peer: SidecarPeer): Promise<void> {
     const { sidecar } = peer.pod
     const state = await sidecar.review()
-    // The token was rotated meanwhile, and the newer one was reviewed.
+    // The token was rotated during the review, and the newer token was reviewed.
     if (peer.pod.sidecar !== sidecar) return
     if (state === 'invalid') end(peer, 'the cluster rejects its token')
     if (state === 'stale') renew(peer)

@@ -19,7 +19,7 @@ export type ProcessRegistry = AsyncDisposable & {
   refresh(): Promise<void>
   arrived(peer: Peer): void
   left(peer: Peer): void
-  /** Reports a change of a process here that other replicas wait for. */
+  /** Reports a change of a process of this replica at once, because other replicas wait for it. */
   changed(): void
   /** Lists the processes of other replicas as of the last read. */
   elsewhere(): readonly ElsewhereProcess[]
@@ -28,7 +28,7 @@ export type ProcessRegistry = AsyncDisposable & {
 }
 
 export type ElsewhereProcess = Pick<KnownProcess, 'processId' | 'gatewayId' | 'facts' | 'killState'> & {
-  /** By the clock of this replica. */
+  /** Time of the last report, by the clock of this replica. */
   readonly lastSeenMs: number
 }
 
@@ -73,7 +73,8 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     known = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
     disconnected.markReported(unreported)
     for (const peer of movedAway(known, deps, now)) peer.cut()
-    // The table is empty after a crash of the database: missing processes are discarded here and reported again.
+    // After a crash of the database the table is empty: reports of missing processes are discarded here, so that they
+    // are sent again.
     lastReported.retain(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onRead()
   })
@@ -99,7 +100,7 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     awayCount: disconnected.count,
     async [Symbol.asyncDispose]() {
       isDisposed = true
-      // Serialized after a refresh that is in progress.
+      // `refresh` is serialized, so this call runs after a refresh that is in progress.
       await refresh().catch(onFailed)
       await withdrawReplica(db, replicaId).catch(onFailed)
     },

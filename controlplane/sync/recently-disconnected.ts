@@ -4,10 +4,13 @@ import type { KnownProcess } from '../features/gateways/process-store.ts'
 export type DisconnectedProcess = {
   readonly gatewayId: string
   readonly processId: string
-  /** Pod or gateway of the process; see `ownerKey`. */
+  /** Pod or gateway that owns the process; see `ownerKey`. */
   readonly owner: string
   readonly atMs: number
-  /** The process did not disconnect: its replica is silent, and the process may act by its lease. */
+  /**
+   * True when the process did not disconnect, but its replica stopped reporting. The process may act until its lease
+   * ends.
+   */
   readonly isSilent: boolean
 }
 
@@ -20,7 +23,7 @@ export type Unreported = {
   readonly replaced: readonly string[]
 }
 
-/** Disconnected processes, by the database and by this replica's unreported changes. */
+/** Disconnected processes according to the database and to this replica's unreported changes. */
 export type RecentlyDisconnected = {
   left(process: Pick<DisconnectedProcess, 'gatewayId' | 'processId' | 'owner'>): void
   /**
@@ -34,7 +37,7 @@ export type RecentlyDisconnected = {
    */
   count(): number
   unreported(): Unreported
-  /** Discards changes that are in the database now. */
+  /** Discards changes that the database has stored. */
   markReported(unreported: Unreported): void
 }
 
@@ -48,7 +51,10 @@ export type RecentlyDisconnectedDeps = {
 }
 
 const REMEMBER_MS = 60_000
-/** A replica sends beats for 10 s after its last read; the rest is the time in which a beat is valid. */
+/**
+ * Time in milliseconds for which a replica without reports can still extend leases. It sends beats for 10 s after its
+ * last read; the rest is the time in which a beat is valid.
+ */
 const BEATS_ON_MS = 15_000
 
 export function createRecentlyDisconnected({
@@ -64,7 +70,7 @@ export function createRecentlyDisconnected({
     const gone = new Map(leaving)
     for (const { awayS, readAtMs, isPodDeleted, ...row } of known()) {
       if (awayS === null || gone.has(row.processId)) continue
-      // The session ended and the pod is deleted: no process runs there.
+      // Skips a process whose session ended and whose pod is deleted, because the process has ended too.
       if (isPodDeleted && !row.isSilent) continue
       const { processId, gatewayId, owner, isSilent } = row
       gone.set(processId, { processId, gatewayId, owner, atMs: readAtMs - awayS * 1_000, isSilent })

@@ -2,7 +2,7 @@ import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { Query } from '../db/query.ts'
 import { SYNC_CHANNEL } from '../features/kill-switch/store.ts'
 
-/** Payload prefix on SYNC_CHANNEL; the id of the process follows. */
+/** Prefix of the payload on SYNC_CHANNEL that signals a message for a process; the id of the process follows. */
 export const MAILBOX_PAYLOAD = 'mailbox '
 
 /** A message of a gateway process. */

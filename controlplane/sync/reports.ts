@@ -15,7 +15,10 @@ export type ReportsDeps = {
   readonly log: Logger
 }
 
-/** Characters that are kept of a reported error: enough for every error of the product, whatever a gateway sends. */
+/**
+ * Maximum number of characters that are kept of a reported error. Every error of the product is shorter; a gateway may
+ * send longer texts.
+ */
 const MAX_ERROR = 2_000
 
 /** Applies a message of a connected process here, and reports the change to the other replicas. */
@@ -34,7 +37,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
   peer.hostedWork = body.hosted_work ?? peer.hostedWork
   const before = peer.killState
   kill.ack(peer, body)
-  // Another replica may be counting acknowledgements.
+  // The change is reported at once, because another replica may be counting acknowledgements.
   if (peer.killState !== before) processRegistry.changed()
   if (body.config_order !== undefined) {
     deps.manifests.reported(peer, body.config_order).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * Runs `work` one at a time. Calls during a run share one further run that starts afterwards, so that a caller that
- * calls after a change always gets a run that reads the change.
+ * Returns a function that runs `work`, one run at a time. Calls during a run share one further run that starts
+ * afterwards, so that a call after a change always waits for a run that reads the change.
  */
 export function createSerial(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
@@ -13,7 +13,8 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
     return run
   }
   return () => {
-    // A run that is about to start reads the change too; a parallel run could let the older one of two win.
+    // The queued run starts later, so it reads the change too. With a parallel run, the result of the older one could
+    // replace that of the newer one.
     if (next !== null) return next
     if (running === null) return start()
     next = running.then(ignore, ignore).then(() => {

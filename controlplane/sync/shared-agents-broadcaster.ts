@@ -3,11 +3,11 @@ import type { PeerRegistry } from './peer-registry.ts'
 import type { ProcessRegistry } from './process-registry.ts'
 
 /**
- * Sends each process the agents that it shares with others: it takes quota leases for such an agent instead of counting
- * alone.
+ * Sends each process the agents that it shares with other processes. For these agents a process takes quota leases
+ * instead of counting alone.
  */
 export type SharedAgentsBroadcaster = {
-  /** Sends changes. Call it when a process connected, disconnected or was reported. */
+  /** Sends changes of the shared agents. Call it when a process connected, disconnected or was reported. */
   broadcast(): void
 }
 
@@ -32,7 +32,7 @@ export function createSharedAgentsBroadcaster({
 }
 
 type Served = { readonly gatewayId: string; readonly agent: string | null }
-/** Processes of one gateway: those that serve every agent, and the sidecars by agent. */
+/** Number of processes of one gateway: those that serve every agent, and the sidecars by agent. */
 type ServingCounts = { whole: number; readonly byAgent: Map<string, number> }
 type Sharing = ReadonlyArray<{ readonly agent: string; readonly processes: number }>
 

@@ -10,7 +10,7 @@ export type VerdictBroadcaster = {
   /** Sends each verdict of the last half minute once to every process of its gateway. */
   refresh(): Promise<void>
   /**
-   * Sends a new process the verdicts of the last ten minutes; the process ignores those of requests that it does not
+   * Sends a new process the verdicts of the last ten minutes. The process ignores verdicts on requests that it does not
    * hold.
    */
   greet(peer: Peer): Promise<void>

@@ -9,9 +9,9 @@ export type KillAcks = { readonly acked: number; readonly total: number; readonl
 /** One broadcast of the kill state and its acknowledgements, at all replicas. */
 export type AckBarrier = {
   ack(processId: string, seq: number): void
-  /** Counts a process of another replica that has acknowledged this kill state. */
+  /** Counts a process of another replica as acknowledged for this kill state. */
   complete(processId: string): void
-  /** Resolves when all connected processes have acknowledged, or after `timeoutMs` with those that have. */
+  /** Resolves when all connected processes have acknowledged. After `timeoutMs`, resolves with the count so far. */
   acknowledged(timeoutMs: number): Promise<KillAcks>
   isOver(): boolean
 }
@@ -24,7 +24,7 @@ export type AckBarrierInit = {
   readonly clock: Clock
 }
 
-/** Milliseconds after which a barrier is discarded, complete or not. */
+/** Milliseconds after which a barrier is discarded, even if acknowledgements are missing. */
 const OVER_AFTER_MS = 10_000
 
 export function createAckBarrier({ seq, processes, total, clock }: AckBarrierInit): AckBarrier {

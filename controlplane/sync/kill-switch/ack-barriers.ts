@@ -8,19 +8,19 @@ import type { KillPlace, KillView, KillViews } from './views.ts'
 
 /** Sends the kill state to gateways and counts acknowledgements. */
 export type AckBarriers = {
-  /** Sends it to every connected process. */
+  /** Sends the kill state to every connected process. */
   broadcast(): AckBarrier
-  /** Sends it to one process with a raised sequence number. `settled`: further ids to send as settled. */
+  /** Sends the kill state to one process with a higher sequence number. `settled`: further ids to send as settled. */
   send(peer: Peer, settled?: readonly string[]): void
-  /** Sends it to processes whose view changed since the last message, because they serve other agents now. */
+  /** Sends the kill state again to processes whose view of it changed because they serve other agents now. */
   resend(): void
   ack(peer: Peer, seq: number): void
-  /** Counts acknowledgements of processes of other replicas. */
+  /** Counts the acknowledgements that processes of other replicas reported. */
   countAcks(): void
 }
 
 export type AckBarriersDeps = {
-  /** Returns the views at the time of the call. */
+  /** Returns the kill state for each process at the time of the call. */
   readonly views: () => KillViews
   readonly peerRegistry: PeerRegistry
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>
@@ -37,12 +37,13 @@ export function createAckBarriers({
   let seq = 0
 
   function nextSeq(): void {
-    // The number also rises across restarts and replicas.
+    // Sequence number of messages. It is at least the clock's milliseconds, so that it also rises across restarts and
+    // replicas.
     seq = Math.max(seq + 1, clock.nowMs())
   }
 
   function sendTo(peers: Iterable<Peer>, viewOf: KillViews, settled: readonly string[] = []): void {
-    // Thousands of processes share a few long lines: each is serialized once.
+    // JSON line of each view. Thousands of processes share a few long lines, so each is serialized once.
     const lines = new Map<KillView, string>()
     for (const peer of peers) {
       const view = viewOf(peer)
@@ -83,7 +84,7 @@ export function createAckBarriers({
     },
     ack(peer, acked) {
       const sent = peer.sentKill
-      // A higher number comes from another replica with a clock ahead; it does not acknowledge a message of this one.
+      // A higher number acknowledges a message of another replica whose clock is ahead, not a message of this replica.
       if (sent === null || acked > sent.seq) return
       if (acked === sent.seq) peer.killState = sent.state
       for (const open of barriers) open.ack(peer.processId, acked)
@@ -110,7 +111,7 @@ function countElsewhere(
   }
 }
 
-/** Returns the place of a process that is connected to another replica. */
+/** Returns the gateway and agent of a process that is connected to another replica. */
 function placeOf({ gatewayId, facts }: Pick<ElsewhereProcess, 'gatewayId' | 'facts'>): KillPlace {
   return { gatewayId, name: facts.name, agent: facts.agent ?? null }
 }

@@ -19,8 +19,9 @@ import { createKillState } from './state.ts'
 import { createKillViews, type KillViews } from './views.ts'
 
 /**
- * `gateway`: another replica announced the kill switch, and a gateway returned it. `lifted`: the same, but the kill
- * switch was lifted meanwhile and is not in force. `lost`: the database lost a stored kill switch.
+ * Origin of a kill switch that this replica adopts. `gateway`: another replica announced it, and a gateway returned it.
+ * `lifted`: the same, but the kill switch was lifted since and is not in force. `lost`: the database lost a stored kill
+ * switch.
  */
 export type AdoptedFrom = 'gateway' | 'lifted' | 'lost'
 export type StoreAdopted = (announcement: KillAnnouncement, from: AdoptedFrom) => void
@@ -32,12 +33,18 @@ export type KillBroadcaster = {
   /** Returns the kill switches that are in force and not stored yet. */
   announced(): readonly KillEntry[]
   announcements(): readonly KillAnnouncement[]
-  /** Sends a kill switch to every connected gateway at once, before it is stored. One with this `id` is sent again. */
+  /**
+   * Sends a kill switch to every connected gateway at once, before it is stored. An announcement with the same `id` is
+   * sent again.
+   */
   announce(
     entry: KillEntry,
     id?: string,
   ): { readonly barrier: AckBarrier; readonly announcement: KillAnnouncement }
-  /** Sets the listener for kill switches that were not set on this replica: it stores them, or settles lifted ones. */
+  /**
+   * Sets the listener for kill switches that were not activated on this replica: it stores them, or settles lifted
+   * ones.
+   */
   onAdopted(store: StoreAdopted): void
   /** Marks the announcement as stored, or as settled by another replica. */
   settle(id: string): void
@@ -45,7 +52,7 @@ export type KillBroadcaster = {
   retract(ids: readonly string[]): void
   /** Returns whether the announcement is not stored yet. */
   isAnnounced(id: string): boolean
-  /** Returns whether this replica has a note that the announcement was stored or lifted. */
+  /** Returns whether this replica has recorded that the announcement was stored or lifted. */
   isSettled(id: string): boolean
   /** Returns the order of the stored state that was read last; null before the first read. */
   order(): StateOrder | null
@@ -53,13 +60,13 @@ export type KillBroadcaster = {
   refresh(): Promise<void>
   /** Broadcasts the present state, to count acknowledgements. */
   broadcast(): AckBarrier
-  /** Returns the views at the time of the call. */
+  /** Returns the kill state for each process at the time of the call. */
   views(): KillViews
-  /** Sends the state again where a changed configuration changed the agents of a gateway. */
+  /** Sends the kill state again to gateways whose agents changed with the configuration. */
   resend(): void
   greet(peer: Peer): void
   ack(peer: Peer, body: AckBody): void
-  /** Counts acknowledgements of processes of other replicas. */
+  /** Counts the acknowledgements that processes of other replicas reported. */
   countAcks(): void
 }
 
@@ -92,7 +99,7 @@ export function createKillBroadcaster(deps: KillBroadcasterDeps): KillBroadcaste
     const take = state.begin()
     const read = () => readKillState(deps, state.stored())
     const { stored, lost } = await deps.freshness.read('kill switches', read)
-    // Announced before the state without them is sent, so that no gateway lifts them.
+    // Lost kill switches are announced before the state without them is sent, so that no gateway lifts them.
     const announcements = lost.map((entry) => announceOnly(entry))
     if (take(stored)) barriers.broadcast()
     if (lost.length > 0) log.error({ scopes: lost.map(({ scope }) => scope) }, LOST)

@@ -26,7 +26,8 @@ export async function readKillState(
   }
   if (isEarlier(stored.order, known.order))
     throw new Error('the database has an earlier kill state than this replica has read before')
-  // The replica that began the new epoch may not have read every kill switch of the former one.
+  // In a new epoch every replica looks for lost kill switches: the replica that began the epoch may not have read every
+  // kill switch of the former one.
   if (stored.order.epoch === known.order.epoch) return { stored, lost: [] }
   return { stored, lost: await lostOf(db, known.entries, stored.entries) }
 }

@@ -10,7 +10,7 @@ import type { Peer } from '../peer.ts'
 import type { KillProof } from './proof.ts'
 import type { KillState } from './state.ts'
 
-/** Compares the kill state that gateways report with that of this replica, which may have less. */
+/** Compares the kill state that gateways report with that of this replica, which may lack kill switches. */
 export type KillReports = {
   compare(peer: Peer, body: Pick<AckBody, 'kill_order' | 'announced'>): void
 }
@@ -29,16 +29,18 @@ export type KillReportsDeps = {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** Notes of settled announcements are kept slightly longer than this. */
+/**
+ * Maximum age of an adopted announcement, in milliseconds. Records of settled announcements are kept slightly longer.
+ */
 const MAX_AGE_MS = 80 * 86_400_000
 
 export function createKillReports(deps: KillReportsDeps): KillReports {
   const { state, clock, proof, refresh } = deps
 
   /**
-   * Adopts kill switches that a gateway brings from its former replica, which could not store them. Only the database
-   * shows whether one was lifted since. Without its answer nothing is sent to other gateways; the kill switch stays in
-   * force in the gateway, which returns it again.
+   * Adopts kill switches that a gateway returns from its former replica, which could not store them. Only the database
+   * shows whether a kill switch was lifted since. While the database does not answer, this replica sends nothing to
+   * other gateways; the kill switch stays in force in the gateway, which returns it again.
    */
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
     const unknown = given.filter((each) => !state.isAnnounced(each.id) && proof.isGenuine(each))
@@ -71,7 +73,10 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
     return announcements.filter((each) => known.includes(each.id) || isOld(each)).map(({ id }) => id)
   }
 
-  /** Reads again when a gateway has a later state than this replica, and begins an epoch if the database went back. */
+  /**
+   * Reads the kill state again when a gateway has a later one than this replica. Begins an epoch if the database went
+   * back.
+   */
   async function catchUp(order: StateOrder): Promise<void> {
     const isBehind = () => {
       const own = state.order()

@@ -11,10 +11,10 @@ export type KillState = {
   stored(): StoredKills | null
   /** Returns the order of the stored state; null before the first read. */
   order(): StateOrder | null
-  /** Returns the union, without duplicates of a scope by one source. */
+  /** Returns the kill switches in force, stored or announced, without duplicates of a scope by one source. */
   effective(): readonly KillEntry[]
   announced(): readonly KillAnnouncement[]
-  /** Returns the ids of the announcements that were stored or retracted last. */
+  /** Returns the ids of the announcements that were stored or retracted most recently. */
   settled(): readonly string[]
   /** Adds an announcement; it is in force at once, whatever the state of the database. */
   announce(announcement: KillAnnouncement): void
@@ -22,17 +22,17 @@ export type KillState = {
   settle(id: string): void
   /** Discards announcements, known or in flight, that were lifted before they were stored. */
   retract(ids: readonly string[]): void
-  /** Returns false once the announcement was stored or retracted: nothing is left to store. */
+  /** Returns whether the announcement is pending: false once it was stored or retracted. */
   isAnnounced(id: string): boolean
   isSettled(id: string): boolean
   /**
-   * Begins a read; call it before the query, so that the result of an earlier query cannot lift a later kill switch.
+   * Begins a read. Call it before the query, so that the result of an earlier query cannot lift a later kill switch.
    * The returned function takes the rows and returns whether the state for gateways changed.
    */
   begin(): (stored: StoredKills) => boolean
 }
 
-/** Maximum number of ids in every message. A gateway that missed one reports its id and receives it once more. */
+/** Maximum number of settled ids in every message. A gateway that missed one reports it and receives it once more. */
 const MAX_SETTLED = 64
 
 export function createKillState(): KillState {
@@ -68,7 +68,7 @@ export function createKillState(): KillState {
     begin() {
       const done = [...announced].filter(([, { isStored }]) => isStored).map(([id]) => id)
       return (read) => {
-        // Two reads may overtake each other when connections change.
+        // A later read may complete first when the database connection changes, so an earlier state is ignored.
         if (stored !== null && isEarlier(read.order, stored.order)) return false
         const before = JSON.stringify([stored?.order, effective(), settled])
         stored = read
@@ -86,8 +86,8 @@ export function entriesFor(entries: readonly KillEntry[], gatewayName: string): 
 
 /**
  * Returns the name of a kill state as one gateway receives it; the name is the same on every replica that read the
- * state. A kill switch that was lifted and set again has another `since`: an acknowledgement of the earlier one does
- * not count for the later one.
+ * state. The name includes `since`, which differs for a kill switch that was lifted and activated again: an
+ * acknowledgement of the earlier one does not count for the later one.
  */
 export function killStateOf(entries: readonly KillEntry[]): string {
   const parts = entries.map(({ scope, source, reason, since }) =>

@@ -18,7 +18,7 @@ export type KillPlace = {
 }
 
 /**
- * Kill state for one process. An acknowledgement stands for its `name`. `state`: undefined before the first stored
+ * Kill state for one process. A process acknowledges it by its `name`. `state`: undefined before the first stored
  * state.
  */
 export type KillView = {
@@ -32,12 +32,13 @@ export type KillViews = (place: KillPlace) => KillView
 
 export type KillViewsDeps = {
   readonly kills: Pick<KillState, 'stored' | 'announced' | 'settled'>
-  /** Null before the first read: every process then receives every kill switch. */
+  /** Returns the configuration; null before the first read. Every process then receives every kill switch. */
   readonly configuration: () => Pick<Configuration, 'agents'> | null
 }
 
 /**
- * Bytes of announcements in a message. Gateways receive further ones as stored, so they apply but do not return them.
+ * Maximum number of bytes of announcements in a message. Gateways receive further ones as stored, so they apply but do
+ * not return them.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 
@@ -96,8 +97,8 @@ function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boo
 }
 
 /**
- * Returns the announcements that gateways keep and return to another replica: the scope `all` first, then shorter
- * before longer ones, so that long reasons of one user do not displace other kill switches.
+ * Returns the announcements that gateways keep and return to another replica. The scope `all` comes first, then shorter
+ * announcements before longer ones, so that long reasons of one user do not displace other kill switches.
  */
 export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
   const measured = announced.map((each) => ({

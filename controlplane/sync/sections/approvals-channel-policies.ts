@@ -10,8 +10,9 @@ import type { Bound } from './configuration.ts'
 type Placed = Pick<ConnectorRow, 'name' | 'gatewayIds'>
 
 /**
- * Returns policies that are no rows: they are bound to every gateway, and no user can change or disable them. The names
- * of `connectors`, which lead to the chat, go only to the gateways that have them.
+ * Returns the policies that keep agents out of the channel with approval cards. They are not stored: they are bound to
+ * every gateway, and no user can change or disable them. Names of `connectors`, which can reach the chat, go only to
+ * the gateways that have them.
  */
 export function approvalsChannelPolicies(
   channel: string,

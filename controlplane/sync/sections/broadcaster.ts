@@ -14,14 +14,20 @@ import { signBeat, signManifest } from './signature.ts'
 
 /** Sends configuration to gateways: the section index, and beats that extend their lease. */
 export type SectionBroadcaster = {
-  /** Reads a newer version, if any; sends the section index to the gateways that it concerns. */
+  /**
+   * Reads a newer version of the configuration, if any, and sends the section index to the gateways that it concerns.
+   */
   refresh(): Promise<void>
   /** Sends a new process its state. Rejects when the database cannot be read and the gateway is not known yet. */
   greet(peer: Peer): Promise<void>
-  /** Sends a beat; nothing while this replica is not fresh, because it may have sent an outdated state. */
+  /**
+   * Sends a beat to every gateway. Sends none while the reads of this replica are too old, because it may have sent an
+   * outdated state.
+   */
   beat(): void
   /**
-   * Handles a gateway with a later configuration than this replica sent: the replica lags, or the database went back.
+   * Handles a gateway that reports a later configuration than this replica sent: either this replica lags, or the
+   * database lost commits.
    */
   reported(peer: Peer, order: StateOrder): Promise<void>
 }
@@ -42,12 +48,13 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   function send(peer: Peer): void {
     const set = library.of(peer.gatewayId, peer.agent)
     if (set === null) {
-      // The row of the gateway was deleted.
+      // The row of the gateway was deleted, so the stream ends.
       peer.send({ type: 'goaway', after_ms: LIMITS.beatMs })
       peer.end()
       return
     }
-    // The state was read before the agent was registered: the first rules of a sidecar must contain its agent.
+    // The state was read before the agent was registered. The first rules of a sidecar must contain its agent, so none
+    // are sent yet.
     if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
     const sent = JSON.stringify([library.order?.epoch, set.hashes])
     if (sent === peer.sentHashes) return
@@ -57,8 +64,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   }
 
   /**
-   * Returns the order. An earlier configuration than the known one counts only in a new epoch: the database lost
-   * commits.
+   * Returns the order of the configuration. An earlier configuration than the known one counts only in a new epoch,
+   * because the database lost commits.
    */
   async function readOrder(): Promise<StateOrder> {
     const read = await currentOrder(db)
@@ -70,7 +77,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     throw new Error('the database has an earlier configuration than this replica has read before')
   }
 
-  // Submitted actions reload the library too, so its version does not show what gateways received.
+  // Order of the configuration that was last sent. It can differ from that of the library, which submitted actions
+  // reload too.
   let broadcast: StateOrder | null = null
 
   const refresh = createSerial(async () => {
@@ -82,7 +90,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     broadcast = library.order
     deps.onReloaded?.()
     for (const peer of peerRegistry.peers.values()) {
-      // A gateway that connected meanwhile may be newer than this read; its greeting reads again.
+      // A gateway that connected during the read may be newer than the read; its greeting reads again.
       const isUnread = peer.sentVersion === null && library.of(peer.gatewayId, peer.agent) === null
       if (!isUnread) send(peer)
     }
@@ -107,7 +115,7 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     beat: () => beatTo(peerRegistry.peers.values()),
     async reported(peer, order) {
       if (library.order === null || !isEarlier(library.order, order)) return
-      // The gateway may have rejected the configuration, so it is sent again whatever this replica reads.
+      // The gateway may have rejected the configuration, so it is sent again even if this replica reads no change.
       peer.sentHashes = ''
       await refresh()
       const isBehind = isEarlier(library.order, order)

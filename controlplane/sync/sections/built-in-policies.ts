@@ -2,9 +2,9 @@ import { bareName } from '../../../core/crd/manifests/manifest-placement.ts'
 import type { PolicyRow } from '../../features/policies/store.ts'
 
 /**
- * Returns the rows without built-in policies that a manifest of the same name replaces: a manifest in a manifests
- * folder, which has one owner, or in a namespace of the platform team. A manifest that was never accepted replaces
- * nothing.
+ * Returns the rows without built-in policies that a manifest of the same name replaces. The manifest must be in a
+ * manifests folder, which has one owner, or in a namespace of the platform team. A manifest that was never accepted
+ * replaces nothing.
  */
 export function notReplaced(
   rows: readonly PolicyRow[],

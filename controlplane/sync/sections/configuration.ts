@@ -35,7 +35,7 @@ export type Configuration = {
   /** Epoch of the database, see `StateOrder`. */
   readonly epoch: number
   readonly gateways: ReadonlyMap<string, GatewayRow>
-  /** Gateway that executes actions of agents without a gateway; null without the setting `gateway_url`. */
+  /** Id of the gateway that executes actions of agents without a gateway; null without the setting `gateway_url`. */
   readonly urlGatewayId: string | null
   readonly agents: readonly AgentRow[]
   readonly connectors: ReadonlyArray<Bound<ConnectorEntry>>
@@ -52,9 +52,9 @@ export type ConfigurationDeps = {
     readonly read: (q: Query) => Promise<string | null>
     readonly scope: OrganisationTokenScope
   }
-  /** Absent: there is no platform team. */
+  /** Namespaces of the platform team. Absent: there is no platform team. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Absent: no Gateway has a floor. */
+  /** Rules of the minimum strictness. Absent: no Gateway has a floor. */
   readonly floorRules?: FloorRules
   /** Returns the channel for approvals in the chat, and the token of the bot that posts them; null when not set. */
   readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
@@ -113,13 +113,13 @@ type Loaded = {
   readonly gateways: readonly GatewayRow[]
   /** The organisation's token; null when none is set. */
   readonly token: string | null
-  /**
-   * Reason for which a credential is withheld, by connector: no agent may act as the bot whose cards approvers answer.
-   */
+  /** Reason why a credential is withheld, by connector: no agent may act as the bot whose cards approvers answer. */
   readonly withheld: ReadonlyMap<string, string>
 }
 
-/** Returns one entry, or two where only some of its gateways may use the organisation's token. */
+/**
+ * Returns the entry of a connector, or two entries where only some of its gateways may use the organisation's token.
+ */
 function boundEntries(
   row: ConnectorRow,
   { deps, gateways, token, withheld }: Loaded,
@@ -137,11 +137,11 @@ function boundEntries(
     .map(({ id }) => id)
     .filter((id) => !users.includes(id) && (row.gatewayIds.length === 0 || row.gatewayIds.includes(id)))
   const shared = { gatewayIds: users, entry: connectorEntry(row, token) }
-  // An empty list would mean every gateway.
+  // Omits the entry without gateways, because an empty list would mean every gateway.
   return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
 }
 
-/** Returns the entry without domains that other connectors own, per Gateway. */
+/** Returns the entry without the domains that other connectors own at each Gateway. */
 function withoutLostDomains(
   { lostDomains }: ConnectorRow,
   { gatewayIds, entry }: Bound<ConnectorEntry>,
@@ -196,7 +196,7 @@ function providerRules({
   }
 }
 
-/** Returns headers and parameters that pass although their names would be refused or removed. */
+/** Returns headers and parameters that the gateway forwards although it would refuse or remove them by their names. */
 function exceptionsOf({
   impersonationHeaders,
   keepQuery,

@@ -3,7 +3,7 @@ import type { ConnectorSpec } from '../../../core/crd/schemas.ts'
 import type { ConnectorRow } from '../../features/connectors/store.ts'
 import type { GatewayRow } from '../../features/gateways/store.ts'
 
-/** Hosts of a code-host Connector without `domains`. */
+/** Hosts of the provider, which a code-host Connector without `domains` owns. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set(
   codehost.domains({ name: 'codehost', domains: [], actions: [] }),
 )
@@ -17,8 +17,8 @@ export type OrganisationTokenScope =
 
 /**
  * Returns the ids of the gateways on which this Connector uses the organisation's token. The token belongs to the whole
- * organisation and the Connector to a tenant, so the token goes only to the provider's own hosts over TLS: none for a
- * Connector that names another domain, address, port or CA.
+ * organisation and the Connector to a tenant, so the token goes only to the provider's own hosts over TLS. Returns none
+ * for a Connector that names another domain, address, port or CA.
  */
 export function organisationTokenGateways(
   row: Pick<ConnectorRow, 'name' | 'source' | 'spec' | 'gatewayIds'>,

@@ -6,7 +6,7 @@ import type { PolicyEntry } from '../../../core/wire/gateway/sync.ts'
 import type { PolicyRow } from '../../features/policies/store.ts'
 import type { Bound } from './configuration.ts'
 
-/** Namespaces of a cluster: those of the platform team and those of the Gateways. */
+/** Namespaces that decide where policies apply: those of the platform team and those of the Gateways. */
 export type Tenancy = {
   readonly platformNamespaces: ReadonlySet<string>
   /** Returns the namespace of the Gateway with this id; empty for an unknown one. */
@@ -26,7 +26,7 @@ export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bou
   if (tenancy.platformNamespaces.has(namespace))
     return [{ gatewayIds: row.gatewayIds, entry: { ...entry, tier: 'platform' } }]
   const own = { agentsOf: namespace }
-  // The policy was bound when its namespace belonged to the platform team.
+  // The policy was bound to all Gateways while its namespace belonged to the platform team. It no longer does.
   if (row.gatewayIds.length === 0) return [{ gatewayIds: [], entry: { ...entry, tier: 'guest', ...own } }]
   const owned = row.gatewayIds.filter((id) => tenancy.namespaceOf(id) === namespace)
   const guest = row.gatewayIds.filter((id) => !owned.includes(id) && !row.lostGatewayIds.includes(id))
@@ -44,8 +44,8 @@ function neverInForce(row: PolicyRow): PolicyEntry | null {
 }
 
 /**
- * Returns the entry in force. A condition that no longer compiles fails its evaluation; an unreadable text denies its
- * scope.
+ * Returns the entry of the text in force. A condition that no longer compiles fails its evaluation; an unreadable text
+ * denies its scope.
  */
 function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   try {

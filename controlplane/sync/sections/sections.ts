@@ -88,7 +88,7 @@ function forGateway<E>(
     .map(({ entry }) => entry)
 }
 
-/** Divides the permissions into sections, so that an edit of one permission sends one sixteenth of them. */
+/** Divides the permissions into sixteen sections, so that an edit of one permission sends one sixteenth of them. */
 function permissionShards(rows: readonly PermissionRow[]): Array<[string, PermissionEntry[]]> {
   const shards = PERMISSION_SECTIONS.map((name): [string, PermissionEntry[]] => [name, []])
   for (const row of rows)
@@ -113,7 +113,7 @@ function permissionEntry(row: PermissionRow): PermissionEntry {
   }
 }
 
-/** Returns the name; manifests of a folder are all in one namespace. */
+/** Returns the name of the manifest that owns the row; manifests of a folder are all in one namespace. */
 function manifestName({ owner, source }: PermissionRow): string | undefined {
   const [, namespace, name] = owner?.split('/') ?? []
   return source === 'kubernetes' && name !== undefined ? `${namespace}/${name}` : name

@@ -22,8 +22,8 @@ export function sidecarConnectors(
 
 /**
  * Returns the connectors of which an action is allowed to the agent or held for it: a tenant's pod holds no credential
- * that its agent can never use. Where egress may pass, the other connectors come without their credential, because
- * without their entry their hosts would count as egress and pass.
+ * that its agent can never use. Where egress may pass, the other connectors are included without their credential.
+ * Without their entry their hosts would count as egress and pass.
  */
 function connectorsOf(
   entries: readonly ConnectorEntry[],

@@ -22,8 +22,8 @@ export type WatchDeps = {
 const POLL_MS = 2_000
 
 /**
- * Watches for changes by any replica. Notifications make it fast, a poll every two seconds makes it reliable. Both run
- * the same few queries, which are cheap when nothing changed.
+ * Watches for changes by any replica. Notifications deliver changes at once; a poll every two seconds covers lost
+ * notifications. Both run the same few queries, which are cheap when nothing changed.
  */
 export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const { db, log } = deps
@@ -37,7 +37,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshMailbox)
     run(deps.refreshPods)
   }
-  // Any other payload is the id of an approval.
+  // Handlers of payloads. Any other payload is the id of an approval.
   const byPayload = new Map([
     [KILL_PAYLOAD, deps.refreshKill],
     [PROCESSES_PAYLOAD, deps.refreshProcesses],
