@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useLiveStatus } from '../live/live-provider.tsx'
 
-/** Shorter interruptions of the stream are not shown; milliseconds. */
+/** Interruptions of the stream up to this time are not shown. In milliseconds. */
 const GRACE_MS = 3_000
 
 /** Shows whether the page receives live updates. */

@@ -51,7 +51,10 @@ export function eventTitle(type: string): string {
   return labelOf(type)[0]
 }
 
-/** Control planes of later versions can send other types. */
+/**
+ * Returns title and colour of an event type. Control planes of later versions can send unknown types, whose title is
+ * the type itself.
+ */
 function labelOf(type: string): readonly [title: string, tone: Tone] {
   return Object.hasOwn(LABELS, type) ? LABELS[type as AuditEventType] : [type, 'quiet']
 }

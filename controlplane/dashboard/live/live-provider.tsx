@@ -14,7 +14,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
   return <LiveContext value={stream}>{children}</LiveContext>
 }
 
-/** Null until the stream is open. */
+/** Returns the stream of changes; null until the stream is open. */
 export function useLive(): ChangeStream | null {
   return use(LiveContext)
 }

@@ -14,7 +14,7 @@ type Props = {
   /** Start of each bucket, epoch seconds. */
   readonly times: readonly number[]
   readonly series: readonly ChartSeries[]
-  /** Stacked bars; otherwise lines. */
+  /** True for stacked bars, false for lines. */
   readonly isStacked?: boolean
   readonly unit?: string
   /** Text alternative for screen readers. */

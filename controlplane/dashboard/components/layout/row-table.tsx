@@ -7,7 +7,7 @@ export type Column<Row> = {
   readonly head: string
   readonly cell: (row: Row) => ReactNode
   readonly width?: number | string
-  /** Never wrapped or truncated: for short texts and badges. */
+  /** True for short texts and badges, which are never wrapped or truncated. */
   readonly isWhole?: boolean
 }
 

@@ -11,7 +11,7 @@ export function ManifestEditNote({
   message,
 }: {
   readonly edit: ManifestEdit
-  /** Instructions, if there is no manifest to commit. */
+  /** Instructions of the API for an edit without a manifest to commit. */
   readonly message: string
 }) {
   const { manifest, removed } = edit
@@ -51,7 +51,7 @@ function titleOf(edit: ManifestEdit): string {
   return edit.manifest === '' ? 'Objects to remove from the repository' : 'Manifest to commit'
 }
 
-/** Test results of the edited policies, and the result of the replay. */
+/** Shows the test results of the edited policies and the result of the replay. */
 function EditResults({ edit: { tests, replay } }: { readonly edit: ManifestEdit }) {
   return (
     <>
@@ -82,7 +82,10 @@ function replayText({ considered, changes }: NonNullable<ManifestEdit['replay']>
   return `${changes.length} of ${considered} requests would be decided differently.`
 }
 
-/** Explains on pages of such objects that edits produce manifests. Renders nothing in installations that save edits. */
+/**
+ * Explains on pages of Gateways, Connectors, Permissions and Policies that edits produce manifests. Renders nothing in
+ * installations that save edits.
+ */
 export function YamlNote() {
   const { isYaml } = useSession()
   if (!isYaml) return null

@@ -13,7 +13,7 @@ const SHORT_COMMIT = 12
 
 type Placed = Pick<Managed, 'managed_by' | 'origin'>
 
-/** Source of an object: the place where it is edited. */
+/** Shows the source of an object: the place where the object is edited. */
 export function SourceBadge({ row }: { readonly row: Placed }) {
   const { from, commit } = row.origin
   if (from !== 'manifest') return <ToneBadge tone="quiet">{TITLES[from]}</ToneBadge>

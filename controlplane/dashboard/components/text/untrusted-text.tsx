@@ -4,7 +4,7 @@ import { condensed, type Shown, visibleSegments } from './visible-text.ts'
 
 type Props = {
   readonly text: string
-  /** Block with line breaks and its own scroll bar; otherwise inline text. */
+  /** True for a block with line breaks and its own scroll bar, false for inline text. */
   readonly isBlock?: boolean
   /** Accessible name of the scrolling region; required with `isBlock`. */
   readonly label?: string

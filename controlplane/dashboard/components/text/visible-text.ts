@@ -1,4 +1,7 @@
-/** Plain text, or one character that is invisible or moves others. `at` is its offset in UTF-16 code units. */
+/**
+ * A run of plain text, or one character that is invisible or moves other characters. `at` is its offset in UTF-16 code
+ * units.
+ */
 export type Segment =
   | { readonly kind: 'text'; readonly at: number; readonly text: string }
   | { readonly kind: 'hidden'; readonly at: number; readonly code: string; readonly name: string }
@@ -9,7 +12,10 @@ export type Segment =
  */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\u115F\u1160\u2800\u3164\uFFA0]|\p{Variation_Selector}|\u034F|\u17B4|\u17B5|(?! )\p{Zs}/u
-/** Combining marks per letter; more than any language uses would cover the lines above. */
+/**
+ * Maximum number of combining marks that are rendered per letter. More marks, which no language uses, would cover the
+ * lines above.
+ */
 const MARKS_KEPT = 3
 const MARK = /\p{M}/u
 
@@ -62,7 +68,7 @@ export function visibleSegments(text: string, options: { readonly isOneLine?: bo
   return found
 }
 
-/** Consecutive hidden characters that are shown individually. */
+/** Maximum number of consecutive hidden characters that are shown individually. */
 const RUN_SHOWN = 8
 
 export type Shown = Segment | { readonly kind: 'run'; readonly at: number; readonly count: number }

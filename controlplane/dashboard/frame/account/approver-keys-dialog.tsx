@@ -14,7 +14,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useNow } from '../../live/use-now.ts'
 import { useResource } from '../../live/use-resource.ts'
 
-/** Days; the API has the same limits. */
+/** Lifetime of an approver key in days. The API has the same limits. */
 const DAYS = { default: 90, max: 365 } as const
 
 /** Creates, lists and revokes the approver keys of the signed-in user. */

@@ -4,7 +4,7 @@ import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'
 
-/** Minimum length in the API. */
+/** Minimum length of a password. The API has the same limit. */
 const MIN_LENGTH = 12
 
 /** Changes the password of the signed-in user and ends all of the user's other sessions. */

@@ -7,7 +7,10 @@ import { useSession } from '../../session/session.tsx'
 import { ApproverKeysDialog } from './approver-keys-dialog.tsx'
 import { PasswordDialog } from './password-dialog.tsx'
 
-/** Account menu: the signed-in user, password, approver keys, and sign-out. Opens when it mounts, because the click that loads its chunk requests it. */
+/**
+ * Account menu: the signed-in user, password, approver keys, and sign-out. Opens when it mounts, because the click on
+ * the account button loads this chunk.
+ */
 export function UserMenu() {
   const { signOut } = useSession()
   const leave = useMutation(signOut)

@@ -55,7 +55,10 @@ export function KillSwitchBanner() {
   )
 }
 
-/** Work that agents started at providers. The traffic log has every request of its cancellation. */
+/**
+ * Shows the cancellation of work that agents started at providers. The traffic log has every request of the
+ * cancellation.
+ */
 function HostedWork({ work }: { readonly work: HostedWorkState }) {
   const { pending, cancelled, not_cancelled, omitted, note } = work
   if (pending + cancelled.length + not_cancelled.length === 0) return null

@@ -15,7 +15,7 @@ export function KillSwitchButton() {
     open()
   }
   useEffect(() => {
-    // Loads the dialog before it is needed: in an incident the network may be slow or down.
+    // Loads the dialog before the user needs it, because the network may be slow or unreachable during an incident.
     const timer = setTimeout(KillSwitchDialog.preload, PRELOAD_DELAY_MS)
     return () => clearTimeout(timer)
   }, [])

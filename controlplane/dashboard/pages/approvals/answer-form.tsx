@@ -14,7 +14,7 @@ import { answerObstacle } from './answer-obstacle.ts'
 type Props = {
   readonly card: ApprovalCard
   readonly onAnswered: () => void
-  /** The answer was accepted, and other groups have to answer as well. */
+  /** Called when the answer was accepted and other groups must still answer. */
   readonly onPartly: () => void
 }
 

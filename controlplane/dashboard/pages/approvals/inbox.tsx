@@ -10,12 +10,15 @@ import { useKeptCards } from './use-kept-cards.ts'
 
 type Props = {
   readonly pending: readonly ApprovalCard[]
-  /** Approval id of a link to one card. */
+  /** Id of the approval that the URL links to; null without such a link. */
   readonly linkedId: string | null
   readonly onAnswered: () => void
 }
 
-/** Pending approvals, those that expire first on top. Cards keep their position and their input while others are added or removed. */
+/**
+ * Pending approvals; those that expire first are on top. Cards keep their position and their input while other cards
+ * are added or removed.
+ */
 export function Inbox({ pending, linkedId, onAnswered }: Props) {
   const list = useRef<HTMLDivElement>(null)
   const { cards, dismiss } = useKeptCards(pending)

@@ -4,7 +4,7 @@ import { useResource } from '../../live/use-resource.ts'
 
 type Cards = readonly ApprovalCard[]
 
-/** Tolerated clock difference between page and server. */
+/** Tolerated clock difference between page and server, in milliseconds. */
 const TOLERANCE_MS = 2_000
 const NEWEST = 200
 

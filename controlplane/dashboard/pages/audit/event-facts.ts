@@ -41,7 +41,7 @@ export function eventFacts({ event_type, details }: AuditEntry): string {
   return FIELDS.filter(([name]) => redundant?.has(name) !== true)
     .flatMap(([name, label]) => {
       const text = textOf(name, details)
-      // A sentence loses its full stop, because the list continues after it.
+      // Removes the full stop of a sentence, because the list continues after the sentence.
       const value = text.replace(/\.$/, '')
       return value === '' ? [] : [label === '' ? value : `${label} ${value}`]
     })

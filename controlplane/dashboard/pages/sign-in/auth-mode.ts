@@ -2,7 +2,7 @@ export type AuthMode = {
   readonly title: string
   readonly hint: string
   readonly isNew: boolean
-  /** Token of the link, sent with the registration. */
+  /** Token of the owner link or invitation, sent with the registration. */
   readonly tokens: Readonly<Record<string, string>>
 }
 

@@ -64,7 +64,7 @@ function Reason({ why }: { readonly why: RecordWhy }) {
   )
 }
 
-/** Null for aggregated rows whose requests have different permissions, or none. */
+/** Returns the permission that decided. Null for aggregated rows whose requests have different permissions, or none. */
 function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
   if (permission === null) return refusals ? null : 'none matched'
   return (

@@ -113,12 +113,12 @@ function requestLine({ method, host, path }: TrafficRecord): string {
   return `${method} ${host ?? ''}${path ?? ''}`
 }
 
-/** Aggregated rows omit the note, which repeats their counts. */
+/** Shows the decision and its note. Aggregated rows omit the note, which repeats their counts. */
 function Decision({ record: { decision, note, refusals } }: { readonly record: TrafficRecord }) {
   return <DecisionBadge decision={decision} note={refusals ? null : note} />
 }
 
-/** Link element, so that users can open it in a new tab, copy it, and reach it by keyboard. */
+/** Renders the row as a link element, so that users can open it in a new tab, copy it, and reach it by keyboard. */
 function RecordLink({
   record,
   onOpen,

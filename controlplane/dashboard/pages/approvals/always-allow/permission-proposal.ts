@@ -65,8 +65,9 @@ function quoted(text: string): string {
 }
 
 /**
- * Returns the policy rule that requires approval, or null if a permission does. Held requests have `policy: rule`,
- * submitted actions the rule alone. Permissions are recorded by their pattern, which matches the action.
+ * Returns the policy rule that requires the approval; null if a permission requires it. The card of a held request
+ * names the policy and the rule (`policy: rule`), the card of a submitted action only the rule. A card names a
+ * permission by its pattern, which matches the action.
  */
 export function policyBehind({
   matched_rule: rule,

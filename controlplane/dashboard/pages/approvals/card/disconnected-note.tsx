@@ -1,7 +1,9 @@
 import { Alert } from '@mantine/core'
 import { Icon } from '../../../components/layout/icon.tsx'
 
-/** Shown if the request behind the card was closed. An approval then applies to the next attempt. */
+/**
+ * Shown if the client disconnected from the held request. An approval then applies to the next attempt of the client.
+ */
 export function DisconnectedNote() {
   return (
     <Alert

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** Longer values get their own scrolling box. Characters. */
+/** Maximum length, in characters, of a value without its own scrolling box. */
 const SHORT = 120
 
 /** All parameters of the action. Names and values are untrusted text from the agent. */

@@ -73,7 +73,10 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
   )
 }
 
-/** Longer headers scroll and receive keyboard focus, so that they never fill the window. Characters. */
+/**
+ * Maximum length, in characters, of a card header without a scrolling box. Longer headers scroll and receive keyboard
+ * focus, so that they never fill the window.
+ */
 const LONG_HEAD = 180
 
 function CardHead({ card, children }: { readonly card: ApprovalCard; readonly children: ReactNode }) {

@@ -2,7 +2,10 @@ import { Stack } from '@mantine/core'
 import type { PinView } from '../../../../../core/wire/gateway/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** State that the approval is bound to, such as the head commit, and who enforces it. */
+/**
+ * Shows the state that the approval is bound to, such as the head commit, and whether the provider or the gateway
+ * enforces it.
+ */
 export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] | undefined }) {
   if (pins.length === 0) return 'Not pinned. The target of the request can change after the approval.'
   return (
