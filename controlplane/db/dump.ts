@@ -11,7 +11,7 @@ export type DumpPart =
   | { readonly kind: 'sequence'; readonly sequence: DumpedSequence }
 
 const ROWS_AT_ONCE = 200
-/** Filled by the migrations themselves. */
+/** Tables that the migrations fill; a dump omits them. */
 const NOT_DUMPED = ['schema_migrations']
 
 /** Returns the numbers of the applied migrations; empty for an unused database. */
@@ -87,7 +87,7 @@ async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
 /** Deletes the rows that migrations inserted: the dump has them in their latest state. */
 export async function emptyTable(q: Query, name: string): Promise<void> {
   const { rows } = await q.query<{ any: boolean }>(`select exists (select from ${quoted(name)}) as any`)
-  // The audit log rejects every delete, and is empty at this point.
+  // The audit log rejects every delete. It is empty at this point, so the statement is skipped.
   if (onlyRow(rows).any) await q.query(`delete from ${quoted(name)}`)
 }
 

@@ -11,7 +11,8 @@ export type ListenOptions = {
   /** Milliseconds between two health checks of the connection. */
   readonly hangMs: number
   /**
-   * Limit of the time to connect, in milliseconds; this connection uses half of it, because no other work waits for it.
+   * Limit of the time to connect, in milliseconds. The listening connection uses half of it, because no other work
+   * waits for it.
    */
   readonly connectMs: number
 }
@@ -76,7 +77,8 @@ async function keepChecked(client: pg.Client, options: ListenOptions, lost: Prom
       await client.query('select 1')
     }
   } catch {
-    // Disposed, or lost. A lost connection is ended, which resolves `lost`.
+    // The caller disposed the connection, or a query failed. A connection with a failed query is closed, which resolves
+    // `lost`.
     if (!over.signal.aborted) await client.end().catch(() => undefined)
   }
 }

@@ -6,7 +6,7 @@ export type OrgRow = {
   readonly id: string
   readonly name: string
   readonly plan: string
-  /** For the plan Enterprise; null = unlimited. */
+  /** Set for the plan Enterprise; null = unlimited. */
   readonly auditRetentionDays: number | null
   readonly createdAt: Date
 }

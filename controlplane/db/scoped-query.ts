@@ -18,24 +18,28 @@ export type ScopedReads = (namespaces: Namespaces) => ScopedQuery
 
 /** SQL conditions; all are `true` for a user with the right in all namespaces. */
 export type Within = {
-  /** For a column of namespaces. */
+  /** Returns the condition for a column of namespaces. */
   namespace(column: string): string
-  /** For a column of names `namespace/name`. */
+  /** Returns the condition for a column of names `namespace/name`. */
   name(column: string): string
-  /** For two columns of names; the second one decides where the first one is null. */
+  /** Returns the condition for two columns of names; the second one decides where the first one is null. */
   nameOr(column: string, other: string): string
   /**
    * Runs `select` once per namespace, so that an index delivers the rows of a namespace in order and each `select` can
    * sort and limit. Columns as in `nameOr`.
    */
   each(column: string, other: string, select: (condition: string) => string): string
-  /** For a column of sets of namespaces, null = all of them. */
+  /** Returns the condition for a column of sets of namespaces; null in the column stands for all namespaces. */
   overlap(column: string): string
   /**
-   * The namespaces as an array, for conditions that look up one namespace each. Null for a user with the right in all.
+   * Returns the namespaces as an array, for conditions that look up one namespace each. Null for a user with the right
+   * in all namespaces.
    */
   array(): string
-  /** For a configuration row: a manifest of a cluster by its own name, any other row by its bound Gateways. */
+  /**
+   * Returns the condition for a configuration row: the own name of a cluster's manifest, or the bound Gateways of any
+   * other row.
+   */
   configuration(table: string): string
 }
 

@@ -8,12 +8,14 @@ export async function currentEpoch(q: Query): Promise<number> {
   return onlyRow(rows).epoch
 }
 
-/** States that a gateway or a replica has seen; null = not compared. */
+/** Latest states that a gateway or a replica has seen; null = not compared. */
 export type SeenOrders = { readonly kill: StateOrder | null; readonly config: StateOrder | null }
 
 /**
- * Begins a new epoch when the database is behind a seen state: it lost commits, and its present state counts as the
- * later one. Returns whether it began one. An epoch of the future proves nothing and is ignored.
+ * Begins a new epoch when the database is behind a state that a gateway or a replica has seen: the database lost
+ * commits, and the new epoch makes its present state the latest one. Returns whether an epoch began. Ignores a seen
+ * epoch more than a minute ahead of the clock. An epoch is a time in milliseconds, so the value does not come from this
+ * database.
  */
 export async function raiseEpoch(q: Query, { kill, config }: SeenOrders): Promise<boolean> {
   const { rowCount } = await q.query(

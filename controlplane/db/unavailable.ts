@@ -2,7 +2,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 
 /** Errors of the network, and of PostgreSQL: shutting down, starting, recovering, out of connections. */
 const CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0[1-3]|53300|08\w{3})$/
-/** Errors of the driver without a code. */
+/** Messages of errors of the driver that have no code. */
 const MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/
 

@@ -12,12 +12,15 @@ export type ConnectionLimits = {
 }
 
 export type ConnectionLimitOptions = {
-  /** Limit of all connections. Node closes further connections after accept. */
+  /** Maximum number of connections. Node closes further connections after accept. */
   readonly maxConnections: number
   readonly maxUnauthenticated: number
-  /** Limit for one agent, pod or user, the operator and the maintenance secret. */
+  /** Maximum number of connections of one agent, pod or user, the operator and the maintenance secret. */
   readonly maxPerPrincipal: number
-  /** Limit for one gateway outside pods. All of its processes share one token, and each opens up to 17 connections. */
+  /**
+   * Maximum number of connections of one gateway outside pods. All of its processes share one token, and each opens up
+   * to 17 connections.
+   */
   readonly maxPerGateway: number
 }
 
@@ -32,7 +35,8 @@ export const CONNECTION_LIMITS: ConnectionLimitOptions = {
 type State = { readonly socket: Socket; readonly network: string; owner: string | null }
 
 export function limitConnections(server: Server, options: ConnectionLimitOptions): ConnectionLimits {
-  // With TLS, the socket of a request is not that of the connection, but both have the same addresses and ports.
+  // Open connections by their addresses and ports. With TLS, the socket of a request is not that of the connection, but
+  // both have the same addresses and ports.
   const open = new Map<string, State>()
   const unauthenticated = createGroups()
   const owned = createGroups()
@@ -106,7 +110,7 @@ function ownerOf(principal: Principal): string | null {
   }
 }
 
-/** Connections grouped by key, oldest first. */
+/** Creates groups of connections by key, each with the oldest connection first. */
 function createGroups() {
   const groups = new Map<string, Set<State>>()
   let size = 0

@@ -11,13 +11,13 @@ export type PendingRequests = {
    * the limit of the network.
    */
   begin(socket: Socket, network: string): boolean
-  /** Requests of this connection no longer count for their networks. */
+  /** Removes the requests of an authenticated connection from the count of their networks. */
   authenticated(socket: Socket): void
   /** Removes the oldest pending request of the connection. */
   answered(socket: Socket): void
 }
 
-/** Clients that use pipelining send a few requests. */
+/** Maximum number of pending requests of one connection. Clients that use pipelining send only a few. */
 const MAX_PENDING = 100
 const MAX_PENDING_OF_NETWORK = 1_000
 
@@ -49,7 +49,8 @@ export function createPendingRequests(): PendingRequests {
     if (known !== undefined) return known
     const state: State = { networks: [], isAuthenticated: false }
     states.set(socket, state)
-    // Node does not emit `close` for responses that are queued behind another response.
+    // Node does not emit `close` for responses that are queued behind another response, so the close of the connection
+    // releases them.
     socket.once('close', () => release(state))
     return state
   }

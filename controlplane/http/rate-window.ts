@@ -3,7 +3,7 @@ import { createSlidingWindow, type SlidingWindow } from '../../core/state/slidin
 const WINDOW_MS = 60_000
 
 export type RateWindow = {
-  /** Counts one request of `key`. At the limit, counts nothing and returns the seconds to wait. */
+  /** Counts one request of `key`. At the limit, does not count it and returns the seconds to wait. */
   hit(key: string): ReturnType<SlidingWindow['take']>
 }
 

@@ -24,7 +24,7 @@ export type SidecarPrincipal = {
   /** Namespace of the pod. */
   readonly namespace: string
   readonly agent: { readonly id: string; readonly name: string }
-  /** Signs the messages to the sidecar while it uses this token. */
+  /** Key that signs the messages to the sidecar while it uses this token. */
   readonly syncKey: Uint8Array
   /** SHA-256 of the token, hex. A different value means that the token was rotated. */
   readonly tokenId: string
@@ -105,16 +105,17 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly auth: RouteAuth
-  /** The handler only uses objects in `namespaces`. Without it, the right is required in all namespaces. */
+  /** True for a handler that only uses objects in `namespaces`. Otherwise the right is required in all namespaces. */
   readonly isNamespaced?: boolean
   /** Restrictions that a write admits. The handler must refuse other inputs of restricted callers. Default none. */
   readonly admits?: readonly Restriction[]
   /**
-   * Creates users or credentials that can answer approvals. A program could create them before the owner registers, so the machine token
-   * is restricted here even without an owner, while approvals require a session.
+   * True for a route that creates users or credentials that can answer approvals. A program could create them before
+   * the owner registers, so the machine token is restricted here even without an owner, while approvals require a
+   * session.
    */
   readonly givesAccess?: boolean
-  /** The response contains a secret, so restricted callers are refused although the route only reads. */
+  /** True when the response contains a secret. Restricted callers are then refused although the route only reads. */
   readonly showsSecret?: boolean
   readonly summary: string
   readonly params?: z.ZodType
@@ -123,11 +124,11 @@ export type Route = {
   readonly response?: z.ZodType
   /** Content type of a success response that is not JSON. */
   readonly produces?: string
-  /** Statuses besides those that its inputs and `auth` imply. */
+  /** Statuses in addition to those that its inputs and `auth` imply. */
   readonly statuses?: readonly number[]
   /** Bodies of error statuses with another body than the common error. */
   readonly failures?: Readonly<Record<number, z.ZodType>>
-  /** In bytes; default 1 MiB, without `auth` 64 KiB. */
+  /** Maximum size of the request body in bytes; default 1 MiB, without `auth` 64 KiB. */
   readonly bodyLimit?: number
   readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
 }

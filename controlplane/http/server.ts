@@ -30,7 +30,7 @@ import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
 import { clientCaOptions, type Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
-/** Limit for routes without authentication, whose bodies are read into memory for any caller. */
+/** Maximum body size of routes without authentication, whose bodies are read into memory for any caller. */
 const ANONYMOUS_BODY_LIMIT = 64 * 1024
 const ANONYMOUS_BODY_MS = 10_000
 const ANONYMOUS: Principal = { kind: 'anonymous' }
@@ -40,7 +40,7 @@ export type ServerDeps = {
   readonly routes: readonly Route[]
   readonly auth: AuthDeps
   readonly log: FastifyBaseLogger
-  /** `X-Service-Version`. */
+  /** Value of the header `X-Service-Version`. */
   readonly version: string
   readonly listenHost: string
   /** Addresses and ranges of proxies whose `X-Forwarded-For` is trusted. */
@@ -112,7 +112,7 @@ function secureServer(tls: Tls, maxHeaderSize: number) {
     const clients = { ...requested, ...clientCaOptions(tls.clientCa) }
     const server = createServer({ ...tls.certificate, ...clients, maxHeaderSize }, handler)
     tls.keepFresh(server)
-    // The framework only uses members that both kinds of server have.
+    // The framework only uses members that HTTP and HTTPS servers both have.
     return server as unknown as Server
   }
 }
@@ -200,7 +200,8 @@ function readJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, given, done) => {
     const bytes = Buffer.isBuffer(given) ? given : Buffer.from(given)
     if (bytes.length === 0) return done(null, undefined)
-    // A decoder would replace invalid UTF-8, so that the decision would be about another text than was sent.
+    // Rejects invalid UTF-8. A decoder would replace it, and the decision would be about a text that differs from the
+    // one sent.
     if (!isUtf8(bytes)) {
       return done(validationError(['body: is not valid UTF-8']))
     }

@@ -20,7 +20,7 @@ export type Tls = {
 }
 
 const REREAD_MS = 60 * 60_000
-/** Same interval as the Kubernetes API server rereads its client CA file. */
+/** Interval in milliseconds. The Kubernetes API server rereads its client CA file at the same interval. */
 const CLIENT_CA_MS = 60_000
 
 export type OpenTlsDeps = {

@@ -2,7 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import { sha256 } from '../../crypto/tokens.ts'
 
 const PREFIX = 'svc_device_'
-/** More than a browser stores for one host. Cookies are shared between ports, so programs on other ports may add some. */
+/**
+ * Maximum number of device cookies that are read, more than a browser stores for one host. Cookies are shared between
+ * ports, so programs on other ports may add some.
+ */
 const MAX_VALUES = 1_000
 
 /** Returns every device proof for this account in the request. */

@@ -11,7 +11,7 @@ export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 /** Authenticates gateways. */
 export type IdentifyGateway = {
   gatewayToken(token: string, isUrgent: boolean, address?: string): Promise<KnownGateway | undefined>
-  /** Rejects with `forbidden` for processes of another gateway or pod. */
+  /** Checks the owner of processes. Rejects with `forbidden` for processes of another gateway or pod. */
   readonly ownProcesses: OwnProcesses
   /** Authenticates the sidecar of a pod by its projected ServiceAccount token. Null outside a cluster. */
   readonly podToken?: IdentifyPod | null
@@ -26,8 +26,8 @@ export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; read
 export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 
 /**
- * `isFresh`: send a TokenReview even if one is cached. `isUrgent`: resolve within `URGENT_MS`, with the last review if necessary.
- * `address` of the caller, for the rate limit of unknown tokens.
+ * The call that presents the token. `isFresh`: send a TokenReview even if one is cached. `isUrgent`: resolve within
+ * `URGENT_MS`, with the last review if necessary. `address`: that of the caller, for the rate limit of unknown tokens.
  */
 export type TokenPresenter = {
   readonly isFresh: boolean

@@ -15,7 +15,10 @@ type User = Extract<Principal, { kind: 'user' }>
 
 const NOWHERE: Namespaces = new Set()
 
-/** Approver keys are allowed with a role in some namespaces, because a key can only answer in these namespaces. */
+/**
+ * Reports whether a role in some namespaces gives the right everywhere. It does for rights on approver keys, because a
+ * key can only answer in these namespaces.
+ */
 function isUnlimited(right: Right): boolean {
   return partsOfRight(right).resource === 'approverkeys'
 }
@@ -35,7 +38,7 @@ export async function namespacesOf(user: User, right: Right, reach: Reach): Prom
 
 export type RightIn = { readonly right: Right; readonly namespaces: Namespaces }
 
-/** Returns the rights that routes require and the user has, with the namespaces of each. For users with a role of their own. */
+/** Returns the rights of routes that the user has, with the namespaces of each, for users with a role of their own. */
 export async function rightsOf(user: User): Promise<readonly RightIn[]> {
   const all = Object.keys(RIGHTS) as readonly Right[]
   const held = await Promise.all(

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 const SESSION_COOKIE = 'svc_session'
-/** More than a browser stores for one host. */
+/** Maximum number of session ids that are read, more than a browser stores for one host. */
 const MAX_IDS = 1_000
 
 /**
