@@ -41,7 +41,7 @@ export type ActionServicesDeps = {
   readonly onOpened: () => void
 }
 
-/** Per address and minute; verifications that succeed do not count. */
+/** Maximum number of failed verifications per address and minute. Successful verifications do not count. */
 const FAILURES_PER_MINUTE = 12_000
 
 /** Composes the services behind the v1 API. */

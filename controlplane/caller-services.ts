@@ -34,9 +34,9 @@ export type CallerServices = AsyncDisposable & {
   readonly pods: PodIdentities | null
   /** Approver groups of the cluster; undefined outside of a cluster. */
   readonly clusterGroups: ClusterGroups | undefined
-  /** Members of approver groups without accounts. */
+  /** Resolves whether RBAC lets approver groups without accounts answer approvals. */
   readonly members: GroupMembers
-  /** Confirms the earlier answers of an approval. */
+  /** Resolves whether the user of a stored answer may still give it. */
   readonly confirmAnswer: ConfirmAnswer
   /** Certificate authorities of client certificates; null outside of a cluster. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null

@@ -40,7 +40,7 @@ export type ControlPlaneConfig = {
   readonly kubeApi: PodApi | null
   /** ServiceAccount of the operator; null = the operator has a token of its own. */
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
-  /** In a cluster: the namespaces whose gateways and Connectors may use the setting `codehost_pat`. */
+  /** In a cluster: the namespaces whose Gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
   /** `PLATFORM_NAMESPACES`: namespaces whose Policies apply to all Gateways. */
   readonly platformNamespaces: readonly string[]

@@ -40,7 +40,7 @@ type Waiter = { start(): void; reject(error: Error): void }
 type Turn = { readonly waiting: Waiter[]; first: number }
 
 function createTurns() {
-  /** In the order of turns. */
+  /** Names with waiting calls, in the order of their turns. */
   const turns = new Map<string, Turn>()
   let size = 0
   const lengthOf = ({ waiting, first }: Turn) => waiting.length - first
@@ -59,7 +59,7 @@ function createTurns() {
       const [entry] = turns
       if (entry === undefined) return undefined
       const [name, turn] = entry
-      // `shift` copies a long queue each time.
+      // Not `shift`, which copies a long queue on every call.
       const waiter = turn.waiting[turn.first++]
       turns.delete(name)
       if (lengthOf(turn) > 0) turns.set(name, turn)

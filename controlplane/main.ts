@@ -24,7 +24,7 @@ let controlPlane: ControlPlane | undefined
 let stopping = false
 let wasTold = false
 
-// Reports a failed exit that has no error message yet: the exit code alone does not name the component.
+// Reports an exit that failed without an error message, because the exit code alone does not name the component.
 process.on('exit', (code) => {
   if (code !== 0 && !wasTold) writeSync(2, `The control plane ended with exit code ${code}.\n`)
 })
@@ -51,7 +51,7 @@ async function serve(): Promise<void> {
   controlPlane = await start()
   const { port, url, makeOwnerLink } = controlPlane
   await tell({ type: 'ready', port, url })
-  // Only to a terminal: other standard outputs are logs, which are stored.
+  // The link is printed to a terminal only: other standard outputs are logs, which are stored.
   const ownerLink = process.send === undefined && process.stdout.isTTY ? await makeOwnerLink() : null
   if (ownerLink !== null) console.log(`Become the owner within an hour: ${ownerLink}`)
 }

@@ -137,7 +137,7 @@ export async function createServices(deps: ServicesDeps) {
   }
 }
 
-/** Guards edits by users; manifests are applied on the unguarded database. */
+/** Returns the database for edits by users, which are guarded. Manifests are applied on the unguarded database. */
 function editableDb({ config, db }: ServicesDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db
 }

@@ -1,6 +1,9 @@
 import { ChaperoneError } from '../core/errors.ts'
 
-/** Limit of the check of a caller of the kill switch, in the database or the cluster: part of the 2 s of the answer. */
+/**
+ * Time limit of the authentication of a caller that activates the kill switch, by the database or the cluster. It is
+ * part of the 2 s of the answer.
+ */
 export const URGENT_MS = 600
 
 /** Resolves to null when the promise rejects or takes longer than `ms`. */
