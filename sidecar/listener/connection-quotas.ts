@@ -23,12 +23,12 @@ export type OnQuota = (agent: string | null, name: QuotaName) => void
 
 export type QuotaConnection = { readonly socket: Socket; drain: () => void }
 
-/** Quota slot of one connection. */
+/** Counts one connection against the quotas of the gateway and of its agent. */
 export type Slot = {
   /**
    * Counts the connection for the agent. Returns the reason when the quota of the agent or of the gateway is used up,
-   * else null. A full gateway closes the oldest connection of the agent with the most connections, if that agent still
-   * has more than the claiming one.
+   * else null. A full gateway closes the oldest connection of the agent with the most connections, if that agent then
+   * still has at least as many as the claiming one.
    */
   claim(agent: string): string | null
   /**
@@ -72,7 +72,7 @@ const MAX_TRUSTED = 32
  * oldest. The gateway therefore always accepts probes, scrapers and clients that present their key at once.
  */
 export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
-  /** Oldest first. */
+  /** Ordered by arrival, so the first one is the oldest. */
   const unauthenticated = new Set<State>()
   const agents = createAgentCounts(limits, onQuota, endSoon)
   let trusted = 0

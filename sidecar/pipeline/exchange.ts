@@ -248,7 +248,7 @@ export type Exchange = {
   inner?: InnerExchanges | undefined
   /** Aggregate record that counts this refusal; undefined when it has its own record. */
   refusalRow?: RefusalRow<RefusalRecord> | undefined
-  /** The intent written before anything was sent upstream. */
+  /** Intent in the journal, written before the request was sent upstream. */
   intent?: OpenIntent | undefined
   /** `timeMs` in ISO 8601, the same in intent and result. */
   time?: string | undefined
@@ -297,7 +297,7 @@ export type InnerExchanges = {
   readonly clock: { nowMs(): number; monotonicMs(): number }
   /** Part of the body budget for messages. */
   readonly room: MessageRoom
-  /** Runs work for the exchange in slices. */
+  /** Runs long work for the exchange in slices, so that other requests are served in between. */
   runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
 }
 

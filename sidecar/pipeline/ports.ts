@@ -125,7 +125,7 @@ export type HandlePort = {
   /** Returns the hash that represents the handle. */
   keyOf(bound: BoundConnector, handle: Handle): string
   give(key: string, agent: AgentEntry): void
-  /** Returns owners in the order of the keys; `unknown` without information. Never rejects. */
+  /** Returns the owner of each key, in the same order; `unknown` without information. Never rejects. */
   ownersOf(
     keys: readonly string[],
     agent: AgentEntry,

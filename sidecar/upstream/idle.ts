@@ -1,6 +1,6 @@
 import { Registry, type RegistryHandle } from '../collections/registry.ts'
 
-/** A transfer with an idle limit. Each chunk sets `quiet` to 0, a plain store. */
+/** A transfer with an idle limit. Each chunk sets `quiet` to 0, which costs one assignment. */
 export type Watched = { quiet: number; onIdle(): void }
 
 /**

@@ -65,7 +65,7 @@ export class Relay implements ResponseHandler, Watched {
     return this.#isOver
   }
 
-  /** Sets the transport once it is open. */
+  /** Sets the transport that carries the exchange, when it is open. */
   startsOn(carrier: Carrier): void {
     this.#carrier = carrier
   }

@@ -84,8 +84,8 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
 }
 
 /**
- * Returns what the request sends beyond the parameters of the action. Omits the agent's own credential, which is
- * removed later.
+ * Returns the body fields beyond the parameters of the action. Omits the agent's own credential, which is removed
+ * later.
  */
 function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
   const { bodyBytes, request, connector, scan } = exchange

@@ -91,7 +91,7 @@ function parseJson(bytes: Buffer | undefined): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch {
-    // Not JSON-RPC, so the client expects no JSON-RPC error.
+    // A body that is not JSON is not JSON-RPC, so the client expects no JSON-RPC error.
     return null
   }
 }

@@ -93,7 +93,10 @@ function hex(char: string, digits: number): string {
   return char.charCodeAt(0).toString(16).padStart(digits, '0')
 }
 
-/** Returns the part of the base64 of a longer text that the secret determines, at each of the three alignments. */
+/**
+ * Returns the secret as it appears within the base64 of a longer text, at each of the three alignments. Excludes the
+ * characters that also depend on neighboring bytes.
+ */
 function base64Within(text: string): readonly string[] {
   const bytes = Buffer.from(text)
   return [0, 1, 2].flatMap((offset) => {

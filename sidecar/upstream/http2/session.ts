@@ -35,7 +35,7 @@ const OPTIONS = {
  * Calls in progress then continue where the connection allows it.
  */
 export class UpstreamSession {
-  /** Calls in progress. */
+  /** Number of calls in progress. */
   calls = 0
   /** Sweeps of the pool without a sign of life of the server. Each response, trailer or ping answer resets it to 0. */
   quiet = 0
