@@ -96,18 +96,13 @@ export type Reply = {
    * the connection is closed.
    */
   send(status: number, headers: RawHeaders, body: Buffer | string): void
-  /**
-   * Starts the upstream's response. `headers` are raw pairs without hop-by-hop fields; the listener sets the framing.
-   */
+  /** Starts the upstream's response. `headers` has no hop-by-hop fields; the listener sets the framing. */
   stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream
   /** Sends an interim response, for example 103. The body sends 100 when it is first read. */
   interim(status: number, headers: RawHeaders): void
   /** Hijacks the connection: writes the head unchanged and returns the raw stream. Only for upgrades and tunnels. */
   upgrade(head: string): Duplex
-  /**
-   * Pings the client where the protocol allows it. Resolves with false when the client does not answer or does not
-   * read. Never rejects.
-   */
+  /** Pings the client if the protocol allows it. Resolves with false if it does not answer or read. Never rejects. */
   isThere?(): Promise<boolean>
   /** Event stream that was started while the request was held. The response is then sent as its events. */
   readonly events?: OpenEvents | undefined
@@ -141,10 +136,7 @@ export type Outcome = {
   errorType: string | null
   note: string | null
   reason: string | null
-  /**
-   * Monotonic times in milliseconds (`performance.now()`) at which the upstream request started and its response head
-   * arrived. The record computes the gateway's overhead from the first.
-   */
+  /** Monotonic times in ms: start of the upstream request (for the gateway's overhead), arrival of its response head. */
   upstreamStartedAt: number | null
   upstreamHeadAt: number | null
   /** Milliseconds spent waiting for an approver. */
@@ -170,9 +162,7 @@ export type DenyReason =
   | 'address'
   | 'credential'
 
-/**
- * State of one request. A listener creates it before parsing, the stages fill it, and the pipeline completes it once.
- */
+/** State of one request: created by a listener before parsing, set by the stages, completed by the pipeline. */
 export type Exchange = {
   /** Request id `req_…`, sent as X-Request-Id. */
   readonly id: string
@@ -187,14 +177,9 @@ export type Exchange = {
   readonly body: RequestBody
   /** Reply of the listener. An event reply wraps it for a held request whose client accepts server-sent events. */
   reply: Reply
-  /**
-   * Fires once, when the client disconnects or the kill switch cuts the exchange. `signal.reason` contains the cause.
-   */
+  /** Fires once when the client disconnects or the kill switch cuts the exchange; `signal.reason` has the cause. */
   readonly abort: ExchangeAbort
-  /**
-   * Set by the listener when the request head is malformed. The pipeline answers such a request too, so that it has a
-   * record.
-   */
+  /** Set by the listener for a malformed request head. The pipeline answers it, so that it has a record. */
   readonly malformed?:
     | { readonly code: ErrorCode; readonly detail: string; readonly reason?: 'unknown_host' }
     | undefined
@@ -284,10 +269,7 @@ export type MessageChannel = {
   readonly connectorType: string
   /** Name of the response events (`stream_id`); null when they have none. */
   readonly lane: string | null
-  /**
-   * Sends the message upstream. Resolves when its response has ended. Rejects with a ChaperoneError when the message
-   * was not sent.
-   */
+  /** Sends the message upstream, resolves after its response. Rejects with a ChaperoneError if it was not sent. */
   forward(exchange: Exchange): Promise<undefined>
 }
 

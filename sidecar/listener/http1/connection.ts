@@ -17,10 +17,7 @@ const DRAIN_BYTES = 256 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const CLIENT_LEFT = 'the client closed the connection'
 
-/**
- * Serves HTTP/1.1 on one socket, plain or TLS. Requests are handled one after the other; pipelined requests wait in
- * order.
- */
+/** Serves HTTP/1.1 on one socket, plain or TLS. Handles requests one by one; pipelined requests wait in order. */
 export class Http1Connection implements ReplyLine {
   readonly socket: Socket
   readonly deadline: ConnectionDeadline
@@ -229,10 +226,7 @@ export class Http1Connection implements ReplyLine {
     this.deadline.arm(this.#options.headTimeoutMs, () => this.#linger())
   }
 
-  /**
-   * Half-closes and continues to read. Closing a socket with unread bytes sends a TCP reset, which can overtake the
-   * response.
-   */
+  /** Half-closes and reads on: closing with unread bytes sends a TCP reset, which can overtake the response. */
   #linger(): void {
     if (this.#state === 'linger' || this.#state === 'detached') return
     this.#state = 'linger'
