@@ -136,7 +136,7 @@ export type Outcome = {
   errorType: string | null
   note: string | null
   reason: string | null
-  /** Monotonic times in ms: start of the upstream request (for the gateway's overhead), arrival of its response head. */
+  /** Monotonic times in ms: start of the upstream request (for the gateway's overhead), arrival of its head. */
   upstreamStartedAt: number | null
   upstreamHeadAt: number | null
   /** Milliseconds spent waiting for an approver. */
