@@ -13,17 +13,20 @@ export type RequestedDetails = {
     readonly environment: string | null
   }
   readonly risk_score: number
-  /** `parameters` and `risk_hints`; truncated ones have `<name>_bytes` and `<name>_sha256`. */
+  /**
+   * Fields that the agent stated: `parameters` and `risk_hints`. Truncated ones have `<name>_bytes` and
+   * `<name>_sha256`.
+   */
   readonly [stated: string]: unknown
 }
 
-/** Details of `action.denied` and `action.allowed` that follow from the decision. */
+/** Details of `action.denied` and `action.allowed` that name the rule which decided. */
 export type MatchedDetails = { readonly matched_policy: string | null; readonly matched_rule: string | null }
 
-/** SHA-256 of a text as hex; core has no crypto. */
+/** Returns the SHA-256 of a text as hex. The caller passes it in, because core has no cryptography. */
 export type Sha256 = (text: string) => string
 
-/** Returns the audit details of one action, equal for proxied requests and v1. */
+/** Returns the details of `action.requested` for one action, whether it was proxied or submitted to v1. */
 export function requestedDetails(
   action: Action,
   facts: { readonly environment: string | undefined; readonly riskScore: number; readonly sha256: Sha256 },
@@ -65,7 +68,10 @@ export function percent(score: number): number {
   return Math.round(score * 100)
 }
 
-/** In characters of JSON. Pages of the audit log have up to 500 events, those of an export a thousand. */
+/**
+ * Maximum size of complete fields, in characters of JSON. A page of the audit log has up to 500 events, a page of an
+ * export a thousand.
+ */
 const MAX_WHOLE = 32 * 1024
 const MAX_FIELDS = 40
 const MAX_NAME = 100

@@ -22,14 +22,14 @@ export function callableTools(given: ProxiedCase): MayCall {
   return (name) => {
     const call = { jsonrpc: '2.0', id: 0, method: 'tools/call', params: { name } }
     const action = nameMessage(call, bound.config)
-    // A name that no request may carry.
+    // Every call with this tool name is refused.
     if (isRefusal(action)) return false
     const { rules, inputs } = proxiedInputs(lenient, [action])
     return decideAll(rules, inputs).verdict !== 'deny'
   }
 }
 
-/** Tool names without a rule, one of each risk. */
+/** Names of tools that match no specific rule, one for each risk level. */
 const PROBES = ['q7zx_read_w9', 'q7zx_w9', 'q7zx_delete_w9']
 const TOOLS = 'mcp.tools.'
 
@@ -84,7 +84,7 @@ function looksAtArguments({ conditions }: CompiledRule): boolean {
   return conditions.some(asksForArguments)
 }
 
-/** Before a call, only the tool's name is known of its parameters. */
+/** Reports whether the condition reads arguments of the call, which are unknown before it. The tool's name is known. */
 function asksForArguments({ text }: Condition): boolean {
   return /\bparameters\b(?!\.name\b)/.test(text)
 }

@@ -2,7 +2,10 @@ import type { Decision, MatchedRule } from './decision.ts'
 import { type RequiredGroups, uniqueRequired } from './policies/required-groups.ts'
 import { strictest, strictness } from './vocabulary.ts'
 
-/** `split`: only the body determines the action, or its approvers. */
+/**
+ * Combines the decisions about the candidates of a request whose body determines the action. `split`: the candidates
+ * differ in verdict or approvers, so the body must be read.
+ */
 export function combineCandidates(decisions: readonly Decision[]): Decision | 'split' {
   const [first] = decisions
   if (first === undefined) return NOTHING
@@ -10,7 +13,10 @@ export function combineCandidates(decisions: readonly Decision[]): Decision | 's
   return isSame ? decisions.reduce(stricter) : 'split'
 }
 
-/** The strictest decision about several actions, one of which happens; only the server determines which one. */
+/**
+ * Returns the strictest decision about several actions, of which exactly one happens. Only the server determines which
+ * one.
+ */
 export function combineUnknown(decisions: readonly Decision[]): Decision {
   const [first] = decisions
   if (first === undefined || decisions.length === 1) return first ?? NOTHING
@@ -21,8 +27,8 @@ export function combineUnknown(decisions: readonly Decision[]): Decision {
 }
 
 /**
- * Decision about announced actions: denied if each of them is denied, else allowed, because each is decided later by
- * itself.
+ * Returns the decision about announced actions: deny if each of them is denied, else allow, because each request for
+ * them is decided later.
  */
 export function combineAnnounced(decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -51,7 +57,9 @@ const NOTHING: Decision = {
   requiredGroups: [],
 }
 
-/** The strictest of several decisions, naming its action; `types[i]` is the action of `decisions[i]`. */
+/**
+ * Returns the strictest of several decisions, with the name of its action. `types[i]` is the action of `decisions[i]`.
+ */
 export function combineAll(types: readonly string[], decisions: readonly Decision[]): Decision {
   const [first] = decisions
   if (first === undefined) return NOTHING
@@ -63,8 +71,8 @@ export function combineAll(types: readonly string[], decisions: readonly Decisio
 }
 
 /**
- * The strictest decision about one action in several environments, the installation's first. `environments[i]` is that
- * of `decisions[i]`. The others are claims of the caller, so the reason names a claim that decides.
+ * Returns the strictest decision about one action in several environments. `environments[i]` is that of `decisions[i]`;
+ * the first is the installation's, the others are claims of the caller. The reason states if a claim decides.
  */
 export function combineReadings(environments: readonly string[], decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -85,7 +93,10 @@ export function combineReadings(environments: readonly string[], decisions: read
   }
 }
 
-/** The stricter decision about one action under two readings of its query. */
+/**
+ * Returns the stricter decision about one action under two readings of its query, because servers differ in how they
+ * read it.
+ */
 export function combineQueries(first: Decision, other: Decision): Decision {
   const isOther = strictness(other.verdict) > strictness(first.verdict)
   const decisive = isOther ? other : first
@@ -96,8 +107,8 @@ export function combineQueries(first: Decision, other: Decision): Decision {
 }
 
 /**
- * The strictest decision about one action that may go to several connectors; `names[i]` is that of `decisions[i]`. The
- * reason names the deciding one.
+ * Returns the strictest decision about one action that may go to several connectors. `names[i]` is the connector of
+ * `decisions[i]`. The reason names the connector that decides.
  */
 export function combineConnectors(names: readonly string[], decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -130,7 +141,7 @@ function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 
   return { riskScore, riskFactors }
 }
 
-/** The deciding decision with the details of all. */
+/** Returns the deciding decision with the policies, rules, highest risk and required groups of all. */
 function together(decisive: Decision, decisions: readonly Decision[]): Decision {
   const inOrder = [decisive, ...decisions]
   return {
@@ -149,7 +160,10 @@ function audience(decisive: Decision, decisions: readonly Decision[]): readonly 
   return uniqueRequired(holding.flatMap(({ requiredGroups }) => requiredGroups))
 }
 
-/** Compares by the verdict, then by the would-be verdict, then by risk; the first of equals wins. */
+/**
+ * Returns the stricter of two decisions: by the verdict, then by the verdict under full enforcement, then by risk. The
+ * first of equals wins.
+ */
 function stricter(a: Decision, b: Decision): Decision {
   const difference =
     strictness(b.verdict) - strictness(a.verdict) ||

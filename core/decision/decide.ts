@@ -24,12 +24,12 @@ import { collectOpinions, matchedRule, tracePolicies, weigh } from './policies/p
 import { agentReason, agentRemedy, levelReason, reasonOf, remedyOf, shadowReason } from './reasons.ts'
 import { strictest, strictness, type Verdict } from './vocabulary.ts'
 
-/** The rules of one decision. */
+/** Permissions, policies and settings that one decision applies. */
 export type DecisionRules = {
-  /** Null: policies only (v1 without a gateway that has the connector). */
+  /** Permissions of the gateway. Null: only policies decide (a v1 action without a gateway that has the connector). */
   readonly permissions: PermissionIndex | null
   readonly policies: PolicyIndex
-  /** Null: v1, which is advisory and has no level. */
+  /** Enforcement level of the gateway. Null for v1, which only advises and has no level. */
   readonly level: EnforcementLevel | null
   /** Verdict in a gateway if no permission matches. */
   readonly defaultVerdict: Verdict
@@ -134,7 +134,7 @@ type Conclusion = {
   readonly level: EnforcementLevel | null
   readonly input: DecisionInput
   readonly risk: Risk
-  /** Results of the enforced policies, and of all policies. */
+  /** Result of the policies in enforce mode (`judged`), and of all policies including monitor mode (`shadowed`). */
   readonly judged: Judgement
   readonly shadowed: Judgement
 }
@@ -156,7 +156,9 @@ function conclude(given: Conclusion): Decision {
   }
 }
 
-/** A policy in monitor mode decides nothing, even if its rule matches first. */
+/**
+ * Returns the policy rule that decided. A rule of a policy in monitor mode decides nothing, even if it matches first.
+ */
 function decisiveRule({ isByPolicy, policy }: Judgement): MatchedRule | undefined {
   return isByPolicy && policy.decisive !== null ? matchedRule(policy.decisive) : undefined
 }

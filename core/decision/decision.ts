@@ -3,10 +3,12 @@ import type { PathFacts } from './facts/request-path.ts'
 import type { RequiredGroups } from './policies/required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** `monitor` forwards everything, `enforce_high_risk` enforces verdicts on high risk, `full_enforce` everything. */
+/**
+ * `monitor` forwards everything. `enforce_high_risk` applies verdicts to high risk only, `full_enforce` to everything.
+ */
 export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
 
-/** The agent in conditions (`agent.*`). */
+/** Properties of the agent that conditions can read (`agent.*`). */
 export type AgentFacts = {
   readonly id: string
   readonly name: string
@@ -15,21 +17,26 @@ export type AgentFacts = {
   readonly status: 'active' | 'suspended' | 'revoked'
 }
 
-/** Proxy mode only (`request.*`). */
+/**
+ * Properties of a proxied request that conditions can read (`request.*`). Absent for actions that are submitted to v1.
+ */
 export type RequestFacts = {
   readonly method: string
   readonly host: string
-  /** Decoded once; `%25` stays encoded. Unknown if servers read the path differently. */
+  /** Path, decoded once; `%25` stays encoded. Unknown if servers read the path differently. */
   readonly path: PathFacts['path']
-  /** Decoded; unknown if `path` is. */
+  /** Decoded segments of the path; unknown if `path` is unknown. */
   readonly segments?: PathFacts['segments']
   /** The path as sent. */
   readonly raw_path: string
-  /** A repeated parameter is a list. */
+  /** Query parameters. A repeated parameter is a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>
   /** End-to-end fields by lower-case name, without credentials. A repeated field is a list. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** A JSON value, or the fields of a form; `UNKNOWN` beyond the bounds and in other formats; absent without a body. */
+  /**
+   * JSON value of the body, or the fields of a form. `UNKNOWN` beyond the bounds and in other formats; absent without a
+   * body.
+   */
   readonly body?: unknown
 }
 
@@ -41,24 +48,24 @@ export type DecisionInput = {
   readonly connector?: { readonly name: string; readonly type: string; readonly environment?: string }
   readonly request?: RequestFacts
   /**
-   * `request.query` as read by servers that split only at `&` and keep names unchanged; set if it differs. Both
-   * readings are decided.
+   * Query as servers read it that split only at `&` and keep names unchanged; set if it differs from `request.query`.
+   * Both readings are decided.
    */
   readonly otherQuery?: RequestFacts['query'] | undefined
-  /** Decision about the host that the provider reaches for the action; the stricter of both decisions applies. */
+  /** Decision about the host that the provider connects to for this action. The stricter of both decisions applies. */
   readonly reach?: Decision | undefined
   readonly context?: Readonly<Record<string, unknown>>
   readonly nowMs: number
   /**
-   * Set for an announced action: a condition that cannot be evaluated, because its fact arrives later, counts in favour
-   * of the agent. The action itself is decided again.
+   * True for an announced action, which a later request performs. A condition that reads a fact of that later request
+   * cannot be evaluated yet, and counts in favour of the agent.
    */
   readonly isAnnounced?: boolean
 }
 
 /**
- * Source of the decision. `policy_invalid`: a policy that was never in force. `connector`: allowed, but there is no
- * credential to send.
+ * Source of the decision. `policy_invalid`: a policy that was never in force. `connector`: the rules allow the request,
+ * but the connector has no credential to send.
  */
 export type DecisionSource =
   | 'kill'
@@ -74,35 +81,35 @@ export type MatchedRule = {
   readonly policyId: string
   readonly policyName: string
   readonly rule: string
-  /** Set by the platform team: tenants cannot change it. */
+  /** `platform` if the rule belongs to the platform team, so that tenants cannot change it. */
   readonly tier?: 'platform'
 }
 
-/** The result of a decision, with everything that explains it. */
+/** The result of a decision, and the facts that explain it. */
 export type Decision = {
-  /** Type of the deciding action: the strictest of several. */
+  /** Type of the action that decided: the one with the strictest decision. */
   readonly actionType?: string
-  /** The verdict after the enforcement level. */
+  /** Verdict that applies, after the enforcement level. */
   readonly verdict: Verdict
-  /** The verdict under full enforcement; equal to `verdict` unless the level relaxed it. */
+  /** Verdict under full enforcement. Equal to `verdict` unless the level relaxed it. */
   readonly would: Verdict
   readonly reason: string
-  /** Instruction for rule authors to permit the action. Never sent to agents. */
+  /** Instruction for rule authors on how to permit the action. Never sent to agents. */
   readonly remedy?: string | undefined
   readonly source: DecisionSource
-  /** `perm_…`: the winning permission, if one matched. */
+  /** Id (`perm_…`) of the permission that decided for the agent and action; null if none matched. */
   readonly permission: string | null
   readonly permissionPattern: string | null
-  /** The name of that permission's manifest; absent for a row of the API. */
+  /** Name of the manifest that declares the permission; absent for a row of the API. */
   readonly permissionManifest?: string | undefined
-  /** `pol_…@version` of every matching policy. */
+  /** References `pol_…@version` to all matching policies. */
   readonly policies: readonly string[]
   readonly rules: readonly MatchedRule[]
-  /** The policy rule with exactly this verdict; absent if no policy has it. */
+  /** The policy rule that has exactly this verdict; absent if no policy has it. */
   readonly decisive?: MatchedRule | undefined
   readonly riskScore: number
   readonly riskFactors: readonly string[]
-  /** Approvers must satisfy all of them; empty if any approver is sufficient. */
+  /** Sets of approver groups. Each set needs an approver; without sets, any approver is sufficient. */
   readonly requiredGroups: readonly RequiredGroups[]
   readonly trace?: readonly PolicyTrace[]
 }

@@ -40,7 +40,7 @@ export function entryForOtherPort(snapshot: Snapshot, host: string, port: number
   return snapshot.gateway.egress.allowedHosts.find((entry) => matchesHost(readAllowed(entry).host, host))
 }
 
-/** Returns the port in the reason of a refused host; 443 if there is none. */
+/** Returns the port that the reason of a refused host names; 443 if it names none. */
 export function portOfUnowned(reason: string): number {
   return Number(/^No connector owns \S+:(\d{1,5})\. /.exec(reason)?.[1] ?? HTTPS_PORT)
 }
@@ -59,7 +59,10 @@ function remedyFor(entries: readonly string[], host: string, port: number): stri
 const HTTPS_PORT = 443
 type AllowedHost = { readonly host: string; readonly port: number }
 
-/** `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address; the default port is 443. */
+/**
+ * Parses an entry of `egress.allowedHosts`: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address. The
+ * default port is 443.
+ */
 export function readAllowed(entry: string): AllowedHost {
   const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*)(?::([0-9]{1,5}))?$/.exec(entry) ?? []
   return { host, port: port === undefined ? HTTPS_PORT : Number(port) }
@@ -72,7 +75,7 @@ export function mayBePrivate({ gateway }: Snapshot, host: string, port: number):
   )
 }
 
-/** Returns a decision without a permission or policy: about a host, or an unreadable request. */
+/** Returns a decision to which no permission or policy applies: about a host, or an unreadable request. */
 export function plainDecision(
   verdict: Verdict,
   would: Verdict,

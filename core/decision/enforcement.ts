@@ -3,12 +3,12 @@ import { HIGH_RISK_SCORE } from '../action/risk.ts'
 import type { EnforcementLevel } from './decision.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** Inputs of the enforcement level besides the verdict of full enforcement. */
+/** Facts that the enforcement level depends on besides the verdict. */
 export type LevelInput = {
   readonly would: Verdict
   readonly action: Action
   readonly riskScore: number
-  /** A policy, not only a permission or the default, has this verdict. */
+  /** True if a policy has this verdict; false if only a permission or the default has it. */
   readonly isByPolicy: boolean
 }
 

@@ -6,15 +6,15 @@ import { policyLabel } from './policies/rule-label.ts'
 import { LOG_DECISION, RULE_DECISION } from './vocabulary.ts'
 
 export type Explained = {
-  /** `METHOD host/path`, or the action's type for v1. */
+  /** The request as `METHOD host/path`, or the action's type for v1. */
   readonly request: string
   readonly agent: string
-  /** Its name; null if no connector owns the host. */
+  /** Name of the connector; null if no connector owns the host. */
   readonly connector: string | null
   readonly action: Action | null
   readonly decision: Decision
   readonly snapshotVersion: number | null
-  /** Omits the instruction for rule authors. */
+  /** True: the text omits the instruction on how to permit the request. */
   readonly isForAgent?: true
 }
 
@@ -78,7 +78,7 @@ const SOURCE: Readonly<Record<Decision['source'], string>> = {
   connector: 'connector without credential',
 }
 
-/** Names and paths come from agents: they must not start a line of their own. */
+/** Returns the text without line breaks. Agents choose names and paths, which must not begin a line of their own. */
 function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ')
 }

@@ -4,7 +4,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { Decision } from './decision.ts'
 import { plainDecision } from './egress.ts'
 
-/** Owner of a provider resource: this agent, another agent only, or unknown. */
+/** Owner of a handle: this agent (`own`), only other agents (`foreign`), or unknown to the control plane. */
 export type HandleOwner = 'own' | 'foreign' | 'unknown'
 
 /**

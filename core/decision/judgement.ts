@@ -7,17 +7,17 @@ import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary
 export type Judgement = {
   readonly verdict: Verdict
   readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'policy_invalid' | 'default'>
-  /** A policy has exactly this verdict, whether or not a permission has it as well. */
+  /** True if a policy has exactly this verdict, whether or not a permission has it as well. */
   readonly isByPolicy: boolean
-  /** Neither side matched; outside a gateway that is a deny. */
+  /** True if neither a permission nor a policy matched. Outside of a gateway the verdict is then deny. */
   readonly isSilent: boolean
   readonly permission: PermissionMatch | null
   readonly policy: PolicyVerdict
 }
 
 /**
- * `gateway`: the stricter of both sides. `advisory`: no match on both sides is a deny. `policiesOnly`: there are no
- * permissions.
+ * How permissions and policies are combined. `gateway`: the stricter of both applies. `advisory`: as `gateway`, but no
+ * match on both sides is a deny. `policiesOnly`: there are no permissions.
  */
 export type JudgementMode = 'gateway' | 'advisory' | 'policiesOnly'
 
@@ -52,7 +52,7 @@ function sourceOf({ decisive }: PolicyVerdict): 'policy' | 'policy_invalid' {
   return decisive !== null && decisive.policy.invalid !== null ? 'policy_invalid' : 'policy'
 }
 
-/** An unknown verdict is a deny. */
+/** Returns the verdict, or deny for an unknown one. */
 function knownVerdict(verdict: Verdict): Verdict {
   return verdict === 'allow' || verdict === 'hold' ? verdict : 'deny'
 }

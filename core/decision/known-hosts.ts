@@ -1,6 +1,6 @@
 const NOTHING_TO_ADD = 'and works without it, so nothing has to be added.'
 
-/** Hosts that only one agent program uses. */
+/** Hosts that only one agent program uses, with the text that explains the request. */
 const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ['ab.chatgpt.com', `Codex reports metrics there, ${NOTHING_TO_ADD}`],
   [

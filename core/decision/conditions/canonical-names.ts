@@ -14,7 +14,7 @@ import {
 
 export type NameReading = {
   readonly rules: NameRules
-  /** The connector type with these rules, for messages. */
+  /** Connector type whose equality rules apply, for messages. */
   readonly connector: string
   readonly text: string
 }
@@ -73,12 +73,15 @@ function literalEdits(comparison: NameComparison, { kind, reading }: Judged): re
 function canonicalPart(kind: NameKind, text: string, { operations }: NameComparison): string {
   const isEnd = operations.length === 1 && calledName(operations[0] as CelNode) === 'endsWith'
   if (kind === 'repository' && isEnd) return text.toLowerCase().replace(/(?:\.git)+$/, '')
-  // Without a following colon, a part may be the owner's, unless it is at the end.
+  // Without a colon after it, the text may be a part of the owner, which is compared without case.
   if (kind === 'branch' && !isEnd && !text.includes(':')) return text.toLowerCase()
   return canonicalName(kind, text)
 }
 
-/** Names and other values are mixed here, so neither can be made canonical. */
+/**
+ * Throws ShapeError for a comparison of all fields at once with a literal that no name equals. Names and other values
+ * are mixed there, so no edit makes them canonical.
+ */
 function judgeMixed(comparison: NameComparison, reading: NameReading): void {
   for (const { node } of comparison.literals) {
     const canonical = canonicalName('name', String(node.args))

@@ -2,7 +2,7 @@ import { Environment } from '@marcbachmann/cel-js'
 import { RE2JS } from 're2js'
 import { canonicalName, type NameKind } from '../../connectors/names.ts'
 
-/** The variables of conditions; any other name is a compile error. */
+/** Variables of conditions. Any other name is a compile error. */
 export const FACT_NAMES = [
   'action',
   'resource',
@@ -16,13 +16,16 @@ export const FACT_NAMES = [
   'risk',
 ] as const
 
-/** Structural limits of one condition; the schema limits its text. */
+/** Limits for the structure of one condition. The schema limits the length of its text. */
 const LIMITS = { maxAstNodes: 300, maxDepth: 32, maxListElements: 64, maxMapEntries: 32, maxCallArguments: 8 }
 
 /** The internal name of `matches` after its pattern was compiled (see cel-shape.ts). */
 export const LINEAR_MATCHES = 'matches_linear'
 
-/** Functions for the compiler only: the canonical spelling of a name, and a value that is not a list. */
+/**
+ * Functions that only the compiler inserts: they return the canonical spelling of a name (one for each kind), or refuse
+ * a list.
+ */
 export const CANONICAL_FUNCTION: Readonly<Record<NameKind, string>> = {
   name: 'canonical_name',
   repository: 'canonical_repository',
@@ -58,7 +61,10 @@ export function createCelEnvironment(): Environment {
 /** Maximum cost of one match: characters of the text times instructions of the pattern. */
 export const MAX_MATCH_STEPS = 1024 * 1024
 
-/** Throws beyond the bound: the condition then has no value, which can only tighten. */
+/**
+ * Matches with a bounded number of steps. Throws beyond the bound: the condition then has no value, which can only
+ * tighten.
+ */
 function matchesWithin(text: string, pattern: RE2JS): boolean {
   if (text.length * pattern.programSize() > MAX_MATCH_STEPS)
     throw new Error('a text is too long for the regular expression that it is matched with')
@@ -79,7 +85,7 @@ function canonicalValue(kind: NameKind, value: unknown): unknown {
   return value instanceof Map ? withCanonicalKeys(kind, value) : value
 }
 
-/** In `resource.target in context.owners` the keys are names. */
+/** Returns the map with canonical keys: in `resource.target in context.owners` the keys are names. */
 function withCanonicalKeys(kind: NameKind, map: ReadonlyMap<unknown, unknown>): unknown {
   return new Map(
     [...map].map(([key, item]) => [typeof key === 'string' ? canonicalName(kind, key) : key, item]),
@@ -90,7 +96,7 @@ function oneValue(value: unknown): unknown {
   return Array.isArray(value) ? refuseList() : value
 }
 
-/** A repeated parameter is a list: comparing it with one value is neither true nor false. */
+/** Throws, because comparing a repeated parameter, which is a list, with one value is neither true nor false. */
 function refuseList(): never {
   throw new Error('a list cannot be compared with a single value')
 }

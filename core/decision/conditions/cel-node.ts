@@ -1,8 +1,11 @@
-/** The used properties of a parsed CEL node; `args` of calls: `[name, args]`, of methods `[name, receiver, args]`. */
+/**
+ * The properties of a parsed CEL node that this code uses. `args` of a call is `[name, args]`, of a method call `[name,
+ * receiver, args]`.
+ */
 export type CelNode = {
   readonly op: string
   readonly args: unknown
-  /** Offsets into the text. They may exclude a parenthesis around the first or last operand. */
+  /** Offsets into the text of the condition. They may exclude a parenthesis around the first or last operand. */
   readonly start: number
   readonly end: number
 }
@@ -20,7 +23,7 @@ export class ShapeError extends Error {
 
 export const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
-/** `RANGE.exists(VARIABLE, BODY)`. */
+/** A comprehension: `RANGE.exists(VARIABLE, BODY)`. */
 export type Comprehension = {
   readonly range: CelNode
   readonly variable: string

@@ -6,7 +6,10 @@ import { type CelNode, COMPREHENSIONS, childrenOf, ShapeError } from './cel-node
 export const MAX_COST = 10_000
 export const ELEMENTS = 64
 
-/** Functions that create lists of any length, or name values so that repeated doubling is possible. */
+/**
+ * Functions that conditions must not call: they create lists of any length, or name values so that they can be doubled
+ * repeatedly.
+ */
 const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
 
 /**

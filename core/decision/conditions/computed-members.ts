@@ -1,10 +1,7 @@
 import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeError } from './cel-node.ts'
 import { SHAPED_FACTS } from './fact-shapes.ts'
 
-/**
- * Meaning of the variables of enclosing comprehensions: a number, or the path whose keys they iterate over and the
- * possible facts.
- */
+/** What each variable of the enclosing comprehensions contains: a number, or a key or element of a range. */
 type Variables = ReadonlyMap<string, 'number' | Range>
 type Range = { readonly keysOf: string | null; readonly facts: readonly Fact[] }
 
@@ -37,7 +34,7 @@ function rangeOf(range: CelNode, variables: Variables): 'number' | Range {
 
 function judgeMember(node: CelNode, variables: Variables): void {
   const [receiver, key] = node.args as [CelNode, CelNode]
-  // An index into a literal selects one of its elements.
+  // An index into a list or map literal selects one of its elements, so it reads no fact by a computed name.
   if (key.op === 'value' || receiver.op === 'list' || receiver.op === 'map') return
   const held = factsIn(receiver, variables).find((fact) => !isCounted(fact, key, variables))
   if (held === undefined) return
@@ -61,7 +58,10 @@ function factsIn(node: CelNode, variables: Variables): readonly Fact[] {
   return held.flatMap((inner) => factsIn(inner, variables))
 }
 
-/** Nodes whose value is one of their operands or elements; an element access stands for the whole literal. */
+/**
+ * Operators whose value is one of their operands or elements. An access to an element counts as all elements of the
+ * literal.
+ */
 const HOLDING: ReadonlySet<string> = new Set(['?:', 'list', 'map', '.', '[]'])
 
 function factsAt(path: Fact, variables: Variables): readonly Fact[] {
@@ -71,7 +71,7 @@ function factsAt(path: Fact, variables: Variables): readonly Fact[] {
   return root === 'parameters' || (keys.length === 0 && SHAPED_FACTS.has(root)) ? [path] : []
 }
 
-/** True for an element of a list, or a key from a comprehension over the same map. */
+/** Reports whether the key is allowed: an index into a list, or a key from a comprehension over the same map. */
 function isCounted(fact: Fact, key: CelNode, variables: Variables): boolean {
   if (fact.keys.length > 0 && isNumber(key, variables)) return true
   const range = key.op === 'id' ? variables.get(String(key.args)) : undefined

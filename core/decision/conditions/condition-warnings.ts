@@ -4,7 +4,10 @@ import { type CelNode, calledName, childrenOf, pathOf } from './cel-node.ts'
 import { parseCondition } from './condition.ts'
 import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
 
-/** Warns about names in a condition that no fact can have: hints, actions and connector types. Full sentences. */
+/**
+ * Returns warnings, as full sentences, about names in a condition that no fact can have: hints, actions and connector
+ * types.
+ */
 export function conditionWarnings(text: string): readonly string[] {
   const root = parseCondition(text)
   return root === null ? [] : [...unknownHints(root), ...comparedNames(root)]

@@ -20,14 +20,17 @@ import { singleValueEdits } from './single-values.ts'
 /** One compiled CEL condition. */
 export type Condition = {
   readonly text: string
-  /** Never throws: an error is returned as a value, and the caller decides in which direction it tightens. */
+  /**
+   * Evaluates the condition. Never throws: an error is returned as a value, and the caller decides in which direction
+   * it tightens.
+   */
   evaluate(facts: Facts): boolean | ConditionError
 }
 
 /** Reason why a condition has no value, e.g. `No such key: amount`. */
 export type ConditionError = { readonly error: string }
 
-/** Position of a condition, for messages. `index` counts from 0. */
+/** Position of a condition in its policy, for messages. `index` counts from 0. */
 export type ConditionPlace = { readonly rule: string; readonly index: number }
 
 const CEL = createCelEnvironment()
@@ -63,7 +66,7 @@ export function parseCondition(text: string): CelNode | null {
   }
 }
 
-/** Returns a condition that does not compile and can never be evaluated, so it can only tighten. */
+/** Returns a condition for a text that does not compile. It can never be evaluated, so it can only tighten. */
 export function brokenCondition(text: string, cause: ChaperoneError): Condition {
   const error = `it does not compile (${cause.message})`
   return { text, evaluate: () => ({ error }) }
@@ -71,7 +74,10 @@ export function brokenCondition(text: string, cause: ChaperoneError): Condition 
 
 type Program = (facts: Facts) => unknown
 
-/** One program for facts as sent, and one for each set of equality rules that changes the condition. */
+/**
+ * Compiled programs of a condition. `asSent` compares names exactly; `get` returns the program for a provider's
+ * equality rules if these change the condition.
+ */
 type Programs = { readonly asSent: Program; get(rules: NameRules | null): Program | undefined }
 
 function compilePrograms(text: string, isAbout: (connectorType: string) => boolean): Programs {
@@ -114,7 +120,7 @@ function evaluate(program: Program, facts: Facts): boolean | ConditionError {
   }
 }
 
-/** Error of the CEL library for a value of an unknown type. */
+/** Matches the error of the CEL library for the symbol `UNKNOWN`, the value of an unknown fact. */
 const UNKNOWN_VALUE = /^Unsupported type: symbol/
 
 function errorText(cause: unknown): string {
@@ -135,7 +141,7 @@ function compileError(cause: unknown, text: string, { rule, index }: ConditionPl
   return new ChaperoneError('validation', { detail, cause })
 }
 
-/** Includes the line if a condition has several. */
+/** Returns the column of an error, with the line if the condition has several. */
 function placeIn(text: string, start: number): string {
   const before = text.slice(0, start).split('\n')
   const column = `column ${(before.at(-1)?.length ?? 0) + 1}`

@@ -1,7 +1,7 @@
 import { fold } from '../../action/pattern.ts'
 import { type CelNode, childrenOf } from './cel-node.ts'
 
-/** Facts with an `environment`. Their values are lower case (see facts.ts). */
+/** Facts that have an `environment`, whose value is always lower case (see facts.ts). */
 export const ENVIRONMENT_OWNERS: ReadonlySet<string> = new Set(['resource', 'agent', 'gateway', 'connector'])
 const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=', 'in'])
 const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
@@ -14,7 +14,10 @@ export function foldEnvironmentLiterals(root: CelNode): void {
   visit(root, null)
 }
 
-/** `variable`: the iteration variable of an environment, or null. */
+/**
+ * Folds literals below a node. `variable`: name of the comprehension variable that contains an environment; null for
+ * none.
+ */
 function visit(node: CelNode, variable: string | null): void {
   if (node.op === 'rcall') {
     visitMethod(node, variable)
@@ -59,7 +62,7 @@ function foldWhereCompared(nodes: readonly CelNode[], variable: string | null): 
   if (nodes.some((node) => isEnvironment(node, variable))) for (const node of nodes) foldText(node)
 }
 
-/** An environment, or a list or a choice that contains one. */
+/** Reports whether the node is an environment, or a list or conditional expression that contains one. */
 function isEnvironment(node: CelNode, variable: string | null): boolean {
   if (node.op === 'id') return variable !== null && node.args === variable
   if (node.op === 'list' || node.op === '?:')
@@ -74,7 +77,7 @@ function isEnvironmentField({ op, args }: CelNode): boolean {
   return owner.op === 'id' && ENVIRONMENT_OWNERS.has(String(owner.args)) && name === 'environment'
 }
 
-/** Excludes calls and fields: their results are unknown. */
+/** Folds text literals. Does not descend into calls and fields, because their results are unknown. */
 function foldText(node: CelNode): void {
   if (node.op === 'value' && typeof node.args === 'string') Object.assign(node, { args: fold(node.args) })
   if (node.op === 'list' || node.op === '?:' || node.op === '+') childrenOf(node.args).forEach(foldText)

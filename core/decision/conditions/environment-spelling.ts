@@ -3,7 +3,7 @@ import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeErr
 import { ENVIRONMENT_OWNERS } from './environment-literals.ts'
 import { COMPARISON, LOGIC } from './name-comparison.ts'
 
-/** Contents of the variables of enclosing comprehensions. */
+/** What the variables of the enclosing comprehensions contain. */
 type Variables = ReadonlyMap<string, 'environment' | 'owner'>
 /** Operands of one expression without logic operators. */
 type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
@@ -51,7 +51,10 @@ function collectParts(node: CelNode, comparison: NameComparison, variables: Vari
 /** Functions whose result does not depend on spelling. */
 const SPELLED: ReadonlySet<string> = new Set(['has', 'size', 'type'])
 
-/** A pattern that ignores case matches environments correctly. */
+/**
+ * Reports whether a text contains upper-case letters. A pattern with `(?i)` does not count, because it matches
+ * environments correctly.
+ */
 function isInCapitals(value: unknown): boolean {
   return typeof value === 'string' && value !== fold(value) && !value.startsWith('(?i)')
 }
@@ -71,7 +74,7 @@ function collectComprehension(node: CelNode, comparison: NameComparison, variabl
   }
 }
 
-/** Null for a node that is not a fact. */
+/** Returns whether the node reads an environment or another fact; null for a node that reads no fact. */
 function heldBy(node: CelNode, variables: Variables): 'environment' | 'other' | null {
   if (isMemberOfOwner(node, variables)) return 'environment'
   const path = pathOf(node)
@@ -79,7 +82,7 @@ function heldBy(node: CelNode, variables: Variables): 'environment' | 'other' | 
   return path.keys.length === 0 && variables.get(path.root) === 'environment' ? 'environment' : 'other'
 }
 
-/** `.environment` of an owner, including `dyn(agent)`, `[agent][0]` or a variable. */
+/** Reports whether the node reads `.environment` of an owner, including `dyn(agent)`, `[agent][0]` or a variable. */
 function isMemberOfOwner({ op, args }: CelNode, variables: Variables): boolean {
   if (op !== '.' && op !== '[]') return false
   const [receiver, field] = args as [CelNode, CelNode | string]

@@ -21,15 +21,17 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['risk', ['score', 'level', 'factors']],
 ])
 
-/** Facts whose fields are all known. */
+/** Facts whose fields are all known, so that any other field is an error. */
 export const SHAPED_FACTS: ReadonlySet<string> = new Set(FIELDS.keys())
 
 export const KNOWN_HINTS = ['irreversible', 'financial_impact', 'production_target']
 
-/** A fact that a condition reads; comprehension variables are excluded. */
+/** A fact that a condition reads. Variables of comprehensions are no facts. */
 export type FactUse = { readonly node: CelNode; readonly path: FactPath }
 
-/** Throws ShapeError for an unknown field, with the nearest known one, and for functions of the compiler. */
+/**
+ * Throws ShapeError for an unknown field, with the nearest known one, and for functions that only the compiler inserts.
+ */
 export function assertKnownFacts(root: CelNode): void {
   visitFacts(root, new Set(), ({ node, path: { root: fact, keys } }) => {
     const [field] = keys

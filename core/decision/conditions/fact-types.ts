@@ -3,8 +3,8 @@ import { nearest } from '../../nearest.ts'
 import { type CelNode, childrenOf, comprehensionOf, type FactPath, pathOf, ShapeError } from './cel-node.ts'
 
 /**
- * A string list enumerates the possible values, `listOf` those of a list's items. Facts with content of the request
- * have no type.
+ * Type of a fact. A list of strings enumerates the possible values, `listOf` those of a list's items. Facts with
+ * content of the request have no type.
  */
 type FactType = 'string' | 'number' | 'bool' | 'list' | 'map' | readonly string[] | ListOf
 type ListOf = { readonly listOf: readonly string[] }
@@ -85,7 +85,7 @@ function assertComparable([left, right]: readonly CelNode[], variables: Readonly
   assertFits(right, left, variables)
 }
 
-/** `FACT in [LITERALS]`, and `LITERAL in FACT`, where the fact must be a list. */
+/** Checks `FACT in [LITERALS]`, and `LITERAL in FACT`, where the fact must be a list. */
 function assertMember([left, right]: readonly CelNode[], variables: ReadonlySet<string>): void {
   if (left === undefined || right === undefined) return
   if (right.op === 'list') for (const item of childrenOf(right.args)) assertFits(left, item, variables)
@@ -113,7 +113,7 @@ function assertFits(fact: CelNode, literal: CelNode, variables: ReadonlySet<stri
   if (isEnumerated(type)) assertOneOf(literal, type, `${nameOf(path)} is never`)
 }
 
-/** `LITERAL in FACT` for a list with enumerated items. */
+/** Checks `LITERAL in FACT` for a list with enumerated items. */
 function assertItem(name: string, type: FactType, item: CelNode): void {
   if (item.op !== 'value' || typeof type === 'string' || isEnumerated(type)) return
   assertOneOf(item, type.listOf, `${name} never contains`)
@@ -136,14 +136,17 @@ function kindOf(type: FactType): string {
   return isEnumerated(type) ? 'string' : 'list'
 }
 
-/** The value of a header is a string or a list of strings. */
+/**
+ * Returns the type of a compared fact; null if it is unknown. The value of a header counts as text, although a repeated
+ * header is a list.
+ */
 function comparedType(path: FactPath, variables: ReadonlySet<string>): FactType | null {
   const type = typeOf(path, variables)
   if (path.keys.length === 1) return type
   return type === 'map' && path.keys.length === 2 ? 'string' : null
 }
 
-/** Null for a fact without a declared type. */
+/** Returns the declared type of a fact; null if it has none. */
 function typeOf({ root, keys }: FactPath, variables: ReadonlySet<string>): FactType | null {
   const [field] = keys
   if (variables.has(root) || typeof field !== 'string') return null

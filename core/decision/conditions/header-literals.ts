@@ -11,7 +11,7 @@ export function assertHeaderNames(root: CelNode): void {
   assertMembers(root)
 }
 
-/** `"NAME" in request.headers`. */
+/** Checks the literal in `"NAME" in request.headers`. */
 function assertMembers(node: CelNode): void {
   const children = childrenOf(node.args)
   const [left, right] = children

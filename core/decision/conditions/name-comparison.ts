@@ -10,24 +10,24 @@ import {
 } from './cel-node.ts'
 
 /**
- * Content of an expression: names of one kind, names and other values (`mixed`), an object or text of the parameters
- * that may contain names (`parameter`), or no provider names (null).
+ * What an expression contains: names of one kind, names mixed with other values (`mixed`), an object or text of the
+ * parameters that may contain names (`parameter`), or no names of the provider (null).
  */
 export type HeldKind = NameKind | 'mixed' | 'parameter' | null
 
-/** Facts, literals and patterns in one expression without logic operators. */
+/** Facts, literals and patterns that one expression without logic operators (`&&`, `||`, `!`) compares. */
 export type NameComparison = {
   readonly facts: { readonly node: CelNode; readonly kind: HeldKind }[]
   readonly literals: { readonly node: CelNode; readonly isCompared: boolean }[]
   readonly patterns: CelNode[]
-  /** Called functions and operators: their result differs from the fact. */
+  /** Functions and operators that the expression applies. Their result differs from the fact. */
   readonly operations: CelNode[]
   hasMap: boolean
 }
 
 export type NameScope = {
   readonly rules: NameRules
-  /** Variables of enclosing comprehensions. */
+  /** What the variables of the enclosing comprehensions contain. */
   readonly variables: ReadonlyMap<string, HeldKind>
   /** Called for each nested expression with a truth value of its own. */
   readonly visit: (node: CelNode, scope: NameScope) => void
@@ -50,7 +50,7 @@ function emptyComparison(): NameComparison {
   return { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
 }
 
-/** The keys of a fact are not names: `"owner" in parameters`. */
+/** Returns the operands that may contain names. The keys of a fact do not: `"owner" in parameters`. */
 function operandsOf({ op, args }: CelNode, { variables }: NameScope): readonly CelNode[] {
   const [left, right] = args as [CelNode, CelNode]
   const isAmongKeys = op === 'in' && right.op === 'id' && !variables.has(String(right.args))
@@ -87,7 +87,7 @@ function collect(node: CelNode, isCompared: boolean, into: Into): void {
   else collectParts(node, isCompared, into)
 }
 
-/** Visits the comparisons inside expressions whose own value is not compared here. */
+/** Visits the comparisons inside of expressions whose own value is not compared. */
 function visitInside(nodes: readonly CelNode[], scope: NameScope): void {
   for (const node of nodes) collect(node, false, { scope, comparison: emptyComparison() })
 }
@@ -97,7 +97,7 @@ const NO_NAMES = new Set(['has', 'size', 'type'])
 
 const UTF8 = new TextDecoder()
 
-/** Bytes are checked by their text but stay unchanged: only text is made canonical. */
+/** Collects a literal. Bytes are checked by their text but not changed, because only text has a canonical spelling. */
 function collectLiteral(node: CelNode, isCompared: boolean, { literals }: NameComparison): void {
   const { args } = node
   if (typeof args === 'string') literals.push({ node, isCompared })
@@ -121,20 +121,20 @@ function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
   const before = into.comparison.facts.length
   for (const child of children) collect(child, isCompared && isList, into)
   if (!index.some((key) => isKeyVariable(key, into.scope))) return
-  // The key is unknown, and therefore whether its value is a name.
+  // The key is a variable, so it is unknown whether the value is a name.
   const { facts } = into.comparison
   for (const fact of facts.splice(before))
     facts.push(fact.kind === 'parameter' ? { ...fact, kind: 'mixed' } : fact)
 }
 
-/** The variable of a comprehension over the keys of a parameter. */
+/** Reports whether the node is a comprehension variable that contains keys of a parameter. */
 function isKeyVariable({ op, args }: CelNode, { variables }: NameScope): boolean {
   return op === 'id' && (variables.get(String(args)) ?? null) !== null
 }
 
 /**
- * An index selects a value without being part of it, except where it is looked up among the keys of a map in the
- * condition.
+ * Separates the index of an element access from the parts of the value. The index of a map literal is a part, because
+ * it is compared with the map's keys.
  */
 function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelNode[]] {
   const children = childrenOf(args)
@@ -142,7 +142,10 @@ function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelN
   return isIndexed ? [children.slice(0, 1), children.slice(1)] : [children, []]
 }
 
-/** The variable has the content of the range; a map is iterated by its keys, which are not names. */
+/**
+ * Collects a comprehension. Its variable contains what the range contains, except that a map is iterated by its keys,
+ * which are not names.
+ */
 function collectComprehension(node: CelNode, { scope, comparison }: Into): void {
   const found = comprehensionOf(node)
   if (found === null) return

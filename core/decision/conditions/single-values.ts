@@ -10,7 +10,10 @@ export function singleValueEdits(root: CelNode, text: string): readonly Edit[] {
   return editsBelow(root, { text, sent: SENT })
 }
 
-/** Facts with content of the request, and comprehension variables over them: all others are single values. */
+/**
+ * Facts (and comprehension variables over them) with content of the request, which may be lists. All other facts are
+ * single values.
+ */
 type Scope = { readonly text: string; readonly sent: ReadonlySet<string> }
 
 const SENT: ReadonlySet<string> = new Set(['parameters', 'request', 'context'])
@@ -34,7 +37,7 @@ function isSent(node: CelNode, scope: Scope): boolean {
   return childrenOf(node.args).some((child) => isSent(child, scope))
 }
 
-/** A list of lists may contain the list. */
+/** Returns the edits for `LEFT in RIGHT`. None if the right side is a list of lists, which may contain a list. */
 function operandEdits([left, right]: [CelNode, CelNode], { text, sent }: Scope): readonly Edit[] {
   const isListOfLists = right.op === 'list' && childrenOf(right.args).some(({ op }) => op === 'list')
   if (isListOfLists) return []

@@ -2,7 +2,9 @@ import { fold } from '../../action/pattern.ts'
 import { isProductionEnvironment } from '../../action/risk.ts'
 import type { DecisionInput } from '../decision.ts'
 
-/** One input in one environment (lower case). Scopes, facts and risk read the environment only here. */
+/**
+ * The input of a decision in one environment (lower case). Scopes, facts and risk read the environment only from here.
+ */
 export type PlacedInput = DecisionInput & { readonly environment: string; readonly isProduction: boolean }
 
 /**
@@ -25,7 +27,7 @@ export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
   return [installed, ...hinted, ...other]
 }
 
-/** Returns the environment for records and cards: the stated one, else the installation's. */
+/** Returns the environment for records and cards: the one that the action states, else that of the installation. */
 export function shownEnvironment(input: DecisionInput): string {
   return input.action.resource.environment ?? installedEnvironment(input)
 }

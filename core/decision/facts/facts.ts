@@ -10,10 +10,12 @@ import type { DecisionInput } from '../decision.ts'
 import type { PlacedInput } from './environment.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** The variables of one decision in conditions. Values are converted on first use. */
+/** Variables of conditions for one decision. A value is converted when a condition reads it first. */
 export type Facts = Readonly<Record<string, unknown>>
 
-/** Bounds of a fact. A larger one has no value for conditions: reading it is an error, which can only tighten. */
+/**
+ * Bounds of a fact's value. A larger value is unknown to conditions: reading it is an error, which can only tighten.
+ */
 export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
 
 type State = { readonly input: PlacedInput; readonly risk: Risk; readonly made: Record<string, unknown> }
@@ -46,7 +48,7 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
   now: ({ input }) => timestamp(input.nowMs),
 }
 
-/** Fields that are converted when a condition reads them. */
+/** Returns an object whose fields are converted to CEL values when a condition reads them. */
 function lazyValues(given: object): object {
   const made = new Map<string, unknown>()
   const lazy = {}
@@ -60,7 +62,10 @@ function lazyValues(given: object): object {
   return lazy
 }
 
-/** One shared prototype: a decision's facts cost two objects until a condition reads one. */
+/**
+ * Prototype with one getter for each fact. All decisions share it, so a decision costs two objects until a condition
+ * reads a fact.
+ */
 const GETTERS: object = Object.defineProperties(
   {},
   Object.fromEntries(
@@ -80,12 +85,18 @@ const GETTERS: object = Object.defineProperties(
   ),
 )
 
-/** Policy-only mode: the action's first segment is the connector. */
+/**
+ * Returns the connector that conditions see if the action belongs to no Connector: its name and type are the action's
+ * first segment.
+ */
 function ownConnector({ action }: DecisionInput): { name: string; type: string } {
   return { name: action.connector, type: action.connector }
 }
 
-/** Environments are compared without case: facts and literals of conditions are lower case. */
+/**
+ * Returns the object with its environment in lower case. Environments are compared without case, and literals in
+ * conditions are lower case as well.
+ */
 function folded<T extends object>(named: T & { readonly environment?: string }): T {
   const { environment } = named
   return environment === undefined ? { ...named } : { ...named, environment: fold(environment) }
@@ -97,7 +108,10 @@ export function connectorOf(facts: Facts): string {
   return input.action.connector
 }
 
-/** Reading the target is an error, also after `has()`: the id may identify a resource that a rule names. */
+/**
+ * Adds an unknown target. Reading it is an error, also after `has()`, because the id may identify a resource that a
+ * rule names.
+ */
 function withUnknownTarget(input: PlacedInput): object {
   const fields = Object.entries(resourceOf(input)).map(([name, value]) => [name, celValue(value)])
   const fact: object = Object.fromEntries(fields)
@@ -110,7 +124,7 @@ function refuseId(): never {
   throw new Error('the target is unknown, because the request identifies it only by an id')
 }
 
-/** Names in the provider's canonical spelling; `raw_target` is the target as sent. */
+/** Returns the resource with names in the provider's canonical spelling. `raw_target` is the target as sent. */
 function resourceOf(input: PlacedInput): Parameters {
   const { connector, resource } = input.action
   const { target: sent, ...rest } = resource
@@ -124,13 +138,17 @@ function resourceOf(input: PlacedInput): Parameters {
   }
 }
 
-/** A target that is the address of the request uses the path of `request.path`. */
+/**
+ * Returns the target in decoded form. If the target is the address of the request, its path is that of `request.path`.
+ */
 function decodedTarget(target: string, { request }: PlacedInput): string | typeof UNKNOWN {
   if (request === undefined || target !== request.host + request.raw_path) return target
   return typeof request.path === 'string' ? request.host + request.path : UNKNOWN
 }
 
-/** `items[0]` and `items[]` alone are also the list `items`: servers read them so. */
+/**
+ * Adds the list `items` for `items[0]` and `items[]` without an `items`, because servers read these names as that list.
+ */
 function withPlainNames(parameters: Parameters): Parameters {
   const plain: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(parameters)) {
@@ -142,7 +160,10 @@ function withPlainNames(parameters: Parameters): Parameters {
   return { ...parameters, ...plain }
 }
 
-/** The known hints always have a value, so that a missing `hints.irreversible` is false instead of an error. */
+/**
+ * Returns the hints. Known hints always have a value, so that a missing `hints.irreversible` is false instead of an
+ * error.
+ */
 function hintsOf({ action, isProduction }: PlacedInput): Parameters {
   return {
     irreversible: false,
@@ -178,7 +199,7 @@ function container(value: object, depth: number): unknown {
   return map
 }
 
-/** Creates CEL's time value; core has no clock and no Date. */
+/** Returns the time as a CEL value, without `Date`, because core has no clock. */
 function timestamp(nowMs: number): unknown {
   const seconds = Math.floor(nowMs / 1_000)
   return TIMESTAMP({ risk: { seconds: BigInt(seconds), rest: `${Math.floor(nowMs) - seconds * 1_000}ms` } })

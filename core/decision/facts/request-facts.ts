@@ -10,10 +10,10 @@ import type { RequestFacts } from '../decision.ts'
 import { pathFacts } from './request-path.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** The body in the gateway: null without one, `unread` if it was not read. */
+/** The body that the gateway has: null without one, `unread` if it was not read. */
 export type BodyFact = Uint8Array | 'unread' | null
 
-/** Beyond these bounds `request.body` is unknown; `nodes` are objects, lists, members and elements. */
+/** Bounds beyond which `request.body` is unknown. `nodes` are objects, lists, members and elements. */
 export const BODY_FACT_BOUNDS = { bytes: 256 * 1024, nodes: 10_000 } as const
 
 /** Returns the facts of a proxied request. Headers and body are converted when a condition reads them. */
@@ -45,7 +45,7 @@ export function requestFacts(
 
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Hop-by-hop fields, and fields that the gateway rewrites. */
+/** Header fields that conditions do not see: hop-by-hop fields, and fields that the gateway rewrites. */
 const NOT_END_TO_END: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'host', 'expect', 'http2-settings', 'content-length'],
@@ -68,7 +68,10 @@ function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<stri
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]))
 }
 
-/** Browsers and SDKs also send keys in the list of subprotocols. */
+/**
+ * Returns the names of headers with credentials. Browsers and SDKs also send keys in the list of WebSocket
+ * subprotocols.
+ */
 function carriersOf(bound: BoundConnector | null): ReadonlySet<string> {
   const own = bound === null ? [] : [...bound.connector.carriers.headers, bound.entry.auth.header ?? '']
   return new Set(['sec-websocket-protocol', ...own.map((name) => name.toLowerCase().replaceAll('_', '-'))])
@@ -91,7 +94,10 @@ function withoutCredentials(value: unknown, bound: BoundConnector | null): unkno
   return Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(fieldOf(name))))
 }
 
-/** False beyond the bound, and if an object has two members that servers may confuse (`amount`, `Amount`). */
+/**
+ * Reports whether all servers read the value alike: it is within the bounds, and no object has two members that servers
+ * may confuse (`amount`, `Amount`).
+ */
 function isUnambiguous(root: unknown): boolean {
   const open: unknown[] = [root]
   let nodes = 1

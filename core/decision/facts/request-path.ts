@@ -5,7 +5,7 @@ import { factsOf } from '../conditions/fact-shapes.ts'
 import { LOGIC } from '../conditions/name-comparison.ts'
 import { UNKNOWN } from './unknown-value.ts'
 
-/** The path in conditions; `UNKNOWN` if servers read it differently. */
+/** The path as conditions see it; `UNKNOWN` if servers read it differently. */
 export type PathFacts = {
   readonly path: string | typeof UNKNOWN
   readonly segments: readonly string[] | typeof UNKNOWN
@@ -43,7 +43,7 @@ export function assertDecodedPaths(node: CelNode): void {
   throw new ShapeError(`${fact} ${why} ${AS_SENT.get(fact)}, which has the spelling as sent`, literal.start)
 }
 
-/** Facts with decoded paths -> the fact with the original path. */
+/** Facts with decoded paths, and the fact that contains the path as sent. */
 const AS_SENT: ReadonlyMap<string, string> = new Map([
   ['request.path', 'request.raw_path'],
   ['request.segments', 'request.raw_path'],

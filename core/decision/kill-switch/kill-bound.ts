@@ -3,15 +3,15 @@ import { widestScope } from './kill-reach.ts'
 import { namespaceOfScope } from './kill-switch.ts'
 
 /**
- * Maximum size of the kill switches that one gateway receives, as JSON. A gateway closes its stream for a line of 4
- * MiB.
+ * Maximum size of the kill switches that one gateway receives, in bytes of JSON. A gateway closes its stream for a line
+ * of 4 MiB.
  */
 export const MAX_KILL_STATE_BYTES = 1024 * 1024
 const REASON_LENGTH = 200
 
 export type BoundedKills = {
   readonly entries: readonly KillEntry[]
-  /** True if these are the given entries. */
+  /** True if the entries are the given ones, without a replacement. */
   readonly isWhole: boolean
 }
 
@@ -49,7 +49,8 @@ function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
 }
 
 /**
- * The source of users with rights in one namespace, such as `dashboard:NAMESPACE`, must not affect other namespaces.
+ * Returns the widest scope that replaces these entries. A source of users with rights in one namespace, such as
+ * `dashboard:NAMESPACE`, must not affect other namespaces.
  */
 function scopeOver(source: string, entries: readonly KillEntry[]): string {
   const widest = widestScope(source)

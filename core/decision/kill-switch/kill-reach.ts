@@ -3,15 +3,21 @@ import { fold } from '../../action/pattern.ts'
 const OF_GATEWAY = 'manifest:'
 const OF_NAMESPACE = 'configmap:'
 
-/** The ConfigMap `chaperone-emergency` of the installation's namespace, which may cover everything. */
+/**
+ * Source of kill switches in the ConfigMap `chaperone-emergency` of the installation's namespace. They may cover
+ * everything.
+ */
 export const EMERGENCY_SOURCE = 'configmap'
 
-/** `manifest:NAMESPACE/NAME`: a Gateway object, whose kill switch covers that Gateway only. */
+/** Returns the source `manifest:NAMESPACE/NAME` of a Gateway object, whose kill switch covers that Gateway only. */
 export function gatewaySource(gateway: string): string {
   return `${OF_GATEWAY}${gateway}`
 }
 
-/** `configmap:NAMESPACE`: the ConfigMap of a namespace, which covers the Gateways and agents of that namespace. */
+/**
+ * Returns the source `configmap:NAMESPACE` of a namespace's ConfigMap, which covers the Gateways and agents of that
+ * namespace.
+ */
 export function namespaceSource(namespace: string): string {
   return `${OF_NAMESPACE}${namespace}`
 }

@@ -2,7 +2,7 @@ import { nearestNames } from '../../nearest.ts'
 import { namespaceOf } from './kill-reach.ts'
 import { matchKill } from './kill-switch.ts'
 
-/** Existing subjects of kill switches. Connectors have a type and a name, agents a name and an id. */
+/** Names that a scope of a kill switch can match. Connectors have a type and a name, agents a name and an id. */
 export type KillNames = {
   readonly agents: ReadonlyArray<{ readonly id: string; readonly name: string }>
   readonly connectors: ReadonlyArray<{ readonly type: string; readonly name: string }>
@@ -34,7 +34,7 @@ export function unknownScope(scope: string, names: KillNames): UnknownScope | nu
   }
 }
 
-/** Names in the form of the given scope: with a kind, or bare. */
+/** Returns the existing names in the form of the given scope: with a kind, or bare. */
 function candidates(scope: string, { agents, connectors, gateways }: KillNames): readonly string[] {
   const kinds = {
     agent: agents.map(({ name }) => name),
@@ -54,7 +54,7 @@ function candidates(scope: string, { agents, connectors, gateways }: KillNames):
     : all.map(({ each, name }) => (each === 'namespace' ? `${each}:${name}` : name))
 }
 
-/** `namespace/name` is also matched by `name`. */
+/** Returns `namespace/name` and `name`, because a scope may use either. */
 function bothForms(name: string): readonly string[] {
   const bare = name.slice(name.lastIndexOf('/') + 1)
   return bare === name ? [name] : [bare, name]

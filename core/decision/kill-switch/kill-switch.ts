@@ -2,16 +2,19 @@ import { fold } from '../../action/pattern.ts'
 import type { KillEntry } from '../../wire/gateway/kill.ts'
 import { isWithinReach, namespaceOf } from './kill-reach.ts'
 
-/** Subject of a kill switch. `connectors` contains the connector's type and the name of its record. */
+/**
+ * Agent, gateway and connector of a request, which a kill switch may cover. `connectors` contains the connector's type
+ * and name.
+ */
 export type KillSubject = {
-  /** `namespace/name`. */
+  /** Name of the Gateway, as `namespace/name`. */
   readonly gateway: string
   readonly agent: string | null
   readonly agentId: string | null
   readonly connectors: readonly string[]
 }
 
-/** Kinds that a scope without a kind may name. */
+/** Kinds of subjects that a scope without a kind may mean. */
 const BARE_KINDS = ['connector', 'agent', 'gateway'] as const
 const KINDS = [...BARE_KINDS, 'namespace'] as const
 type Kind = (typeof KINDS)[number]
@@ -58,7 +61,7 @@ export const KILL_SCOPE_FORMS =
 /** Reports whether the text is a valid scope. The named subject need not exist yet. */
 export function isKillScope(scope: string): boolean {
   const { kind, name } = parseScope(scope)
-  // Names of agents and gateways may contain blanks; without a kind the text is more likely a sentence.
+  // Names of agents and gateways may contain blanks. A text without a kind that contains one is more likely a sentence.
   return name !== '' && (kind !== null || !/[\s:]/.test(name)) && !CONTROL.test(name)
 }
 
@@ -75,7 +78,7 @@ export function unionEffective(entries: readonly KillEntry[]): readonly KillEntr
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
 }
 
-/** Returns the reason in every refusal and v1 denial (spec 3.1). */
+/** Returns the reason that every refusal and v1 denial states while the entry is active (spec 3.1). */
 export function killReason(entry: KillEntry): string {
   return `Kill switch active: ${entry.reason.trim() || 'no reason given'}`
 }

@@ -2,7 +2,7 @@ import type { Effect } from '../../action/action.ts'
 import { wildcardMayAllow } from '../../action/pattern.ts'
 import type { RuleDecision } from '../vocabulary.ts'
 
-/** The choices when a gateway is created (spec 4.1). */
+/** Access rules that a user can select when creating a gateway (spec 4.1). */
 export type AccessRule = 'allow_all' | 'read_only' | 'require_approval' | 'custom'
 
 export type PatternRule = { readonly pattern: string; readonly decision: RuleDecision }
@@ -37,13 +37,16 @@ export function permissionsOfAccessRule(
   }
 }
 
-/** Names that the wildcard does not allow. */
+/** Returns the action names that `<connector>.*` does not allow, so that they need a permission of their own. */
 function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): readonly string[] {
   const types = rows.map(({ type }) => type).filter((type) => !wildcardMayAllow(`${connectorType}.`, type))
   return [...new Set(types)]
 }
 
-/** A name counts as harmless only if all of its rows are: one name may cover reads and writes. */
+/**
+ * Returns permissions for the names that only read or compute. A name may cover several rows; one write among them
+ * excludes it.
+ */
 function harmless(connectorType: string, rows: readonly CatalogueEntry[]): PatternRule[] {
   const types = new Set<string>()
   const writing = new Set<string>()

@@ -26,5 +26,5 @@ const IGNORES_CASE = /^\(\?[a-z]*i[a-z]*\)/
 const RESTORES_CASE = /\(\?[a-z]*-[a-z]*i/
 const SPELLED_OTHERWISE = /\\[xpPQ0-7]|\[:\^?(?:upper|lower)/
 const NEGATED_LETTERS = /\[\^(?:[^\]\\]|\\.)*[a-z]/
-/** A mandatory `.git` suffix: no canonical repository has one. */
+/** Matches a mandatory `.git` at the end of a pattern. No canonical repository name has it. */
 const REPOSITORY_SUFFIX = /(?:\.|\[\.\])git(?![\w-])(?!\)?\?)/i

@@ -35,7 +35,7 @@ export function decidingPermission(
   return isEveryClass || isStricter(strict, defaultVerdict) ? strict : null
 }
 
-/** The first one wins if equal. */
+/** Returns the stricter permission; the first one if both are equally strict. */
 function stricter(a: PermissionMatch | null, b: PermissionMatch): PermissionMatch {
   return a === null || isStricter(b, verdictOf(a)) ? b : a
 }

@@ -17,9 +17,9 @@ export type PatternRule = {
   readonly decision: RuleDecision
 }
 
-/** Prefixes of names that an MCP server chooses. */
+/** Prefixes of action names that servers choose, by connector type. */
 const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 'mcp.rpc.'] }
-/** Types whose action names come from the method, declared rows, or the connector's code. */
+/** Connector types whose action names come from the method, from rows that a Connector declares, or from code. */
 const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*', ...TYPES_WITHOUT_CATALOGUE])
 
 /**
@@ -48,7 +48,10 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
   return `${actionPattern} matches no action of connector type ${connectorType} and allows nothing.${hint}`
 }
 
-/** Tools and rows of a Connector may declare any class; other actions have those of their table. */
+/**
+ * Returns the reason why no action of the connector type has the effect class; null if one may have it. Connector types
+ * without a table may declare any class.
+ */
 function idleEffect(connectorType: string, effect: string): string | null {
   const entries = effectEntries(connectorType)
   const isPossible =
@@ -57,7 +60,10 @@ function idleEffect(connectorType: string, effect: string): string | null {
   return `No action of connector type ${connectorType} has the effect class ${effect}, so effect:${effect} has no effect there.`
 }
 
-/** The only patterns, besides `<connector>.*`, that allow requests without a row. */
+/**
+ * Reports whether the pattern covers only requests without a row. Besides `<connector>.*`, only such a pattern can
+ * allow them.
+ */
 function isUnmappedPattern(pattern: string, prefix: string): boolean {
   const unmapped = `${prefix}unmapped.`
   return pattern.startsWith(unmapped) && /^(\*|[a-z]+)$/.test(pattern.slice(unmapped.length))
@@ -75,7 +81,7 @@ function namesOf(type: string): readonly string[] {
   ]
 }
 
-/** Returns `codehost.pr.*` for every group of names. */
+/** Returns one pattern such as `codehost.pr.*` for each group of names. */
 function wildcardsOf(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => `${name.slice(0, name.lastIndexOf('.') + 1)}*`))]
 }
@@ -94,8 +100,8 @@ export function permissionWarnings(
 }
 
 /**
- * Warns if a rule allows WebSockets of a model provider, whose messages are not read, by wildcard alone. `others`: the
- * rules for the same agents; one that names the action is an explicit choice.
+ * Returns a warning if a rule allows WebSockets of a model provider, whose messages are not read, by wildcard alone.
+ * `others`: the rules for the same agents. No warning if one of them names the action.
  */
 export function unreadSockets(rule: PatternRule, others: readonly PatternRule[]): readonly string[] {
   const { connectorType, actionPattern, decision } = rule

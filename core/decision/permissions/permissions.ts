@@ -8,19 +8,23 @@ export type PermissionMatch = {
   readonly id: string
   readonly pattern: string
   readonly decision: RuleDecision
-  /** `*`, the agent's name, or `namespace/*`. */
+  /** Agents that the permission covers: `*`, an agent's name, or `namespace/*`. */
   readonly agent: string
   readonly reason: string | null
-  /** The name of its manifest; null for a row of the API. */
+  /** Name of the manifest that declares the permission; null for a row of the API. */
   readonly manifest: string | null
 }
 
 /**
- * The winners of one pattern for one agent (or `*`): allow is compared exactly, deny and require_approval case-folded.
+ * Deciding permissions of one pattern for one agent (or `*`). `allow` patterns are compared exactly, `tighten` (deny
+ * and require_approval) without case.
  */
 type Slot = { allow: PermissionMatch | null; tighten: PermissionMatch | null }
 
-/** All permissions of one pattern. `partials`: lengths of longer prefixes that end inside the next segment. */
+/**
+ * All permissions of one pattern. `partials`: lengths of other patterns that continue this one and end inside its next
+ * segment.
+ */
 type Node = { anyAgent: Slot | null; byAgent: Map<string, Slot> | null; partials: number[] }
 
 type Maps = {
@@ -38,13 +42,13 @@ type Maps = {
 export type PermissionIndex = {
   readonly size: number
   readonly exact: ReadonlyMap<string, Node>
-  /** Keyed by the text before the `*`. */
+  /** Patterns with a `*`, by the text before it. */
   readonly prefixes: ReadonlyMap<string, Node>
-  /** Patterns shorter than `<connector>.`, all equivalent to `*`, by their connector type. */
+  /** Patterns shorter than `<connector>.`, such as `*` and `code*`, which match equally, by their connector type. */
   readonly bare: ReadonlyMap<string, Node>
   /** Permissions by effect class, keyed by `effectKey`. */
   readonly effects: ReadonlyMap<string, Node>
-  /** Cached look-ups by action name, up to `MAX_REMEMBERED`: the only mutable part. */
+  /** Cache of look-ups by action name, with at most `MAX_REMEMBERED` entries. Only this member changes. */
   readonly remembered: Map<string, Chain>
 }
 
@@ -52,7 +56,8 @@ export type PermissionIndex = {
 type Chain = readonly Link[]
 
 /**
- * One step of specificity: the pattern in its spelling, whose allows count, and the folded one. Often the same node.
+ * One pattern that covers a name. `allow` is the pattern in its own spelling, `tighten` the one without case; often the
+ * same node.
  */
 type Link = { allow: Node | null; tighten: Node | null }
 
@@ -165,7 +170,7 @@ function remember(index: PermissionIndex, actionType: string): Chain {
 type Covering = { readonly rank: number; readonly node: Node; readonly prefix: string | null }
 
 const EXACT = Number.POSITIVE_INFINITY
-/** Less specific than every prefix, more specific than the empty one. */
+/** Rank of patterns shorter than `<connector>.`: below every other prefix, and above the empty one. */
 const BARE = 0.5
 
 function covering(index: PermissionIndex, type: string): readonly Covering[] {
@@ -182,7 +187,7 @@ function covering(index: PermissionIndex, type: string): readonly Covering[] {
   return found
 }
 
-/** Returns the possible lengths of a matching prefix: after every dot, and at the ends of patterns in between. */
+/** Returns the lengths of prefixes that may match: after every dot, and at the ends of patterns between two dots. */
 function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
   const ends = [0]
   for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)
@@ -248,7 +253,10 @@ function slotOf(node: Node, agent: string): Slot {
   return slot
 }
 
-/** The stricter one wins; at equal strictness the smaller id, so that the order of rows is irrelevant. */
+/**
+ * Reports whether the entry replaces the current permission: the stricter one wins, then the smaller id, so that the
+ * order of rows is irrelevant.
+ */
 function replaces(entry: PermissionEntry, current: PermissionMatch): boolean {
   const difference = strictness(verdictOfRule(entry.decision)) - strictness(verdictOfRule(current.decision))
   return difference === 0 ? entry.id < current.id : difference > 0
