@@ -41,12 +41,12 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 /**
- * Options of a ChaperoneError: `detail` is the correction, `retryAfterS` whole seconds, `extra` is merged into the
- * reply body.
+ * Options of a ChaperoneError. `detail` states the correction, `retryAfterS` is in whole seconds, and `extra` is merged
+ * into the body of the reply.
  */
 export type ErrorOptions = {
   readonly detail?: string
-  /** The single messages that `detail` joins; a message may contain the separator. */
+  /** The messages that `detail` joins, one by one, because a message may contain the separator. */
   readonly problems?: readonly string[]
   readonly error?: string
   readonly retryAfterS?: number
@@ -70,7 +70,7 @@ export class ChaperoneError extends Error {
   }
 }
 
-/** The JSON body for an error: `{error, message, ...extra}`; for 5xx without the detail. */
+/** Returns the JSON body for an error: `{error, message, ...extra}`. For a 5xx it omits the detail. */
 export function errorBody(failure: ChaperoneError): Record<string, unknown> {
   const { options, status } = failure
   const error = options.error ?? ERRORS[failure.code].error

@@ -6,14 +6,14 @@ export function failureReason(error: unknown): string {
   try {
     return reasons(error, MAX_DEPTH).join(': ') || NO_MESSAGE
   } catch {
-    // A property getter may throw.
+    // A getter of the thrown value may throw.
     return NO_MESSAGE
   }
 }
 
 const NO_MESSAGE = 'an error without a message'
 
-/** Causes may form a cycle. */
+/** Maximum depth of causes, which may form a cycle. */
 const MAX_DEPTH = 5
 
 function reasons(error: unknown, depth: number): readonly string[] {
@@ -23,11 +23,13 @@ function reasons(error: unknown, depth: number): readonly string[] {
   const own = messageOf(error) || (parts.length > 0 ? '' : codeOf(error))
   const causes = error.cause === undefined || depth === 0 ? [] : reasons(error.cause, depth - 1)
   const all = [own, ...parts, ...causes].filter(Boolean)
-  // Many wrappers repeat the message of their cause.
+  // Many wrappers repeat the message of their cause, so contained messages are dropped.
   return all.filter((one, at) => !all.slice(0, at).some((before) => before.includes(one)))
 }
 
-/** JavaScript libraries put objects into `message`, `name` and `errors`. */
+/**
+ * Returns the message of a failure as text. JavaScript libraries also put objects into `message`, `name` and `errors`.
+ */
 function messageOf({ message }: { readonly message: unknown }): string {
   if (typeof message === 'string') return message.trim()
   return message === undefined || message === null ? '' : textOf(message)

@@ -1,4 +1,4 @@
-/** Prefixes of all kinds of ids. The caller supplies randomness: core has none. */
+/** Prefixes of ids, by kind. */
 export const ID_PREFIXES = {
   actionRequest: 'act_',
   agent: 'agent_',
@@ -26,8 +26,8 @@ export type IdKind = keyof typeof ID_PREFIXES
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /**
- * Creates an id of the given kind from at least 16 random bytes: prefix and one base-62 character per byte (the bias is
- * harmless).
+ * Creates an id: the prefix of its kind and one base-62 character per random byte (the bias is harmless). Needs at
+ * least 16 bytes, which the caller supplies because core has no randomness.
  */
 export function makeId(kind: IdKind, random: Uint8Array): string {
   return ID_PREFIXES[kind] + base62(random)
@@ -43,7 +43,7 @@ export function base62(bytes: Uint8Array): string {
   return out
 }
 
-/** `evt_` and the 12-digit zero-padded number. */
+/** Returns the id of an audit event: `evt_` and the number with 12 digits. */
 export function eventId(n: number | bigint): string {
   return ID_PREFIXES.event + String(n).padStart(12, '0')
 }

@@ -1,4 +1,4 @@
-/** Returns the most likely candidate for a mistyped word; undefined if none is close. */
+/** Returns the candidate that a mistyped word most likely means; undefined if none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates
     .map((candidate) => ({

@@ -6,9 +6,9 @@ import type { Decision } from './decision.ts'
 import { decideUnowned, plainDecision } from './egress.ts'
 
 /**
- * Returns the decision about the host that the provider reaches for one of its own actions: `providerTools.allow` of
- * the Connector must list its kind, and the agent must be allowed to reach the host. Undefined if it is allowed. The
- * level `monitor` allows it and notes the verdict.
+ * Decides about the host that the provider connects to for one of its own actions. `providerTools.allow` of the
+ * Connector must list the kind of the action, and the agent must be allowed to reach the host. Undefined if both hold.
+ * The level `monitor` allows it and notes the verdict.
  */
 export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {
   const { byProvider, nameReason = '' } = action
@@ -36,7 +36,10 @@ function isReaching(kind: string): boolean {
   return REACHING.has(kind)
 }
 
-/** An approver decides about content that the gateway does not read, regardless of permissions. */
+/**
+ * Returns the decision to hold a request with content that the gateway does not read: an approver decides, regardless
+ * of permissions.
+ */
 function heldUnread({ gateway }: Snapshot, { entry }: BoundConnector, { nameReason = '' }: Action): Decision {
   const reason = `${nameReason} The gateway does not read it, so it requires approval. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
   return gateway.level === 'monitor'

@@ -10,20 +10,20 @@ import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decisi
 import { type BodyFact, requestFacts } from './facts/request-facts.ts'
 import { decideReach } from './provider-reach.ts'
 
-/** The inputs of a decision about a proxied request. */
+/** A proxied request with everything that the decision about it reads. */
 export type ProxiedCase = {
   readonly snapshot: Snapshot
   readonly agent: AgentFacts
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
-  /** Absent without a body. */
+  /** Body of the request; absent without one. */
   readonly body?: BodyFact
   readonly nowMs: number
 }
 
 /**
- * Returns the rules and the facts for every action of a proxied request. The gateway and `explain` share it, so that
- * explanations match decisions.
+ * Returns the rules and the input of the decision for every action of a proxied request. The gateway and `explain`
+ * share it, so that explanations match decisions.
  */
 export function proxiedInputs(
   { snapshot, agent, bound, request, body, nowMs }: ProxiedCase,
@@ -52,8 +52,8 @@ export function proxiedInputs(
 }
 
 /**
- * Denies an allowed request that needs a credential if the connector has none. At the level `monitor` the agent's own
- * credential passes instead.
+ * Returns the decision, or a deny if the connector lacks the credential that the allowed request needs. At the level
+ * `monitor` the agent's own credential passes instead.
  */
 export function withCredential(
   decision: Decision,
@@ -81,12 +81,12 @@ function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {
   return { permissions, policies, level: gateway.level, defaultVerdict: gateway.defaultVerdict }
 }
 
-/** Conditions see the agent without the hash of its key. */
+/** Returns the facts about the agent that conditions can read, without the hash of its key. */
 function agentFacts({ id, name, environment, runtime, status }: AgentFacts): AgentFacts {
   return { id, name, environment, runtime, status }
 }
 
-/** Characters in queries whose reading differs between servers. */
+/** Matches queries that servers may read differently. */
 const READ_DIFFERENTLY = /[;[%+]/
 
 function otherQuery(

@@ -4,7 +4,7 @@ import type { PermissionMatch } from './permissions/permissions.ts'
 import type { Opinion } from './policies/policy-opinion.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** Spec 4.3: v1 without any matching policy or permission. */
+/** Reason of a v1 decision if no policy or permission matches (spec 4.3). */
 const NO_MATCH = 'No policy matched'
 
 const DOES: Readonly<Record<Verdict, string>> = {
@@ -14,7 +14,7 @@ const DOES: Readonly<Record<Verdict, string>> = {
 }
 const WOULD: Readonly<Record<Verdict, string>> = { allow: 'allow', hold: 'hold', deny: 'deny' }
 
-/** Explains the verdict and its source in full sentences. */
+/** Returns the verdict's reason in full sentences. */
 export function reasonOf(judgement: Judgement, input: DecisionInput): string {
   const { nameReason } = input.action
   const reason = rulesReason(judgement, input)
@@ -42,7 +42,7 @@ function policyReason({ policy, rule, error }: Opinion, type: string): string {
   return withOwn(rule.reason, head) + cause
 }
 
-/** Readers must know whether a tenant or the platform team can change the rule. */
+/** Returns the kind of a policy for its reader: a tenant cannot change a policy of the platform team. */
 function kindOf({ tier }: Opinion['policy']): string {
   return tier === 'platform' ? 'Platform policy' : 'Policy'
 }
@@ -56,13 +56,13 @@ function permissionReason(permission: PermissionMatch, verdict: Verdict, type: s
   return withOwn(permission.reason, `${permissionName(permission)} ${DOES[verdict]} ${type}.`)
 }
 
-/** A manifest has a readable name; a row of the API is identified by its pattern. */
+/** Returns the name of a permission: that of its manifest, else its pattern, because a row of the API has no name. */
 function permissionName({ manifest, pattern, agent }: PermissionMatch): string {
   if (manifest !== null) return `Permission "${manifest}", rule "${pattern}",`
   return `Permission "${pattern}"${agent === '*' ? '' : ` for agent "${agent}"`}`
 }
 
-/** The reason of the rule's author comes first: clients truncate the rest. */
+/** Returns the reason with the sentence of the rule's author first, because clients truncate long texts. */
 function withOwn(own: string | null, head: string): string {
   return own === null ? head : `${sentence(own)} ${head}`
 }
@@ -73,7 +73,7 @@ function defaultReason({ verdict }: Judgement, { action, agent }: DecisionInput)
   return `${head}, so the gateway's default ${verdict === 'hold' ? 'requires approval' : 'denies it'}.`
 }
 
-/** Explains to rule authors how to change a denial; undefined if nothing is denied. */
+/** Returns the instruction for rule authors on how to change a denial; undefined if nothing is denied. */
 export function remedyOf(judgement: Judgement, { action }: DecisionInput): string | undefined {
   const { source, permission, policy, verdict } = judgement
   if (verdict !== 'deny' || judgement.isSilent) return undefined
@@ -95,7 +95,7 @@ function policyRemedy({ policy, error }: Opinion): string {
   return `Change that rule (${policy.id}).${read}`
 }
 
-/** Prefix of the reason if the level relaxed the verdict. */
+/** Returns the reason with a prefix which states that the enforcement level relaxed the verdict. */
 export function levelReason(level: string, would: Verdict, reason: string): string {
   return `Enforcement level ${level} lets it pass; full enforcement would ${WOULD[would]} it. ${reason}`
 }

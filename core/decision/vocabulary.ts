@@ -1,16 +1,16 @@
 /**
- * The verdict and its five external spellings (spec 2.3, 2.8, 4.5). The maps are total: a new verdict does not compile
- * without every spelling.
+ * The verdict. The maps below contain its spelling in five interfaces (spec 2.3, 2.8, 4.5). They are total: a new
+ * verdict does not compile without every spelling.
  */
 export type Verdict = 'allow' | 'hold' | 'deny'
 
-/** Permissions, access rules and policies. */
+/** Spelling in permissions, access rules and policies. */
 export type RuleDecision = 'allow' | 'require_approval' | 'deny'
-/** v1 `decision.outcome`. */
+/** Spelling in `decision.outcome` of v1. */
 export type Outcome = 'allow' | 'requires_approval' | 'deny'
-/** v1 `status` right after evaluation. */
+/** `status` of a v1 action request right after its evaluation. */
 export type RequestStatus = 'allowed' | 'pending_approval' | 'denied'
-/** Traffic log and record. */
+/** Spelling in records and the traffic log. */
 export type LogDecision = 'ALLOW' | 'HOLD' | 'DENY'
 
 export const RULE_DECISION: Readonly<Record<Verdict, RuleDecision>> = {
@@ -40,7 +40,7 @@ const FROM_RULE: Readonly<Record<string, Verdict>> = {
   deny: 'deny',
 }
 
-/** An unknown spelling (for example from a newer control plane) is a deny, never an allow. */
+/** Returns the verdict of a rule. An unknown spelling, for example from a newer control plane, is a deny. */
 export function verdictOfRule(decision: string): Verdict {
   return FROM_RULE[decision] ?? 'deny'
 }

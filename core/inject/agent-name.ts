@@ -1,9 +1,9 @@
 import { ANNOTATIONS } from '../capture/pod-contract.ts'
 import type { Metadata, Owner } from './pod.ts'
 
-/** Labels with the suffix that a controller of ReplicaSets added to the ReplicaSet's name. */
+/** Labels with the suffix that a controller adds to the name of a ReplicaSet and its pods. */
 const HASH_LABELS = ['pod-template-hash', 'rollouts-pod-template-hash']
-/** A CronJob appends the scheduled minute since 1970 to the names of its Jobs: 2021 to 2046. */
+/** Matches the suffix of a CronJob's Jobs: the scheduled minute since 1970, for the years 2021 to 2046. */
 const CRON_MINUTE = /-(2[7-9]|3\d|40)\d{6}$/
 
 /**
@@ -26,7 +26,7 @@ export function workloadOf(metadata: Metadata): string | null {
   return `${KINDS_ABOVE[owner.kind] ?? owner.kind} ${name}`
 }
 
-/** Users do not create a ReplicaSet with the name of a Deployment. */
+/** Kinds whose objects users do not create themselves, by the kind that creates them. */
 const KINDS_ABOVE: Readonly<Record<string, string>> = { ReplicaSet: 'Deployment' }
 
 export function owningController({ ownerReferences = [] }: Metadata): Owner | undefined {
@@ -40,9 +40,9 @@ function workloadName({ kind, name }: Owner, labels: Readonly<Record<string, str
   return hash === undefined ? name : name.slice(0, -hash.length - 1)
 }
 
-/** Suffixes of Kubernetes contain no vowels and no digits that resemble them. */
+/** Characters of random suffixes in Kubernetes: no vowels, and no digits that resemble them. */
 const RANDOM = '[bcdfghjklmnpqrstvwxz2456789]'
-/** Suffixes of pods of a Deployment; of a ReplicaSet, DaemonSet or Job; of a StatefulSet. */
+/** Matches suffixes of pod names: of a Deployment; of a ReplicaSet, DaemonSet or Job; of a StatefulSet. */
 const ADDED = [`-${RANDOM}{6,10}-${RANDOM}{5}$`, `-${RANDOM}{5}$`, '-[0-9]+$'].map((text) => new RegExp(text))
 
 /**

@@ -12,8 +12,8 @@ export type EphemeralInjection =
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
 
 /**
- * Injects the new debug containers of a governed pod like its other containers, or returns every reason for a refusal.
- * Containers in `before` stay unchanged; the API server forbids changes to them.
+ * Injects the new debug containers of a governed pod like its other containers, or returns every reason to refuse them.
+ * Containers in `before` stay unchanged, because the API server forbids changes to them.
  */
 export function injectEphemeral(before: Pod, pod: Pod): EphemeralInjection {
   const old = new Set((before.spec.ephemeralContainers ?? []).map(({ name }) => name))

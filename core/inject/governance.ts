@@ -4,7 +4,7 @@ import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'
 
-/** Looks up Gateways in memory. */
+/** Looks up Gateways in a local cache. */
 export type GatewayLookup = {
   readonly gatewayOf: (namespace: string, name: string) => InjectGateway | undefined
   readonly gatewaysIn: (namespace: string) => readonly InjectGateway[]
@@ -16,7 +16,7 @@ export type Governance =
   | { readonly kind: 'refused'; readonly refusals: readonly [Refusal] }
 
 export type PodNamespace = RequestingNamespace & {
-  /** The namespace has the label `required`. */
+  /** True if the namespace has the label `chaperone.dev/inject: required`. */
   readonly isRequired: boolean
 }
 
@@ -31,7 +31,7 @@ export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLoo
   return { kind: 'none' }
 }
 
-/** Only the Gateway's namespace and those that it admits may use it. */
+/** Reports whether agents of the namespace may use the Gateway: it is the Gateway's own, or the Gateway admits it. */
 function mayUse(gateway: InjectGateway, namespace: RequestingNamespace): boolean {
   return admits({ namespace: gateway.namespace, allowed: gateway.spec.allowedNamespaces?.agents }, namespace)
 }
@@ -41,7 +41,8 @@ function namedGateway(named: string, asking: RequestingNamespace, { gatewayOf }:
   const [first = '', second, ...rest] = named.split('/')
   const wanted = second === undefined ? { namespace, name: first } : { namespace: first, name: second }
   const gateway = rest.length > 0 ? undefined : gatewayOf(wanted.namespace, wanted.name)
-  // One answer for both cases, so that it does not reveal the Gateways of other namespaces.
+  // A missing Gateway and a forbidden one have the same answer, so that it does not reveal the Gateways of other
+  // namespaces.
   if (gateway !== undefined && mayUse(gateway, asking)) return { kind: 'governed', gateway }
   const place = wanted.namespace === namespace ? `in namespace ${namespace}` : `for agents of ${namespace}`
   return refused(

@@ -2,12 +2,15 @@ import type { Container, Pod } from './pod.ts'
 import { ALLOWED_CAPABILITIES } from './refuse-container.ts'
 import { mapContainers } from './reserved.ts'
 
-/** The folder in which client libraries look for the token of the Kubernetes API. */
+/** Folder in which client libraries look for the token of the Kubernetes API. */
 const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** Volumes that the API server adds before it calls webhooks. */
+/** Matches volumes with a token that the API server adds before it calls webhooks. */
 const API_TOKEN_VOLUME = /^kube-api-access-/
 
-/** Sets every field that a governed pod must not leave open; contradictions were refused before. */
+/**
+ * Returns the pod with every security field set that a governed pod must not leave unset. Contradicting values were
+ * refused before.
+ */
 export function hardenPod(pod: Pod): Pod {
   const { securityContext } = pod.spec
   const hardened = mapContainers(pod, hardenContainer)
@@ -30,7 +33,7 @@ export function keepsApiToken(pod: Pod, isAllowed: boolean): boolean {
   return isAllowed && pod.spec.automountServiceAccountToken === true
 }
 
-/** Removes the token of the Kubernetes API, including the volume that the API server added. */
+/** Returns the pod without the token of the Kubernetes API and the volume that the API server added for it. */
 export function withoutApiToken(pod: Pod): Pod {
   const bare = mapContainers(pod, (container) => ({
     ...container,
@@ -44,7 +47,7 @@ export function withoutApiToken(pod: Pod): Pod {
   return { ...bare, spec: { ...bare.spec, automountServiceAccountToken: false, ...(volumes && { volumes }) } }
 }
 
-/** Sets every field that a governed container must not leave open. */
+/** Returns the container with every security field set that a governed container must not leave unset. */
 export function hardenContainer(container: Container): Container {
   const { securityContext } = container
   const kept = securityContext?.capabilities?.add?.filter((name) => ALLOWED_CAPABILITIES.includes(name)) ?? []

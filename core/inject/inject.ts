@@ -15,14 +15,14 @@ export type Injection =
   | {
       readonly kind: 'injected'
       readonly pod: Pod
-      /** Removed settings of the pod, for the user who applied it. */
+      /** Sentences about settings of the pod that the injector removed, for the user who applied it. */
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
 
 /**
- * Injects everything that governs a pod, or returns every reason for a refusal. Open settings are closed; settings that
- * contradict governance are refused. A second pass over the result changes nothing.
+ * Injects the sidecar and its settings into a pod, or returns every reason to refuse the pod. Unset security fields are
+ * set; settings that contradict governance are refused. A second pass over the result changes nothing.
  */
 export function inject(given: Pod, gateway: InjectGateway, options: InjectOptions): Injection {
   const pod = withoutSidecar(given)
@@ -54,14 +54,14 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
   }
 }
 
-/** True for a pod with the annotation of an injector. The annotation can be forged. */
+/** Reports whether the pod has the annotation of an injector, which an author can forge. */
 function isMarked({ metadata }: Pod): boolean {
   return metadata.annotations?.[ANNOTATIONS.injected] !== undefined
 }
 
 /**
- * Restores the pod as its author wrote it, so that a second pass gives the same result. Only a pod with the injected
- * annotation is restored; in any other pod the product's names are reserved and refused.
+ * Returns the pod as its author wrote it, so that a second pass gives the same result. Only a pod with the injected
+ * annotation is changed; in any other pod the product's names are reserved and refused.
  */
 function withoutSidecar(pod: Pod): Pod {
   if (!isMarked(pod)) return pod
@@ -85,7 +85,7 @@ function keptUid(pod: Pod, { keepsUid }: InjectOptions): number | null {
   return isPossible && keepsUid(uid) ? uid : null
 }
 
-/** Returns the next uid that no container of the pod requests. */
+/** Returns the first uid from `freshUid` on that no container of the pod requests. */
 function freeUid(pod: Pod, freshUid: number): number {
   const taken = new Set([
     pod.spec.securityContext?.runAsUser,
@@ -100,7 +100,7 @@ type MarkFacts = {
   readonly gateway: InjectGateway
   readonly agent: string
   readonly proxyUid: number
-  /** Declared changes of the user. */
+  /** Containers with programs that change their user, as `PATH: PROGRAM`. */
   readonly needs: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** One step of RFC 6902. */
+/** One operation of a JSON Patch (RFC 6902). */
 export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
@@ -6,8 +6,8 @@ export type PatchOperation =
 type Json = { readonly [key: string]: unknown }
 
 /**
- * Returns the steps that turn one JSON value into another, applied in order. List elements with a name are matched by
- * it, so that a prepended container is one step instead of a rewrite of the list.
+ * Returns the operations that turn one JSON value into another, applied in order. List elements with a name are matched
+ * by it, so that a prepended container is one operation instead of a rewrite of the list.
  */
 export function jsonPatch(before: unknown, after: unknown, path = ''): readonly PatchOperation[] {
   if (isEqual(before, after)) return []
@@ -60,7 +60,7 @@ function keysOf(list: readonly unknown[]): readonly string[] | null {
   return named.length === list.length && new Set(named).size === list.length ? named : null
 }
 
-/** A label may be called `constructor`. */
+/** Returns a member of an object that the object itself has: a label may be called `constructor`. */
 function member(object: Json, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
@@ -69,7 +69,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Deep equality of JSON; an undefined member counts as absent. */
+/** Compares JSON values deeply. An undefined member counts as absent. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a) && Array.isArray(b))

@@ -11,16 +11,19 @@ export type InjectGateway = {
   >
 }
 
-/** Images and commands of all sidecars of an installation. */
+/** Images and commands of the injected containers, the same for all pods of an installation. */
 export type SidecarImages = {
   readonly proxy: string
-  /** The proxy's program and its arguments; empty for those of the image. */
+  /** Program of the proxy and its arguments; empty for those of the image. */
   readonly proxyCommand: readonly string[]
   readonly rules: string
   readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
 }
 
-/** Program of the released image. Without the flag, signal 1 opens the runtime's inspector on the agent's loopback. */
+/**
+ * Program of the released image. Without `--disable-sigusr1`, SIGUSR1 would open the Node inspector on the loopback
+ * that the agent shares.
+ */
 export const DEFAULT_PROXY_COMMAND: readonly string[] = [
   'node',
   '--disable-sigusr1',
@@ -29,23 +32,23 @@ export const DEFAULT_PROXY_COMMAND: readonly string[] = [
 ]
 
 export type InjectOptions = {
-  /** The pod's namespace: its own metadata may lack it. */
+  /** Namespace of the pod. The pod's own metadata may lack it. */
   readonly namespace: string
   readonly images: SidecarImages
   readonly controlPlane: {
     readonly url: string
     /**
-     * The ConfigMap `chaperone-control-plane-ca` of the pod's namespace contains the certificate authorities of that
-     * URL.
+     * True if the ConfigMap `chaperone-control-plane-ca` in the pod's namespace contains the certificate authorities
+     * for that URL.
      */
     readonly hasOwnCertificateAuthority: boolean
   }
   readonly logLevel: string
-  /** A random number in `PROXY_UIDS`, for a pod without a uid to keep. */
+  /** A random number in `PROXY_UIDS`, for a pod that has no uid yet. */
   readonly freshUid: number
   /**
-   * True if an injector assigned the uid that the pod already has. A pod that merely claims one receives another: an
-   * image may be built to run with a uid that its author chose.
+   * Reports whether an injector assigned the uid that the pod has. A pod that merely claims a uid receives another one,
+   * because an image may be built to run with a uid that its author chose.
    */
   readonly keepsUid: (uid: number) => boolean
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * The fields of a Kubernetes pod that the injector reads; every other field passes through unchanged. Numbers and
- * booleans have the API server's types: values that it rejects are rejected here too.
+ * The fields of a Kubernetes pod that the injector reads. Every other field passes through unchanged. Numbers and
+ * booleans have the types of the API server, so that values which it rejects are rejected here too.
  */
 const EnvVar = z.looseObject({
   name: z.string(),
@@ -68,7 +68,7 @@ const Container = z.looseObject({
   livenessProbe: Action.optional(),
   lifecycle: z.looseObject({ postStart: Action.optional(), preStop: Action.optional() }).optional(),
   restartPolicy: z.string().optional(),
-  /** Ephemeral containers only. */
+  /** Name of the container that an ephemeral container debugs; only for ephemeral containers. */
   targetContainerName: z.string().optional(),
 })
 

@@ -1,10 +1,10 @@
-/** One contradiction between a pod's settings and governance. */
+/** One setting of a pod that contradicts governance. */
 export type Refusal = {
-  /** Exact path, e.g. `spec.containers[0].securityContext.privileged`. */
+  /** Exact path of the setting, e.g. `spec.containers[0].securityContext.privileged`. */
   readonly field: string
-  /** The problem and its reason. */
+  /** Problem of the setting and its reason. */
   readonly problem: string
-  /** The required change. */
+  /** Change that resolves the problem. */
   readonly change: string
 }
 

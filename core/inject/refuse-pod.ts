@@ -6,7 +6,7 @@ import { refuseContainer } from './refuse-container.ts'
 import { refuseSecurity } from './refuse-security.ts'
 import { everyContainer, RESERVED_VOLUMES } from './reserved.ts'
 
-/** Volume types of a governed pod: those of PodSecurity `restricted`, and images. */
+/** Volume types that a governed pod may use: those of PodSecurity `restricted`, and images. */
 export const ALLOWED_VOLUMES: readonly string[] = [
   'configMap',
   'csi',
@@ -19,7 +19,7 @@ export const ALLOWED_VOLUMES: readonly string[] = [
   'secret',
 ]
 
-/** The safe sysctls of PodSecurity `baseline`. */
+/** Sysctls that a governed pod may set: the safe ones of PodSecurity `baseline`. */
 export const ALLOWED_SYSCTLS: readonly string[] = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -43,8 +43,8 @@ const HOST_SWITCHES = {
 } as const
 
 /**
- * Returns all contradictions of a pod to governance, in the order of its fields. An unset field is not a contradiction:
- * the injector sets it. `pod` is without the injected parts.
+ * Returns all settings of a pod that contradict governance, in the order of its fields. An unset field is no
+ * contradiction, because the injector sets it. `pod` is without the injected parts.
  */
 export function refusePod(pod: Pod, gateway: InjectGateway, proxyUid: number): readonly Refusal[] {
   return [

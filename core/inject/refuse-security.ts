@@ -6,7 +6,7 @@ type Shared = Pick<
   'seccompProfile' | 'appArmorProfile' | 'windowsOptions' | 'runAsUser' | 'seLinuxOptions'
 >
 
-/** Profiles and users, which pods and containers define alike. */
+/** Returns the contradictions in profiles and users, whose fields pods and containers share. */
 export function refuseSecurity(
   security: Shared | undefined,
   path: string,
@@ -34,7 +34,7 @@ export function refuseSecurity(
   return refusals.filter((each) => each !== null)
 }
 
-/** From PodSecurity `baseline`. */
+/** SELinux types that a governed pod may use: those of PodSecurity `baseline`. */
 export const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']
 
 function seLinux(security: Shared | undefined, path: string): Refusal | null {

@@ -18,7 +18,7 @@ export type SidecarFacts = {
   readonly options: InjectOptions
 }
 
-/** Half of the volume of the journal. */
+/** Maximum size of the journal: half of its volume. */
 const JOURNAL_MAX_BYTES = 32 * 1024 * 1024
 const RULES_RESOURCES = {
   limits: { memory: '64Mi' },
@@ -153,7 +153,7 @@ function probe(
   }
 }
 
-/** The API server drops an empty value when it stores a pod. */
+/** Returns a variable. The API server drops an empty value when it stores a pod, so it is left out here too. */
 function variable(name: string, value: string) {
   return value === '' ? { name } : { name, value }
 }

@@ -17,7 +17,7 @@ const TRUST: ClientTrust = {
 }
 const PROXY_URL = `http://127.0.0.1:${POD_PORTS.proxy}`
 const PROXY_NAMES = Object.keys(proxyVariables(PROXY_URL))
-/** Holds the pod's own Java options if they come from a ConfigMap and are known only on the node. */
+/** Variable with the pod's own Java options if they come from a ConfigMap or Secret, whose values only the node has. */
 const GIVEN_JAVA = `CHAPERONE_GIVEN_${JAVA_OPTIONS_VARIABLE}`
 
 export type Interception = 'transparent' | 'proxyEnv'
@@ -33,7 +33,7 @@ export function withClientVariables(container: Container, interception: Intercep
   return { ...container, env: withPlaceholders(container, withJava(replace(given, wanted), interception)) }
 }
 
-/** Describes removed values of the container, for its author. */
+/** Returns warnings about values of the container that were removed, for its author. */
 export function variableWarnings(
   container: Container,
   path: string,
@@ -63,7 +63,7 @@ function withoutProxies(env: readonly EnvVar[]): readonly EnvVar[] {
   return env.filter(({ name }) => !PROXY_NAMES.includes(name))
 }
 
-/** Replaces existing variables in place: variables may refer to earlier ones. */
+/** Sets the wanted variables. Existing ones keep their position, because variables may refer to earlier ones. */
 function replace(env: readonly EnvVar[], wanted: Readonly<Record<string, string>>): readonly EnvVar[] {
   const seen = new Set<string>()
   const kept = env.flatMap((variable) => {
@@ -77,7 +77,7 @@ function replace(env: readonly EnvVar[], wanted: Readonly<Record<string, string>
   return [...kept, ...missing.map(([name, value]) => ({ name, value }))]
 }
 
-/** A variable may be called `constructor`. */
+/** Returns the value for a variable; undefined if there is none. A variable may be called `constructor`. */
 function valueFor(values: Readonly<Record<string, string>>, name: string): string | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
@@ -98,7 +98,10 @@ function withJava(env: readonly EnvVar[], interception: Interception): readonly 
   return [...others, ...fromElsewhere(given, options)]
 }
 
-/** A reference that cannot be resolved would reach Java as literal text, so it is dropped. */
+/**
+ * Returns the Java options of a container that takes them from a ConfigMap or Secret. An optional reference is dropped:
+ * unresolved, it would reach Java as literal text.
+ */
 function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
   const isOptional = Object.values(given.valueFrom ?? {}).some(({ optional }) => optional === true)
   if (isOptional) return [{ name: JAVA_OPTIONS_VARIABLE, value: options }]
@@ -108,7 +111,10 @@ function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
   ]
 }
 
-/** Values from ConfigMaps and Secrets are unknown here, and placeholders must not hide them. */
+/**
+ * Adds placeholder keys where no variable is set. Not with `envFrom`: its names are unknown here, and a placeholder
+ * would hide a value.
+ */
 function withPlaceholders(container: Container, env: readonly EnvVar[]): EnvVar[] {
   if ((container.envFrom ?? []).length > 0) return [...env]
   const isUnset = ({ name, value, valueFrom }: EnvVar) =>

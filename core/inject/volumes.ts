@@ -2,10 +2,10 @@ import { TOKEN_AUDIENCE, TOKEN_TTL_S, VOLUMES } from '../capture/pod-contract.ts
 import type { InjectGateway, InjectOptions } from './options.ts'
 import type { Container, Volume } from './pod.ts'
 
-/** Octal 0644: the kubelet restricts a token further where possible. */
+/** File mode 0644 of the mounted files. The kubelet restricts a token further where possible. */
 const READABLE = 420
 
-/** Volumes of the injected containers; the agent's containers mount only `trust`, read-only. */
+/** Returns the volumes of the injected containers. The agent's containers mount only `trust`, read-only. */
 export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): readonly Volume[] {
   const { token, admin, data, trust, controlPlane, extraTrust } = VOLUMES
   const extra = gateway.spec.trust?.extraSecretRef
@@ -42,7 +42,10 @@ export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): 
   ]
 }
 
-/** In memory a flush has no benefit; on the node's disk the journal survives a restart of the node, like the pod. */
+/**
+ * Returns the medium of the journal's volume. In memory, `audit: sync` has no benefit; on the node's disk the journal
+ * survives a restart of the node, like the pod.
+ */
 function dataMedium({ spec }: InjectGateway): { medium?: 'Memory' } {
   return spec.audit === 'sync' ? {} : { medium: 'Memory' }
 }

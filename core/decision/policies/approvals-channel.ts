@@ -1,10 +1,10 @@
 import { CHANNEL_FIELDS, CHAT_HOST, FURTHER_CHANNEL_FIELDS, WEBHOOK_HOSTS } from '../../connectors/chat.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 
-/** Above every possible priority of a policy, so that no policy can override its denials. */
+/** Priority above the maximum that a user can set, so that no policy of a user overrides the denials of this one. */
 const PRIORITY = 2_000_000
 
-/** Format of a channel id. Ids can be compared; a channel's name may pass to another channel. */
+/** Matches the id of a channel. Conditions compare ids, because the name of a channel may pass to another one. */
 export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
 
 /**
@@ -42,8 +42,9 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * The same for connectors of other types at hosts of the chat. Their requests have no channel fields, so all are
- * denied; of MCP only calls that name the channel or cannot be compared with it. Incoming webhooks pass.
+ * Returns the same protection for connectors of other types at hosts of the chat. Their requests have no channel
+ * fields, so all are denied; of MCP only calls that name the channel or cannot be compared with it. Incoming webhooks
+ * pass.
  */
 export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
@@ -51,10 +52,13 @@ export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   return builtIn('approvals-channel-elsewhere', ['*'], elsewhere(idOf(channel), isAt))
 }
 
-/** Limit of a literal list in a condition. */
+/** Maximum length of a list of literals in one condition. */
 const NAMES_OF_ONE_RULE = 60
 
-/** The same for connectors with these names, whose base URL, upstream or credential leads to the chat. */
+/**
+ * Returns the same protection for the connectors with these names, whose base URL, upstream or credential leads to the
+ * chat.
+ */
 export function approvalsChannelConnectorsPolicy(channel: string, names: readonly string[]): PolicyEntry {
   const parts = Array.from({ length: Math.ceil(names.length / NAMES_OF_ONE_RULE) }, (_, at) =>
     names.slice(at * NAMES_OF_ONE_RULE, (at + 1) * NAMES_OF_ONE_RULE),
@@ -128,30 +132,36 @@ function idOf(channel: string): string | null {
 
 const ARGUMENTS = 'parameters.arguments'
 
-/** The id in a text of the arguments, or in the name of an argument. */
+/** Returns CEL that is true if a text among the arguments, or the name of an argument, contains the id. */
 function mentions(id: string): string {
   const isId = holds(id)
   const value = `${ARGUMENTS}[k]`
   return `type(${ARGUMENTS}) == map && ${ARGUMENTS}.exists(k, ${isId('k')} || (type(${value}) == string && ${isId(value)}))`
 }
 
-/** Lists only as channels, because comprehensions in conditions cannot be nested. */
+/**
+ * Returns CEL that is true if the arguments are nested, except for lists in channel fields. Such arguments cannot be
+ * searched, because comprehensions in conditions cannot be nested.
+ */
 function isNested(): string {
   const type = `type(${ARGUMENTS}[k])`
   const isOther = `${type} == map || (${type} == list && !(k in ${JSON.stringify(CHANNEL_FIELDS)}))`
   return `(type(${ARGUMENTS}) != map || ${ARGUMENTS}.exists(k, ${isOther}))`
 }
 
-/** True if the argument exists and one of its values passes the test or is not text. */
+/** Returns CEL that is true if the argument exists and one of its values passes the test or is not text. */
 function argument(field: string, test: (value: string) => string): string {
   return `has(${ARGUMENTS}) && type(${ARGUMENTS}) == map && ${isMet(`${ARGUMENTS}.${field}`, test)}`
 }
 
 const ID = '[A-Z][A-Z0-9]+'
-/** Separated by commas, or as a list in JSON, as clients send lists in forms. No escape matches. */
+/**
+ * Pattern for a text of ids: separated by commas, or a JSON list, as clients send lists in forms. A text with an escape
+ * does not match.
+ */
 const IDS = `^ *(${ID}( *, *${ID})*|\\[ *"${ID}"( *, *"${ID}")* *\\]) *$`
 
-/** True if one of the fields exists and one of its values passes the test or is not text. */
+/** Returns CEL that is true if one of the fields exists and one of its values passes the test or is not text. */
 function anyOf(fields: readonly string[], test: (value: string) => string): string {
   return fields.map((field) => isMet(`parameters.${field}`, test)).join(' || ')
 }
@@ -171,12 +181,17 @@ function holds(id: string): (value: string) => string {
   return (value) => `${value}.matches(${JSON.stringify(`(^|[^A-Z0-9])${id}($|[^A-Z0-9])`)})`
 }
 
-/** For an action submitted by name, which may name the channel only there. */
+/**
+ * Returns CEL that is true if the target of an action submitted by name contains the id. Such an action may name the
+ * channel only there.
+ */
 function targets(id: string): string {
   return `(has(resource.target) && ${holds(id)('resource.target')})`
 }
 
-/** A search in a channel (`in:<#C…>`) returns its content. */
+/**
+ * Returns CEL that is true if a search query contains the id, because `in:<#C…>` returns the content of the channel.
+ */
 function searches(id: string): string {
   const query = 'parameters.query'
   return `(has(${query}) && (type(${query}) != string || ${holds(id)(query)}))`

@@ -19,25 +19,30 @@ export type CompiledPolicy = {
   readonly id: string
   readonly name: string
   readonly version: number
-  /** `pol_…@version`, as in decisions and records. */
+  /** Reference `pol_…@version`, as in decisions and records. */
   readonly ref: string
   readonly priority: number
-  /** `monitor`: shadow mode, the result affects only `would`. */
+  /** `enforce`: the result applies. `monitor`: it only affects `would`, the verdict under full enforcement. */
   readonly mode: 'enforce' | 'monitor'
-  /** Its `allow` counts as no match, and its results never replace those of other policies. */
+  /** True: an `allow` of the policy counts as no match, and its results never replace those of other policies. */
   readonly tightensOnly: boolean
-  /** Its environments are lower case. */
+  /** Agents, actions, connectors and environments that the policy covers. Environments are lower case. */
   readonly scope: PolicyScope
   readonly patterns: readonly Pattern[]
   readonly rules: readonly CompiledRule[]
-  /** Reason why its text was never in force; its only rule denies. Null: its own rules apply. */
+  /**
+   * Reason why the policy's text was never in force, so that its only rule denies. Null: the rules of the text apply.
+   */
   readonly invalid: string | null
   readonly tier: PolicyTier
-  /** Applies to agents of this namespace only; null for all. */
+  /** Namespace whose agents the policy covers; null for all agents. */
   readonly agentsOf: string | null
 }
 
-/** Coverage by a policy's patterns: with `tighten` only its deny and require_approval rules apply (see pattern.ts). */
+/**
+ * How the patterns of a policy's scope cover an action. `tighten`: only its deny and require_approval rules apply (see
+ * pattern.ts).
+ */
 export type Reach = 'none' | 'tighten' | 'full'
 
 export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
@@ -45,12 +50,15 @@ export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
   return policy.patterns.some((pattern) => matchesPattern(pattern, actionType, 'allow')) ? 'full' : 'tighten'
 }
 
-/** Checks the rest of a scope: agents, environments, connectors. An empty list matches everything. */
+/**
+ * Reports whether a policy whose patterns cover the action also covers its agent, environment and connector. An empty
+ * list covers everything.
+ */
 export function isInScope(policy: CompiledPolicy, input: PlacedInput): boolean {
   return concerns(policy, input) && names(policy.scope.environments, [input.environment])
 }
 
-/** Agent, connector and action, before the body is read. */
+/** Facts of a request that are known before its body is read. */
 export type Concerned = {
   readonly agent: Pick<AgentFacts, 'id' | 'name'>
   readonly gateway?: { readonly name: string }
@@ -70,7 +78,7 @@ export function concerns(
   )
 }
 
-/** Returns a scope in the form for comparisons. */
+/** Returns the scope in canonical spelling, as comparisons need it. */
 export function foldScope(scope: PolicyScope): PolicyScope {
   return { ...scope, environments: scope.environments.map(fold) }
 }
@@ -79,13 +87,16 @@ function names(wanted: readonly string[], own: readonly (string | undefined)[]):
   return wanted.length === 0 || wanted.some((name) => own.some((each) => isNamed(name, each)))
 }
 
-/** Matches a whole name, or a prefix before a trailing `*`. */
+/** Reports whether the name equals the wanted one, or begins with its text before a trailing `*`. */
 function isNamed(wanted: string, own: string | undefined): boolean {
   if (own === undefined) return false
   return wanted.endsWith('*') ? own.startsWith(wanted.slice(0, -1)) : own === wanted
 }
 
-/** An agent name without a namespace belongs to its Gateway's namespace; null if that is unknown as well. */
+/**
+ * Returns the namespace of an agent. A name without a namespace belongs to the namespace of its Gateway; null if that
+ * is unknown as well.
+ */
 function namespaceOf(agent: string, gateway: string | undefined): string | null {
   const qualified = agent.includes('/') ? agent : gateway
   return qualified === undefined || !qualified.includes('/')

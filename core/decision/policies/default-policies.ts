@@ -1,4 +1,4 @@
-/** A policy that is stored when an organization is created; an ordinary row that can be changed or disabled. */
+/** A policy that every new organization has. It is an ordinary row, which can be changed or disabled. */
 export type DefaultPolicy = {
   readonly name: string
   readonly description: string
@@ -7,7 +7,7 @@ export type DefaultPolicy = {
   readonly policyYaml: string
 }
 
-/** Below the default priority of policies (100), so that an organization's own policies take precedence. */
+/** Priority below the default of policies (100), so that an organization's own policies take precedence. */
 const PRIORITY = 10
 
 /**

@@ -7,13 +7,13 @@ import { compilePolicy } from './policy-document.ts'
 import { coversTest } from './policy-tests.ts'
 import { unknownActions } from './policy-warnings.ts'
 
-/** Above every possible priority of a policy, so that no policy overrides an invalid one. */
+/** Priority above the maximum that a user can set, so that no policy overrides an invalid one. */
 const PRIORITY = 3_000_000
 
 export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
   /** The `spec` of its manifest as written. */
   readonly spec: unknown
-  /** Full sentences. */
+  /** Reason why the policy is invalid, in full sentences. */
   readonly reason: string
 }
 
@@ -44,10 +44,13 @@ function entryOf(
   return { ...named, priority: PRIORITY, mode: 'enforce', document, invalid: reason }
 }
 
-/** Gateways take the rule from `invalid`, but the document requires one. */
+/** Placeholder, because a document must contain a rule. Gateways build the deny rule from `invalid` instead. */
 const RULE = { name: POLICY_INVALID, conditions: [], decision: 'deny' as const, approver_groups: [] }
 
-/** A scope with unknown actions, or without actions that its tests expect to be denied, is most likely misspelt. */
+/**
+ * Reports whether the scope is probably misspelt: it names unknown actions, or omits actions that the policy's tests
+ * expect to be denied or held.
+ */
 function contradicts(entry: PolicyEntry, tests: readonly PolicyTest[]): boolean {
   if (unknownActions(entry.document.scope.actions).length > 0) return true
   const policy = compilePolicy(entry)

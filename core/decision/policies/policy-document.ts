@@ -18,7 +18,7 @@ import { invalidRule } from './invalid-rule.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
-/** Fields of the policy's record. The text may repeat but not contradict them. */
+/** Fields that are stored with the policy besides its text. The text may repeat them, but must not contradict them. */
 const RecordFields = PolicySpec.pick({ enabled: true, priority: true, tags: true, mode: true })
   .partial()
   .extend({ name: z.string().min(1).max(253).optional() })
@@ -27,9 +27,9 @@ export type RepeatedFields = z.infer<typeof RecordFields>
 
 export type ParsedPolicy = {
   readonly document: PolicyDocument
-  /** Full sentences about valid but probably unintended content. */
+  /** Full sentences about content that is valid but probably unintended. */
   readonly warnings: readonly string[]
-  /** Record fields that the text also states; see `assertRepeatedFieldsAgree`. */
+  /** Stored fields that the text also states (see `assertRepeatedFieldsAgree`). */
   readonly repeated: RepeatedFields
 }
 
@@ -51,12 +51,15 @@ export function parsePolicyYaml(text: string): ParsedPolicy {
   return { document, warnings: policyWarnings(document), repeated }
 }
 
-/** Reads a text in force. Another version may have accepted its conditions: they are not compiled. */
+/**
+ * Reads a text in force without compiling its conditions, because another version of the product may have accepted
+ * them.
+ */
 export function readStoredPolicy(text: string): PolicyDocument {
   return readPolicyYaml(text).document
 }
 
-/** Returns compile errors of a document with their fields: `spec.rules.0.conditions.0: …`. */
+/** Returns the problems of conditions that do not compile, with their fields: `spec.rules.0.conditions.0: …`. */
 export function documentProblems(document: PolicyDocument): readonly string[] {
   return conditionFailures(document, () => 'spec.')
 }
@@ -79,7 +82,7 @@ function readPolicyYaml(text: string): ReadPolicy {
   return { document: validated(PolicyDocument, own, lineOf), repeated, lineOf }
 }
 
-/** Throws `validation` if the text states a record field with another value than the record (rulings: 400). */
+/** Throws `validation` (400) if the text states another value than the record for one of its fields. */
 export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: RepeatedFields): void {
   const differing = Object.entries(repeated).filter(([name, value]) => {
     const own = record[name as keyof RepeatedFields]
@@ -94,14 +97,14 @@ export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: Repe
   )
 }
 
-/** Compiles every condition once. Throws ChaperoneError `validation` with rule, condition and column. */
+/** Compiles a policy and its conditions. Throws ChaperoneError `validation` with rule, condition and column. */
 export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
   return policyOf(entry, compileCondition)
 }
 
 /**
- * The same for a policy in force. A condition that no longer compiles, because another version accepted it, counts as
- * one that cannot be evaluated: it can only tighten.
+ * Compiles a policy in force. A condition that no longer compiles, because another version of the product accepted it,
+ * counts as one that cannot be evaluated: it can only tighten.
  */
 export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
   return policyOf(entry, (text, place, isAbout) => {
@@ -138,12 +141,15 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
   }
 }
 
-/** Reports whether the scope covers actions of a connector type. */
+/** Returns a function that reports whether the patterns cover actions of a connector type. */
 function aboutOf(patterns: readonly Pattern[]): (connectorType: string) => boolean {
   return (connectorType) => patterns.some((pattern) => mayMatchBelow(pattern, `${connectorType}.`))
 }
 
-/** The same for a rule: the condition `connector.type == "TYPE"` restricts it to one type. */
+/**
+ * Returns a function that reports whether a rule can apply to a connector type. The condition `connector.type ==
+ * "TYPE"` restricts it to one.
+ */
 function ruleAboutOf(rule: PolicyRule, patterns: readonly Pattern[]): (connectorType: string) => boolean {
   const isAbout = aboutOf(patterns)
   const only = rule.conditions.flatMap((text) => ONE_TYPE.exec(text)?.[1] ?? [])
@@ -206,7 +212,7 @@ function splitFields(value: unknown, lineOf: LineOf): { own: unknown; repeated: 
   }
 }
 
-/** Removes the defaults of the schema: only fields in the text count as repeated. */
+/** Returns only the fields that the text states, without the defaults of the schema. */
 function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
   return Object.fromEntries(Object.entries(parsed).filter(([name]) => name in stated))
 }
@@ -242,7 +248,7 @@ function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
   return failures
 }
 
-/** Returns the line of the node at the path, or of its nearest existing ancestor. */
+/** Returns the line of the YAML node at the path, or of its nearest existing ancestor. */
 function lineAt(yaml: Document.Parsed, lines: LineCounter, path: readonly PropertyKey[]): number {
   for (let length = path.length; length >= 0; length--) {
     const node: unknown = length === 0 ? yaml.contents : yaml.getIn(path.slice(0, length), true)
@@ -264,7 +270,7 @@ function yamlMessage(error: { pos: [number, number]; message: string }, lines: L
   return `line ${lines.linePos(error.pos[0]).line}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`
 }
 
-/** Keeps the first messages: a text that is not a policy may have thousands. */
+/** Returns the error with the first messages, because a text that is not a policy may cause thousands. */
 function invalid(messages: readonly string[]): ChaperoneError {
   const left = messages.length - MAX_MESSAGES
   const more = left > 0 ? [`and ${left} more`] : []

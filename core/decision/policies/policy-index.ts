@@ -1,23 +1,23 @@
 import { fold } from '../../action/pattern.ts'
 import { type CompiledPolicy, type Reach, reachOf } from './compiled-policy.ts'
 
-/** A policy whose patterns cover an action, and its reach. */
+/** A policy whose patterns cover an action, and how they cover it. */
 export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: Exclude<Reach, 'none'> }
 
-/** All policies of a gateway by the actions in their scope; the rest of a scope is checked per decision. */
+/** All policies of a gateway, by the actions that their scopes cover. Each decision checks the rest of a scope. */
 export type PolicyIndex = {
-  /** By priority, highest first; equal priorities by id. */
+  /** All policies in order of priority, highest first; equal priorities by id. */
   readonly all: readonly CompiledPolicy[]
   /**
    * Returns the policies whose patterns cover the action, in the same order. The cost depends on the number of matches,
    * not of policies.
    */
   matching(actionType: string): readonly CompiledPolicy[]
-  /** The same with the reach of each policy. */
+  /** Returns the policies whose patterns cover the action, and how they cover it. */
   reaching(actionType: string): readonly ReachingPolicy[]
 }
 
-/** Results are cached per action name, up to this many: agents choose names, so the cache is bounded. */
+/** Maximum number of action names with cached results. Agents choose names, so the cache is bounded. */
 const MAX_REMEMBERED = 4_096
 
 export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyIndex {
@@ -40,11 +40,11 @@ function reachingOf(policy: CompiledPolicy | undefined, actionType: string): Rea
   return policy === undefined || reach === 'none' ? [] : [{ policy, reach }]
 }
 
-/** Folded pattern texts -> indexes in `all`. `reachOf` verifies each result. */
+/** Indexes in `all` by the pattern's text without case. `reachOf` verifies each result. */
 type Tables = {
   readonly exact: ReadonlyMap<string, readonly number[]>
   readonly prefixes: ReadonlyMap<string, readonly number[]>
-  /** Lengths of all prefixes. */
+  /** Distinct lengths of the keys of `prefixes`. */
   readonly lengths: readonly number[]
 }
 

@@ -8,18 +8,18 @@ import type { PolicyIndex } from './policy-index.ts'
 import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
 import { policyLabel } from './rule-label.ts'
 
-/** The result of one policy: its first matching rule. */
+/** Result of one policy: its first matching rule. */
 export type Opinion = {
   readonly policy: CompiledPolicy
   readonly rule: CompiledRule
-  /** Set if a condition could not be evaluated and the rule matched because of that. */
+  /** Error of a condition that could not be evaluated, if the rule matched because of it; else null. */
   readonly error: string | null
 }
 
-/** The combined result of all policies; a null verdict means that none matched. */
+/** Combined result of all policies; a null verdict means that none matched. */
 export type PolicyVerdict = {
   readonly verdict: Verdict | null
-  /** The deciding match. */
+  /** Result that decides; null if no policy matched. */
   readonly decisive: Opinion | null
   readonly opinions: readonly Opinion[]
   readonly requiredGroups: readonly RequiredGroups[]
@@ -60,9 +60,9 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
 }
 
 /**
- * Within a tier the highest matching priority decides; at equal priority the strictest. Each policy of that priority
- * that holds requires its own groups. Across tiers the strictest result applies; policies that only tighten form a tier
- * of their own.
+ * Combines the results of policies. Within a tier the highest matching priority decides; at equal priority the
+ * strictest result. Each policy of that priority that holds requires its own groups. Across tiers the strictest result
+ * applies; policies that only tighten form a tier of their own.
  */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
@@ -74,7 +74,7 @@ export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   return { ...results.reduce(stricterOf), opinions }
 }
 
-/** Among equally strict results, the first is named. */
+/** Order of tiers. If several have equally strict results, the decision names the first. */
 const TIERS = [...POLICY_TIERS, 'tightening'] as const
 type Tier = (typeof TIERS)[number]
 
@@ -120,8 +120,9 @@ export function matchedRule({ policy, rule }: Opinion): MatchedRule {
 type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; readonly error: string | null }
 
 /**
- * All conditions must be true. A false one settles the rule; otherwise one that cannot be evaluated can only tighten:
- * an allow rule does not match, a deny or require_approval rule does. For an announced action it is the opposite.
+ * Reports whether a rule matches. All its conditions must be true; a false one settles the rule. A condition that
+ * cannot be evaluated can only tighten: an allow rule does not match, a deny or require_approval rule does. For an
+ * announced action it is the opposite.
  */
 function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleMatch {
   let error: string | null = null
@@ -137,7 +138,7 @@ function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleM
   return { isMatch: error === null || isUnknownMatch, failed, error }
 }
 
-/** Traces every policy and rule, for the dry run. */
+/** Returns the trace of every policy and rule, for a dry run. */
 export function tracePolicies(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly PolicyTrace[] {
   return index.all.map((policy) => {
     const scope = scopeOf(policy, input)

@@ -1,9 +1,9 @@
 import type { PolicyDocument } from '../../crd/schemas.ts'
 
-/** Comprehensions (up to 64 elements) and regular expressions, relative to a comparison. */
+/** Calls that cost more than a comparison: comprehensions (up to 64 elements) and regular expressions. */
 const COSTLY_CALL = /\.\s*(?:all|exists|exists_one|map|filter|matches)\s*\(/g
 const COSTLY_WEIGHT = 32
-/** A test with larger facts counts as several. */
+/** Characters of JSON that count as one test. A larger test counts as several. */
 const TEST_UNIT = 1_024
 
 /**

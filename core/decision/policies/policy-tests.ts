@@ -19,14 +19,17 @@ export type PolicyTestResult = {
   readonly passed: boolean
   readonly expected: string
   readonly got: string
-  /** The deciding rule; null if the policy did not match. */
+  /** Name of the rule that decided; null if the policy did not match. */
   readonly rule: string | null
 }
 
 /** Default `now` of tests: constant, so that results are reproducible. */
 const DEFAULT_NOW_MS = 1_767_268_800_000
 
-/** About 0.2 s. Texts come from tenants, and a kill switch waits for a process that runs tests. */
+/**
+ * Maximum cost of one run, about 0.2 s. Texts come from tenants, and kill switches are delayed while a process runs
+ * tests.
+ */
 const MAX_COST = 128 * 1_024
 
 /**

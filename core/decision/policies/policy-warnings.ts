@@ -6,11 +6,11 @@ import { nearest } from '../../nearest.ts'
 import { conditionWarnings, guardedTarget, spelledFact } from '../conditions/condition-warnings.ts'
 import { undeclaredNames } from './undeclared-parameters.ts'
 
-/** Returns warnings about valid but probably unintended content of a policy. Full sentences. */
+/** Returns warnings, as full sentences, about content of a policy that is valid but probably unintended. */
 export function policyWarnings(document: PolicyDocument): readonly string[] {
   const { rules, scope, tests } = document
   return [
-    // A test of an unknown name passes regardless of the rules.
+    // A test of an unknown action name passes regardless of the rules.
     ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
     ...new Set(undeclaredWarnings(document)),
@@ -41,7 +41,10 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
   })
 }
 
-/** Tightening rules over facts with names as sent, although the provider compares names without case. */
+/**
+ * Returns warnings about tightening rules that read facts with names as sent: the provider compares names without case,
+ * so another spelling evades the rule.
+ */
 function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
   const patterns = scope.actions.filter((text) => text !== '*').map(parsePattern)
   const [type] = [...NAME_RULES.keys()].filter((one) =>
@@ -62,16 +65,15 @@ function idleAllows({ rules, scope }: PolicyDocument): readonly string[] {
   return scope.actions.flatMap((pattern) => idleAllowWarning(pattern) ?? [])
 }
 
-/** Returns warnings about action patterns that match no known action. Full sentences. */
+/** Returns warnings, as full sentences, about action patterns that match no known action. */
 export function unknownActions(patterns: readonly string[]): readonly string[] {
   return patterns.map((pattern) => unknownActionWarning(pattern)).filter((warning) => warning !== null)
 }
 
 /**
- * Returns warnings about approver groups without members. Full sentences.
- *
- * @param groups Groups with at least one member. @param absence Returns where the members of another group were looked
- * up; null if the group has members after all.
+ * Returns warnings, as full sentences, about approver groups without members.
+ * @param groups Groups with at least one member.
+ * @param absence Returns the sentence about a group outside of `groups`; null if the group has members after all.
  */
 export function emptyGroupWarnings(
   document: PolicyDocument,
@@ -90,7 +92,7 @@ export function emptyGroupWarnings(
     })
 }
 
-/** Text about a group if only accounts have groups. */
+/** Returns the sentence for an empty group in an installation where only accounts have groups. */
 export function noAccount(group: string): string {
   return `No account is in the group "${group}".`
 }

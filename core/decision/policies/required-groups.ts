@@ -1,12 +1,17 @@
 import type { RequiredGroupsView } from '../../wire/gateway/internal.ts'
 
-/** Approver groups that one rule requires. One member of any of them is sufficient; no group means any approver. */
+/**
+ * Set of approver groups that one rule requires. One member of any of the groups is sufficient; without groups, any
+ * approver is.
+ */
 export type RequiredGroups = {
   readonly policyId: string
-  /** Name of the policy. */
+  /** Name of the policy that requires the groups. */
   readonly policy: string
   readonly groups: readonly string[]
-  /** If set for any set of a request, one approver counts for only one set of the request. */
+  /**
+   * True: one approver counts for only one set. If any set of a request has it, this holds for all sets of the request.
+   */
   readonly distinct: boolean
 }
 
@@ -18,17 +23,17 @@ export function uniqueRequired(sets: readonly RequiredGroups[]): readonly Requir
   return [...unique.values()]
 }
 
-/** Converts the sets to the form in approvals. */
+/** Returns the sets in the form that approvals contain. */
 export function requiredView(sets: readonly RequiredGroups[]): RequiredGroupsView[] {
   return sets.map(({ policy, groups, distinct }) => ({ policy, groups: [...groups], distinct }))
 }
 
-/** Returns all named groups, each once. */
+/** Returns the groups of all sets, each once. */
 export function groupNames(sets: ReadonlyArray<Pick<RequiredGroups, 'groups'>>): string[] {
   return [...new Set(sets.flatMap(({ groups }) => groups))]
 }
 
-/** `release and (finance or audit), different people`; empty if any approver is sufficient. */
+/** Returns a text such as `release and (finance or audit), different people`; empty if any approver is sufficient. */
 export function requiredText(sets: ReadonlyArray<Pick<RequiredGroups, 'groups' | 'distinct'>>): string {
   const isDistinct = sets.length > 1 && sets.some(({ distinct }) => distinct)
   const shown = isDistinct ? sets : sets.filter(({ groups }) => groups.length > 0)

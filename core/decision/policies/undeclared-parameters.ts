@@ -4,7 +4,9 @@ import { type CelNode, childrenOf, pathOf } from '../conditions/cel-node.ts'
 import { parseCondition } from '../conditions/condition.ts'
 import { factsOf } from '../conditions/fact-shapes.ts'
 
-/** Parameters that a condition reads and no row of its scope declares, as sentences without a full stop. */
+/**
+ * Sentences, without a full stop, about parameters that a condition reads and no row of the policy's scope declares.
+ */
 export type UndeclaredNames = { readonly errors: readonly string[]; readonly warnings: readonly string[] }
 
 /** Checks `parameters.NAME`, `has(parameters.NAME)` and `"NAME" in parameters` of one condition. */
