@@ -7,9 +7,9 @@ import type { ConnectionSettings } from './process/connection-limits.ts'
 
 export type GatewayConfig = {
   readonly host: string
-  /** 0 takes any free port. */
+  /** Port to listen on; 0 selects any free port. */
   readonly port: number
-  /** Without a slash at the end. */
+  /** URL without a slash at the end. */
   readonly controlPlaneUrl: string
   /** File with the token of the enrolled gateway. */
   readonly gatewayTokenFile: string
@@ -20,9 +20,11 @@ export type GatewayConfig = {
   readonly journalMaxBytes: number
   /** Budget in bytes of request bodies in memory; null for a share of the memory limit. */
   readonly bodyBudgetBytes: number | null
-  /** Reports turns of the event loop that take longer, in milliseconds. */
+  /** Duration in milliseconds beyond which a turn of the event loop is reported. */
   readonly eventLoopBlockedMs: number
-  /** Number of refusals of one agent in a minute that have a record each; further ones are aggregated. */
+  /**
+   * Number of refusals of one agent in a minute that have a record each; further refusals share an aggregate record.
+   */
   readonly wholeRefusals: number
   readonly connections: ConnectionSettings
   readonly logLevel: string
@@ -43,7 +45,7 @@ export type PodConfig = {
   readonly agent: string
   readonly pod: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly serviceAccount: string
-  /** Null to trust the public roots. */
+  /** PEM file with the CA certificates of the control plane; null to trust the public roots. */
   readonly controlPlaneCaFile: string | null
   readonly adminSocket: string
   readonly trustDir: string
@@ -119,7 +121,7 @@ function injected(env: Env, name: string): string {
   )
 }
 
-/** Qualifies a name without a namespace by the namespace of the pod. */
+/** Returns `namespace/name` of a name. The pod's namespace completes a name without one. */
 function qualified(name: string, namespace: string): string {
   return name.includes('/') ? name : `${namespace}/${name}`
 }

@@ -40,11 +40,11 @@ type Made = {
   readonly log: Logger
   readonly token: ClientDeps['token']
   readonly leaf: LeafCache
-  /** Requests the certificates of the CA in a pod; null elsewhere. */
+  /** CA of a pod, which requests its certificates from the control plane; null outside of a pod. */
   readonly issuer: PodCa | null
 }
 
-/** Known only once the gateway listens. */
+/** Address and conditions of the gateway, which are known only once it listens. */
 type Address = { url: string; conditions: Pod['conditions'] }
 
 export type Core = ReturnType<typeof createCore>

@@ -25,7 +25,7 @@ import { createPodCa, type PodCa } from './tls/pod-ca.ts'
 
 export type Gateway = {
   readonly port: number
-  /** Stops accepting, fails holds with 503, and uploads pending records. Takes less than two seconds. */
+  /** Stops accepting connections, fails holds with 503, and uploads pending records. Takes less than two seconds. */
   close(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ const HEAD_TIMEOUT_MS = 30_000
  */
 export async function createGateway(config: GatewayConfig, log: Logger): Promise<Gateway> {
   const readGatewayToken = () => readToken(config.gatewayTokenFile, 'GATEWAY_TOKEN_FILE')
-  // Reads the file before anything starts, so that a missing file fails the start.
+  // The file is read before any other step, so that a missing file fails the start.
   const first = await readGatewayToken()
   const token = config.pod === null ? first : readGatewayToken
   const issuer =
@@ -68,7 +68,7 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
 type Served = {
   readonly log: Logger
   readonly ca: CertificateAuthority
-  /** Requests the certificates of the CA in a pod; null elsewhere. */
+  /** CA of a pod, which requests its certificates from the control plane; null outside of a pod. */
   readonly issuer: PodCa | null
   readonly leaf: LeafCache
   readonly core: Core

@@ -5,8 +5,8 @@ import type { Credentials, KeyedPort } from './pipeline/exchange.ts'
 import { sha256 } from './process/sha256.ts'
 
 /**
- * Verified headers by snapshot: each key is hashed once for each agent, and a revoked key is discarded with its
- * snapshot.
+ * Agents by verified header, for each snapshot. A key is hashed only once for each snapshot, and a revoked key is
+ * discarded with its snapshot.
  */
 const verified = new WeakMap<Snapshot, Map<string, AgentEntry>>()
 const MAX_VERIFIED = 2_000
@@ -29,7 +29,8 @@ export function identify(credentials: Credentials, snapshot: Snapshot): AgentEnt
 
 function byHeader({ header, keyedPort }: Presented, snapshot: Snapshot): AgentEntry | null {
   const cached = verified.get(snapshot) ?? newCache(snapshot)
-  // A port key is valid on its port only. A header value contains no line feed, so the separator is unambiguous.
+  // The cache key contains the port's agent, because a port key is valid on its port only. A header value contains no
+  // line feed, so the separator is unambiguous.
   const cacheKey = keyedPort === undefined ? header : `${keyedPort.agent}\n${header}`
   const hit = cached.get(cacheKey)
   if (hit !== undefined) return hit
@@ -58,7 +59,7 @@ function verify(header: string, snapshot: Snapshot, keyedPort?: KeyedPort): Agen
   const agent = snapshot.agentsByName.get(name)
   if (keyedPort !== undefined && keyedPort.agent !== name) return null
   if (agent !== undefined && keyedPort?.accepts(agent, key) === true) return agent
-  // Hashes unknown names as well, so that timing does not reveal whether an agent exists.
+  // The key of an unknown name is hashed as well, so that timing does not reveal whether an agent exists.
   const given = sha256(key)
   const expected = Buffer.from(agent?.key_sha256 ?? '', 'hex')
   const matches = timingSafeEqual(

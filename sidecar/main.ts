@@ -7,16 +7,18 @@ import { createGateway, type Gateway } from './gateway.ts'
 /** Runs the gateway: environment in, signals, and the channel of the parent process. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  // Without a handler, Node opens its inspector on SIGUSR1, in a pod on the agent's own loopback.
+  // Without a handler, Node opens its inspector on SIGUSR1. In a pod, the agent could connect to it over the shared
+  // loopback.
   process.on('SIGUSR1', () => undefined)
-  // Batches log lines: a write for each line would cost more than the rest of a refusal. The rest is flushed at exit.
+  // Log lines are batched, because a write for each line would cost more than the rest of a refusal. The buffer is
+  // flushed at exit.
   const log = pino(
     { level: config.logLevel, base: { component: 'gateway' } },
     pino.destination({ dest: 1, sync: false, minLength: 8 * 1024, periodicFlush: 200 }),
   )
   let gateway: Gateway | null = null
   stopWhenTold(async () => {
-    // Before it serves, nothing is pending: the journal and the lock tolerate an exit at any moment.
+    // Before the gateway serves, no request is pending, and the journal and the lock tolerate an exit at any moment.
     await gateway?.close()
   })
   gateway = await createGateway(config, log)

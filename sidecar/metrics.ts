@@ -35,16 +35,16 @@ export type Metrics = {
   overQuota(agent: string | null, limit: string): void
   readonly journal: JournalMetrics
   readonly lookUps: LookUpMetrics
-  /** Requests accepted, and finished by decision, since the start. */
+  /** Numbers of accepted requests, and of finished requests by decision, since the start. */
   readonly counts: {
     readonly total: number
     readonly ALLOW: number
     readonly HOLD: number
     readonly DENY: number
   }
-  /** `GET /metrics` (spec 4.5). */
+  /** Returns the body of `GET /metrics` (spec 4.5). */
   scrape(gauges: Gauges): string
-  /** `GET /internal/metrics`. */
+  /** Returns the body of `GET /internal/metrics`. */
   internal(gauges: Gauges): string
 }
 
@@ -52,11 +52,11 @@ const DURATION_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const OVERHEAD_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1]
 const LATENCY_MS_BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000]
 
-/** Counters of one agent and connector, found with one look-up for each request. */
+/** Counters of one agent and connector. A request finds all of them with one look-up. */
 class SeriesCounters {
   readonly connector: string
   readonly agent: string
-  /** Computed once; each scrape repeats it in every line. */
+  /** Label text of the series, computed once because each scrape repeats it in every line. */
   readonly labels: string
   readonly duration = new Histogram(DURATION_BOUNDS)
   readonly overhead = new Histogram(OVERHEAD_BOUNDS)
@@ -239,7 +239,7 @@ function writeBlocked(out: Exposition, byStage: ReadonlyMap<string, number>): vo
 
 type ActiveContext = { readonly seenAgents: Set<string>; readonly label: (agent: string | null) => string }
 
-/** Keeps the series of inactive agents at 0. */
+/** Writes the number of active requests by agent. An agent without requests keeps its series with the value 0. */
 function writeActive(out: Exposition, gauges: Gauges, { seenAgents, label }: ActiveContext): void {
   const active = new Map<string, number>()
   for (const [name, n] of gauges.activeByAgent) {
@@ -273,7 +273,7 @@ function writeRateLimited(out: Exposition, byAgent: ReadonlyMap<string, number>)
   for (const [agent, n] of byAgent) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
 }
 
-/** Refused connections by limit; without an agent: evicted before authentication. */
+/** Writes the refused connections by limit. Those without an agent were evicted before authentication. */
 function writeRefused(out: Exposition, refused: ReadonlyMap<string, number>): void {
   out.family(
     'svc_connections_refused_total',

@@ -5,22 +5,22 @@ import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { resolveByDns } from './upstream/dial.ts'
 
-/** Returns the owner of a name that was looked up; null without a snapshot. */
+/** Returns the owner of a host name in a DNS query; null without a snapshot. */
 export function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | null {
   if (snapshot === null) return null
   const host = normaliseHost(name)
   return host === null ? 'unknown' : ownerOfName(snapshot, host)
 }
 
-/** Returns true when no connector owns the host on any port and the gateway refuses hosts without a connector. */
+/** Reports whether a request to this host is refused because no connector owns the host on any port. */
 export function isUnownedHost(snapshot: Snapshot | null, host: string, port: number): boolean {
   if (snapshot === null || portsOfHost(snapshot, host).length > 0) return false
   return decideUnowned(snapshot, host, port).verdict !== 'allow'
 }
 
 /**
- * Resolves an absolute name. The search list of a pod would be tried first, which is slow, and a tenant of the
- * cluster could own `api.example.com.svc.cluster.local`.
+ * Resolves a name as absolute, with a dot at its end. Otherwise the resolver would first try the search list of the
+ * pod, which is slow, and a tenant of the cluster could own `api.example.com.svc.cluster.local`.
  */
 export const resolveAbsolute: Resolve = (host) => resolveByDns(`${host}.`)
 

@@ -41,7 +41,7 @@ export type PodDeps = {
 }
 
 export type Pod = {
-  /** Active error conditions, named as in the status of a Gateway. */
+  /** Returns the active error conditions, named as in the status of a Gateway. */
   conditions(): readonly PodCondition[]
   close(): Promise<void>
 }
@@ -49,11 +49,13 @@ export type PodCondition = 'BypassDetected'
 
 /** Resolver settings shared by the containers of the pod; only the search domains are read. */
 const RESOLV_CONF = '/etc/resolv.conf'
-/** Limit of the wait of the agent for the first snapshot. After it the agent starts and receives 503. */
+/**
+ * Longest time that the agent waits for the first snapshot. After it the agent starts, and its requests receive 503.
+ */
 const FIRST_RULES_MS = 30_000
-/** Limit of a response to the start-up probe: below its `timeoutSeconds`. */
+/** Time limit of a response to the start-up probe, below the probe's `timeoutSeconds`. */
 const ANSWER_MS = 1_500
-/** Limit of the wait for a signed certificate. After it the agent trusts a root of the pod alone. */
+/** Longest wait for a certificate signed by the control plane. After it the agent trusts only a root of the pod. */
 const FIRST_CERTIFICATE_MS = 25_000
 
 /**
@@ -73,8 +75,8 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
       deps.onChange()
     },
   })
-  // A probe without a route and without a listener sends nothing, so it proves no bypass. A capture that held before
-  // and fails now is a bypass.
+  // A probe without a route and without a listener sends no packet, so it proves no bypass. When the capture was proven
+  // before, a failed probe is a bypass.
   const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
   const closing: Array<() => Promise<void>> = []
   const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
@@ -91,7 +93,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     closing.push((await openHealthServer(POD_PORTS.health, { ...deps, ...gate })).close)
     await openAdminSocket(deps)
     const opened = open().then(gate.opened)
-    // Without listeners no certificate is needed.
+    // When the listeners do not open, no certificate is needed.
     opened.catch(() => deps.issuer.close())
     // The control plane signs the certificate while the listeners open and the capture is probed.
     const all = await Promise.allSettled([opened, writeTrust(deps).then(gate.trusted)])
@@ -116,7 +118,7 @@ async function writeTrust({ config, issuer }: PodDeps): Promise<void> {
   await writeTrustFolder({ dir: config.trustDir, caPems, extraFile: config.extraCaFile })
 }
 
-/** Decides when the agent may start and when the pod is ready. */
+/** Creates the gate that decides when the agent may start and when the pod is ready. */
 function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () => boolean) {
   let openedAt: number | null = null
   let isTrusted = false
@@ -125,11 +127,12 @@ function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () =
     const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
     const mayStart = openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
     if (mayStart && !hasStarted) log.info({ ...spent(), late: isLate }, 'the agent may start')
-    // Irrevocable once the agent runs; `isReady` reports whether it is served.
+    // The decision is final, because the agent cannot be stopped again. `isReady` reports whether its requests are
+    // served.
     hasStarted ||= mayStart
     return hasStarted
   }
-  // Evaluated when the inputs change, not only when a probe arrives.
+  // The gate is evaluated when its inputs change, not only when a probe arrives.
   void waits.until(look, FIRST_RULES_MS)
   return {
     opened(): void {
@@ -148,7 +151,7 @@ function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () =
   }
 }
 
-/** Returns milliseconds since the process started, and the CPU time among them. */
+/** Returns the milliseconds since the process started, and the milliseconds of CPU time. */
 function spent(): { readonly process_ms: number; readonly cpu_ms: number } {
   const { user, system } = process.cpuUsage()
   return { process_ms: Math.round(performance.now()), cpu_ms: Math.round((user + system) / 1_000) }
@@ -211,12 +214,15 @@ async function openRedirected(
   })
   for (const [kind, port] of REDIRECTED) {
     await front.openListener({ port, host: '127.0.0.1' }, (arrival) => serve(kind, arrival))
-    // Redirected IPv6 connections arrive on ::1. Without IPv6 nothing is redirected.
+    // Redirected IPv6 connections arrive on ::1. Without IPv6, no connection is redirected.
     if (hasIpv6Loopback()) await front.openListener({ port, host: '::1' }, (arrival) => serve(kind, arrival))
   }
 }
 
-/** Only the sidecar mounts the volume. Clients of the socket still need the token. */
+/**
+ * Opens the internal API on a Unix socket, in a volume that only the sidecar mounts. Clients of the socket still need
+ * the token.
+ */
 async function openAdminSocket({ config, front, listener }: PodDeps): Promise<void> {
   const path = config.adminSocket
   await rm(path, { force: true })

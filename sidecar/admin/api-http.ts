@@ -6,7 +6,7 @@ import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
 import { sha256 } from '../process/sha256.ts'
 
-/** A JSON body, or text in the Prometheus format. */
+/** Body of a reply: JSON, or text in the Prometheus format. */
 export type ApiAnswer =
   | { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
   | { readonly status: number; readonly text: string }
@@ -25,7 +25,10 @@ export function toReply(answer: ApiAnswer, extra: RawHeaders = []): ApiReply {
   }
 }
 
-/** A `ChaperoneError` becomes its own status and body; any other error is a 500 without its message. */
+/**
+ * Converts an error to a reply. A `ChaperoneError` has its own status and body; any other error becomes a 500 without
+ * its message.
+ */
 export function failureReply(failure: ChaperoneError): ApiReply {
   const { retryAfterS } = failure.options
   const headers = retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]
@@ -65,7 +68,7 @@ function isLoopbackHost(host: string): boolean {
   return name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)
 }
 
-/** Compares in constant time. Throws 401. */
+/** Throws 401 unless the request has the bearer token. Compares in constant time. */
 export function assertToken(request: ApiRequest, token: string): void {
   const given = /^bearer +(\S+) *$/i.exec(headerOf(request.headers, 'authorization') ?? '')?.[1] ?? ''
   if (timingSafeEqual(sha256(given), sha256(token))) return

@@ -14,7 +14,7 @@ export function get(path: string, run: ApiRoute['run']): ApiRoute {
   return { method: 'GET', path, run }
 }
 
-/** The handler receives the validated body. */
+/** Creates a POST route. The handler receives the body after validation by the schema. */
 export function post<S extends z.ZodType>(
   path: string,
   schema: S,
@@ -23,7 +23,10 @@ export function post<S extends z.ZodType>(
   return { method: 'POST', path, run: async (request) => run(await parseBody(request, schema)) }
 }
 
-/** The router throws 404 for an unknown path and 405 for a known path with another method. */
+/**
+ * Returns a function that finds the route of a request. It throws 404 for an unknown path, and 405 for a known path
+ * with another method.
+ */
 export function createRouter(
   routes: readonly ApiRoute[],
 ): (request: Pick<ApiRequest, 'method' | 'path'>) => ApiRoute {

@@ -7,9 +7,9 @@ export type HealthServerDeps = {
   readonly health: () => Health
   readonly scrape: () => string
   /**
-   * Resolves with whether the containers of the agent may start: at once when they may, otherwise before the probe of
-   * the kubelet times out. The kubelet probes once a second at most, so answering "not yet" would delay the agent by
-   * a second. Never rejects.
+   * Resolves with true once the containers of the agent may start, and with false before the probe of the kubelet times
+   * out. An immediate false would delay the agent by a second, because the kubelet probes once a second at most. Never
+   * rejects.
    */
   readonly whenStarted: () => Promise<boolean>
   /** True when the gateway can decide requests and no traffic bypasses it. */
@@ -19,8 +19,8 @@ export type HealthServerDeps = {
 export type HealthServer = { close(): Promise<void> }
 
 /**
- * Serves what the kubelet and Prometheus may read over the network: `/health`, `/started`, `/ready` and `/metrics`.
- * None of these changes state. Listens on IPv4 and IPv6 where both exist.
+ * Serves the paths that need no token, for the kubelet and Prometheus: `/health`, `/started`, `/ready` and `/metrics`.
+ * None of them changes state. Listens on IPv4 and IPv6 where both exist.
  */
 export async function openHealthServer(port: number, deps: HealthServerDeps): Promise<HealthServer> {
   const server = createServer((request, response) => {
@@ -53,7 +53,7 @@ export async function openHealthServer(port: number, deps: HealthServerDeps): Pr
   }
 }
 
-/** Evicts the oldest connection, so that a client with many open connections cannot block probes. */
+/** Closes the oldest connection at the limit, so that a client with many open connections cannot block probes. */
 function evictOldest(server: Server): void {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {

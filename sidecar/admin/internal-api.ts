@@ -6,7 +6,9 @@ import { type ApiRoute, createRouter } from './api-route.ts'
 
 export type InternalApiDeps = {
   readonly token: string
-  /** True when the gateway listens on loopback only. Scrapes and probes must then come from this machine as well. */
+  /**
+   * True when the gateway listens on loopback only. Scrapes and probes are then also accepted from this machine only.
+   */
   readonly isLoopbackOnly: boolean
   readonly routes: readonly ApiRoute[]
   readonly log: Pick<Log, 'error'>
@@ -27,7 +29,7 @@ export function createInternalApi({
     try {
       const isInternal = request.path.startsWith('/internal')
       if (isInternal || isLoopbackOnly) assertLocal(request)
-      // A client without the token must not learn which paths exist.
+      // The token is checked before the path, so that a client without the token cannot learn which paths exist.
       if (isInternal) {
         assertToken(request, token)
         request.onAuthenticated()

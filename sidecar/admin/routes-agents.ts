@@ -29,8 +29,7 @@ export function agentRoutes(deps: AgentRoutesDeps): readonly ApiRoute[] {
 }
 
 /**
- * Registers with the control plane first, which creates the agent, then opens its port, whose key is part of
- * `proxy_url`.
+ * Registers an agent: creates it in the control plane, then opens its port. The key of the port is part of `proxy_url`.
  */
 async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<ApiAnswer> {
   const reply = await deps.commands({ command: 'agents.register', input })
@@ -43,7 +42,10 @@ async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<Ap
   return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(deps, known, port), ca_pem: deps.caPem() })
 }
 
-/** The port key depends on the agent's entry, which arrives with the next snapshot. */
+/**
+ * Returns the error for an agent that the snapshot does not contain yet. Without the agent's entry, the port key cannot
+ * be derived.
+ */
 function notKnown(name: string): ChaperoneError {
   const detail = `The gateway has no configuration with agent "${name}" yet. Try again in a second.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })

@@ -27,7 +27,8 @@ export type ForwardDeps = {
 }
 
 /**
- * Routes that the control plane answers. It stores the configuration, so the next snapshot cannot revert the change.
+ * Returns the routes that forward a command to the control plane. The control plane stores the configuration, so the
+ * next snapshot cannot revert the change.
  */
 export function forwardRoutes({ commands, untilNewer, version }: ForwardDeps): readonly ApiRoute[] {
   const change = async (command: CommandBody): Promise<CommandReply> => {

@@ -14,8 +14,9 @@ export type KillRouteDeps = {
 }
 
 /**
- * Activates the kill switch on this gateway first, also while the control plane is unreachable, and forwards it
- * later. Lifting a kill switch that the control plane has stored requires the control plane.
+ * Returns the routes of the kill switch. Activation takes effect on this gateway first, also while the control plane is
+ * unreachable, and is forwarded later. The lift of a kill switch that the control plane has stored requires the control
+ * plane.
  */
 export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
   return [
@@ -55,7 +56,7 @@ async function deactivate(
   return ok({ ...stateOf(kill, { active: false, scope }), forwarded: false })
 }
 
-/** Removes `order`, which is meant for this gateway only. */
+/** Returns the reply without `order`, which concerns only this gateway. */
 function answerOf({ body: { order: _, ...body } }: CommandReply) {
   return body
 }

@@ -12,20 +12,20 @@ import type { Gauges, Metrics } from '../metrics.ts'
 import { VERSION } from '../process/version.ts'
 import type { Health } from './routes-state.ts'
 
-/** The state of the gateway in the form of each reader. */
+/** Reads the state of the gateway for the API, the metrics and the control plane. */
 export type GatewayView = {
   health(): Health
-  /** `GET /internal/status`. */
+  /** Returns the body of `GET /internal/status`. */
   status(): Readonly<Record<string, unknown>>
   gauges(): Gauges
-  /** Status report for the control plane. */
+  /** Returns the status report for the control plane. */
   report(url: string): StatusBody
 }
 
 export type ViewDeps = {
   readonly clock: Clock
   readonly controlPlaneUrl: string
-  /** Resolved lazily: the control plane client reads this view. */
+  /** A function, because the control plane client is created after this view, which it reads. */
   readonly control: () => ControlPlane
   readonly kill: KillState
   readonly journal: Journal
@@ -34,7 +34,7 @@ export type ViewDeps = {
   readonly unlistedPorts: Pick<UnlistedPorts, 'warnings'>
   readonly hostedWork: Pick<HostedWork, 'size' | 'dropped' | 'unidentifiedCount'>
   readonly cancellations: Pick<Cancellations, 'report'>
-  /** Record batches that the ingest quota refused. */
+  /** Returns the number of record batches that the ingest quota refused. */
   readonly deferrals: () => number
 }
 
@@ -141,7 +141,7 @@ function countsOf({ counts }: Metrics, events: Events, held: number) {
   }
 }
 
-/** Connector types by record id, for every connector with a host. */
+/** Returns the connector type by record id, for every connector with a host. */
 function connectorTypes(control: ControlPlane): ReadonlyMap<string, string> {
   const hosts = control.snapshots.current()?.hosts
   const owners = hosts === undefined ? [] : [...hosts.exact.values(), ...hosts.wildcards.values()].flat()

@@ -22,11 +22,14 @@ export type ProbeConnections = {
 /** The kernel retransmits a lost SYN after 1 s. */
 const TIMEOUT_MS = 2_000
 /**
- * While local listeners drop SYNs, the probe may be one of the dropped. The kernel retransmits after 1, 3 and 7 s.
+ * Time limit while local listeners drop SYNs, because the SYN of the probe may be among them. The kernel retransmits
+ * after 1, 3 and 7 s.
  */
 const SWAMPED_MS = 8_000
 const AGAIN_MS = 500
-/** Our listener accepts within one turn of the event loop after the handshake. */
+/**
+ * Time limit for our listener to accept a connection. It accepts within one turn of the event loop after the handshake.
+ */
 const SEEN_MS = 500
 const PORTS = PROBE_PORTS.last - PROBE_PORTS.first + 1
 
@@ -69,7 +72,9 @@ export function createProbeConnections(): ProbeConnections {
   }
 
   return {
-    /** A source port in use says nothing about the rules; tries the next port. */
+    /**
+     * Connects from the next free source port. A port in use has no meaning for the rules, so the next port is tried.
+     */
     async connect(target) {
       let outcome: ProbeOutcome = 'busy'
       for (let tries = 0; outcome === 'busy' && tries < PORTS; tries++) outcome = await connectOnce(target)
@@ -85,8 +90,9 @@ export function createProbeConnections(): ProbeConnections {
 }
 
 /**
- * A connection that our listener has not accepted in time may still be in its backlog, or rejected because an agent
- * holds all connections. The socket tables of the kernel decide.
+ * Returns whether a connection that our listener has not accepted in time left the machine. It may still be in the
+ * listener's backlog, or the listener rejected it because an agent holds all connections. The socket tables of the
+ * kernel decide.
  */
 async function whereIs(target: {
   readonly kind: CapturedKind
@@ -97,7 +103,10 @@ async function whereIs(target: {
   return isOurs ? 'landed' : 'escaped'
 }
 
-/** The same for a connection without a reply. Null while our own listener may have dropped its SYN. */
+/**
+ * Returns the same as `whereIs` for a connection attempt without a reply. Null while our own listener may have dropped
+ * its SYN.
+ */
 async function whereIsSilent(
   target: Parameters<typeof whereIs>[0],
   isSwamped: () => Promise<boolean>,
@@ -107,7 +116,8 @@ async function whereIsSilent(
 }
 
 /**
- * Resolves with true if listeners have dropped SYNs since the call; false once the drops have continued for too long.
+ * Returns a function that resolves with true when listeners have dropped SYNs since this call, and with false once the
+ * drops have continued for longer than `SWAMPED_MS`.
  */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()
@@ -115,12 +125,12 @@ function swampedSince(): () => Promise<boolean> {
   return async () => performance.now() - began < SWAMPED_MS && (await listenDrops()) > (await before)
 }
 
-/** Counts drops in this network namespace; 0 where the kernel does not report them. */
+/** Returns the number of SYNs dropped in this network namespace; 0 where the kernel does not report it. */
 async function listenDrops(): Promise<number> {
   return listenDropsIn(await readFile(NETWORK_COUNTERS, 'latin1').catch(noTable))
 }
 
-/** IPv6 is disabled: the table does not exist. */
+/** Replaces a kernel table that does not exist, because IPv6 is disabled. */
 function noTable(): string {
   return ''
 }

@@ -42,7 +42,7 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
 
   async function check(): Promise<CaptureState> {
     const first = await probeAll(connections)
-    // Repeats a negative result once, because one lost packet is not a bypass.
+    // Probes a second time after a negative result, because one lost packet is not a bypass.
     const found = first === 'proven' ? first : await probeAll(connections)
     if (isClosed) return found
     if (found !== state) change(found)
@@ -80,7 +80,7 @@ async function probeAll(connections: ProbeConnections): Promise<CaptureState> {
   return found.length > 0 && found.every((one) => one === 'proven') ? 'proven' : 'unproven'
 }
 
-/** Null without a route: nothing that is sent leaves the machine. */
+/** Probes one address. Null without a route, because no packet then leaves the machine. */
 async function probeAddress(connections: ProbeConnections, address: string): Promise<CaptureState | null> {
   const [web, shell] = await Promise.all([
     connections.connect({ address, port: 443, kind: 'tls' }),

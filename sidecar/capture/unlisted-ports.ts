@@ -14,7 +14,7 @@ export type UnlistedPorts = {
   warnings(snapshot: Snapshot | null): readonly string[]
 }
 
-/** Bounded, because agents choose the ports. */
+/** Maximum number of stored entries, because agents choose the ports. */
 const MAX_LISTED = 32
 const MORE =
   'Agents requested further ports of hosts in egress.allowedHosts that no entry covers: see the denied requests in the traffic log.'
@@ -56,7 +56,10 @@ function keyOf(entry: string, port: number): string {
   return `${entry} ${port}`
 }
 
-/** Names the entry, never the requested host, because an agent chooses the host. */
+/**
+ * Returns the warning about one port. It names the entry of the list, never the requested host, because an agent
+ * chooses the host.
+ */
 function sentenceOf({ entry, port }: Unlisted): string {
   const { host, port: listed } = readAllowed(entry)
   const missing = `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`

@@ -1,4 +1,4 @@
-/** Smaller chunks are merged. */
+/** Size below which adjacent chunks are merged. */
 const MERGED_BYTES = 16 * 1024
 
 /**

@@ -4,8 +4,8 @@ import { sleep } from '../process/sleep.ts'
 import type { ControlClient } from './client/client.ts'
 
 /**
- * Sends an acknowledgement. Resolves when it was delivered, or abandoned after a few attempts: the control plane
- * resends its state after a reconnect. Never rejects.
+ * Sends an acknowledgement. Resolves when it was delivered, or after a few failed attempts, which lose nothing: the
+ * control plane sends its state again after a reconnect. Never rejects.
  */
 export type Acks = (body: AckBody) => Promise<void>
 

@@ -1,6 +1,9 @@
 import { type BackOff, createBackOff } from '../../core/state/back-off.ts'
 
-/** A growth of 1.5 limits the load on a control plane that restarts, and adds at most half to the time to reconnect. */
+/**
+ * Growth of the pause after each attempt. 1.5 limits the load on a control plane that restarts, and adds at most half
+ * to the time to reconnect.
+ */
 const FACTOR = 1.5
 
 /** Back-off for calls to the control plane: 50 ms to 5 s unless set. */

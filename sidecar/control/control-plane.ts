@@ -34,16 +34,22 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly streamTimes?: Partial<StreamTimes>
   readonly status: () => StatusBody
   readonly onSnapshot: (snapshot: Snapshot) => void
-  /** Agents that other processes serve as well. */
+  /** Called with the number of processes that serve each agent. */
   readonly onQuota: (agents: Message<'quota'>['agents']) => void
-  /** Work that is cancelled at providers: part of each acknowledgement of a kill switch, and started after it. */
+  /**
+   * Cancels work at providers. Each acknowledgement of a kill switch contains a report of the cancellations; new ones
+   * start after it.
+   */
   readonly cancellations: Cancellations
   /** Executes an order. Never rejects. */
   readonly execute: (order: Order) => Promise<ResultBody>
   readonly log: Log
 }
 
-/** Connection of the gateway to its control plane: one stream for messages down, and calls up. */
+/**
+ * Connection of the gateway to its control plane. A stream delivers the messages of the control plane; calls send those
+ * of the gateway.
+ */
 export type ControlPlane = {
   readonly client: ControlClient
   readonly heartbeats: Heartbeats
@@ -52,7 +58,7 @@ export type ControlPlane = {
   readonly holds: Holds
   readonly commands: Commands
   readonly killForwarding: KillForwarding
-  /** What the failure policy forbids at this time of disconnection. */
+  /** Returns the step of the failure policy for the present time of disconnection, which decides what is forbidden. */
   leaseStep(): LeaseStep
   /** Reports the status now instead of at the next interval. */
   reportStatus(): void
@@ -146,7 +152,7 @@ function applyKill(
 ): void {
   const cut = kill.applyRemote(effective, state)
   const applied = kill.holds(effective) ? { kill_seq: seq } : {}
-  // Providers are asked afterwards, also when the acknowledgement did not arrive.
+  // Cancellations at providers start after the acknowledgement, also when it did not arrive.
   void ack({ ...applied, hosted_work: cancellations.report(), applied_at: isoNow(clock) }).then(
     cancellations.begin,
   )
@@ -154,7 +160,9 @@ function applyKill(
     log.warn({ scopes: effective.map((entry) => entry.scope), cut }, 'kill switch active')
 }
 
-/** Sends the result once. If it is lost, the control plane records the outcome as unknown. */
+/**
+ * Executes an order and sends its result once. If the result is lost, the control plane records the outcome as unknown.
+ */
 async function carryOut(
   order: Order,
   execute: ControlPlaneDeps['execute'],

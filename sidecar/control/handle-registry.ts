@@ -19,7 +19,7 @@ const MAX_ANSWERS = 100_000
  * any time.
  */
 const ANSWER_MS = { own: 600_000, foreign: 600_000, unknown: 10_000 } as const
-/** Adds to the latency of a request, hence short. */
+/** Time limit of a call for owners. It adds to the latency of a request, and is short for that reason. */
 const TIMEOUT_MS = 1_000
 
 type Deps = { readonly fetchOwners: FetchHandleOwners; readonly monotonicMs: () => number }
@@ -43,7 +43,10 @@ export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): Handle
     return owner
   }
 
-  /** Another agent received it through this process, and the control plane has no other information. */
+  /**
+   * Returns the owner when the control plane did not reply: `foreign` when another agent received the handle through
+   * this process.
+   */
   const ownerWithoutReply = (key: string): HandleOwner =>
     given.get(key) === undefined ? 'unknown' : 'foreign'
 

@@ -7,7 +7,7 @@ import type { LiveExchangePort } from '../pipeline/ports.ts'
 export type LiveExchanges = LiveExchangePort & {
   readonly size: number
   all(): Iterable<Exchange>
-  /** Aborts exchanges for which `match` returns an entry. Returns their number. */
+  /** Aborts the exchanges for which `match` returns an entry, and returns their number. */
   cut(match: (exchange: Exchange) => KillEntry | null): number
   /** Aborts all exchanges when the process stops. */
   abortAll(reason: unknown): number

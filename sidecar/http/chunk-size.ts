@@ -4,8 +4,8 @@ const LINE = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTE
 
 /**
  * Returns the hexadecimal digits of a chunk-size line without its CRLF; null when the line is invalid. Refuses
- * whitespace, as Node's parser does: parsers disagree about it, and a chunk that two of them measure differently can
- * smuggle a request.
+ * whitespace, as Node's parser does. Parsers disagree about whitespace, and a chunk to which two parsers assign
+ * different sizes can smuggle a request.
  */
 export function chunkDigits(line: string): string | null {
   return LINE.exec(line)?.[1] ?? null

@@ -3,8 +3,8 @@ import { type LeftSegment, resultsOf } from './recovery/recover.ts'
 import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
 
 /**
- * Record JSON by record id. Kept as bytes: strings would be copied twice by the garbage collector and promoted to the
- * old generation.
+ * Record JSON by record id. The JSON is kept as bytes, because the garbage collector would copy strings twice and
+ * promote them to the old generation.
  */
 export type Results = ReadonlyMap<string, Buffer>
 
@@ -18,9 +18,9 @@ export type Backlog = {
    * Closes the active segment and starts an empty one. `isHeld`: the closed segment is not deleted before `release`.
    */
   rotate(closed: ClosedSegment & { readonly isHeld: boolean }): void
-  /** Like `rotate`, but the results of the active segment were also written to the new one. */
+  /** Closes the active segment, whose results were also written to the new segment. */
   replace(closed: ClosedSegment): void
-  /** The lines carried over from earlier segments are on disk. */
+  /** Permits the deletion of held segments. Call it when the lines carried over from them are on disk. */
   release(): void
   /** Returns up to `max` results of the oldest segment that has any. */
   next(max: number): Promise<Results>
@@ -29,11 +29,11 @@ export type Backlog = {
   /** Removes results and deletes closed segments without results. */
   remove(ids: Iterable<string>): void
   /**
-   * Permits the deletion of segments of earlier processes. Before this call such a segment may hold the only trace of
-   * a request.
+   * Permits the deletion of segments of earlier processes. Until this call, such a segment may be the only trace of a
+   * request.
    */
   allowTrimming(): void
-  /** Numbers of unacknowledged results in the active segment, and in all. */
+  /** Number of unacknowledged results in the active segment; `total` is their number in all segments. */
   readonly active: number
   readonly total: number
   readonly closedBytes: number

@@ -9,20 +9,20 @@ export type GroupCommitDeps = {
   readonly nowMs: () => number
 }
 
-/** Group commit: one flush serves all callers that wait. Callers that arrive during a flush share the next one. */
+/** Group commit: one flush serves all waiting callers. Callers that arrive during a flush share the next one. */
 export class GroupCommit {
   readonly #deps: GroupCommitDeps
   #waiting: Group | null = null
   #isInFlight = false
   #writes = 0
-  /** Writes that are on disk. */
+  /** Number of writes that are on disk. */
   #flushed = 0
 
   constructor(deps: GroupCommitDeps) {
     this.#deps = deps
   }
 
-  /** Counts one write. */
+  /** Counts one write, which the next flush covers. */
   wrote(): void {
     this.#writes++
   }
@@ -73,8 +73,8 @@ export class GroupCommit {
   }
 
   /**
-   * Fails the next group as well: after a failed flush the kernel may discard the pages and report success for the
-   * next flush.
+   * Fails the group and also the waiting one: after a failed flush, the kernel may discard the pages and report success
+   * for the next flush.
    */
   #fail(group: Group, error: unknown): void {
     group.reject(error)

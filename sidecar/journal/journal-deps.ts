@@ -3,8 +3,8 @@ import type { LostRange } from './lost-ranges.ts'
 import type { JournalFiles } from './segments/files.ts'
 
 /**
- * `full`: at its size limit until the control plane acknowledges records. `unwritable`: a write failed; retried every
- * second.
+ * `full`: the journal is at its size limit until the control plane acknowledges records. `unwritable`: a write failed,
+ * and is retried every second.
  */
 export type JournalState = 'ok' | 'full' | 'unwritable'
 
@@ -14,17 +14,20 @@ export type JournalBatch = {
 }
 
 export type JournalDeps = {
-  /** Created if missing. */
+  /** Folder of the journal, which is created if missing. */
   readonly dir: string
   readonly processId: string
   /** Size limit on disk. Forwarding stops below it, so that results of requests in flight still fit. */
   readonly maxBytes: number
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** A full batch is pending and can be uploaded before the timer. */
+  /** Called when a full batch is pending, which can be uploaded before the timer. */
   readonly onBatchReady?: () => void
   /** Interval of retries of an unwritable journal, in milliseconds. */
   readonly probeMs?: number
-  /** `audit: sync`: an intent counts as written once it is flushed to disk. Read in every turn of the event loop. */
+  /**
+   * Returns true with `audit: sync`: an intent then counts as written once it is flushed to disk. Called in every turn
+   * of the event loop.
+   */
   readonly isSync?: () => boolean
   /** Limit of one flush in milliseconds; beyond it the flush has failed. */
   readonly syncTimeoutMs?: number

@@ -181,7 +181,7 @@ export class Journal implements JournalPort {
     return batch
   }
 
-  /** The control plane has stored these records. A segment is deleted once all of its results are acknowledged. */
+  /** Removes records that the control plane has stored. A segment without unacknowledged results is deleted. */
   acknowledge(ids: Iterable<string>, ranges: readonly LostRange[]): void {
     this.#backlog.remove(ids)
     this.#lost.reported(ranges)
@@ -189,7 +189,7 @@ export class Journal implements JournalPort {
     if (isIdle && this.#segments.bytes > EARLY_ROTATION_BYTES) this.#rotate()
   }
 
-  /** The control plane never accepts these records. Ranges were counted when they were lost. */
+  /** Removes records that the control plane never accepts. Ranges were counted when they were lost. */
   abandon(ids: readonly string[], ranges: readonly LostRange[]): void {
     this.#lost.count(ids.length)
     this.acknowledge(ids, ranges)
@@ -202,7 +202,7 @@ export class Journal implements JournalPort {
     this.#outage.stop()
     const isEmpty = this.#backlog.active + this.#open.size + this.#rows.size + this.#lost.list(1).length === 0
     this.#segments.close({ isEmpty: isEmpty && this.#isUsable })
-    // Later results are lost; their intents become `unknown` at the next start.
+    // Results after this point are lost; their intents become `unknown` at the next start.
     this.#isClosed = true
   }
 
@@ -247,7 +247,7 @@ export class Journal implements JournalPort {
     return isWritten
   }
 
-  /** Flushes, then settles the intents. Without intents the flush is for the reserved sequence numbers. */
+  /** Flushes, then settles the intents. Null: the flush is for the reserved sequence numbers only. */
   #commit(intents: IntentGroup | null): Promise<void> {
     return this.#commits.commit().then(
       () => intents?.written.resolve(undefined),
@@ -272,7 +272,7 @@ export class Journal implements JournalPort {
       this.#outage.attempt('write', () => this.#segments.rotate({ isDurable: this.#sequence.isTracked }))
   }
 
-  /** Returns the first lines of a new segment. */
+  /** Returns the lines that a new segment begins with: open entries of earlier segments, which may then be deleted. */
   #carried(): string {
     const lost = this.#lost.list(Number.POSITIVE_INFINITY).map(lostLine).join('')
     return this.#sequence.begin() + this.#open.carried() + this.#rows.carried() + lost
@@ -285,7 +285,7 @@ export class Journal implements JournalPort {
     else await this.#segments.renew()
   }
 
-  /** The last write failed: tallies and reservations are written again. */
+  /** Makes the next write repeat tallies and reservations, because the last write failed. */
   #invalidate(): void {
     this.#rows.invalidate()
     this.#sequence.invalidate()

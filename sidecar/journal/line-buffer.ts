@@ -8,7 +8,8 @@ const SUFFIX = Buffer.from('}\n')
 const FIRST_BYTES = 64 * 1024
 
 /**
- * Pending lines as bytes in one reused buffer. Strings would be concatenated, flattened and encoded on every write.
+ * Buffer of pending lines as bytes, which every write reuses. Strings would be concatenated, flattened and encoded on
+ * every write.
  */
 export class LineBuffer {
   #space = Buffer.allocUnsafeSlow(FIRST_BYTES)
@@ -43,7 +44,7 @@ export class LineBuffer {
     this.#used += bytes.length
   }
 
-  /** Reserves three bytes for each UTF-16 code unit, the maximum of UTF-8. */
+  /** Adds text as UTF-8. Reserves three bytes for each UTF-16 code unit, the maximum of UTF-8. */
   #putText(text: string): void {
     this.#reserve(text.length * 3)
     this.#used += this.#space.write(text, this.#used)

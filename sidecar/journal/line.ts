@@ -26,7 +26,7 @@ export type ParsedLine = {
   readonly json: string
 }
 
-/** Returns null for a line that a crash or a full disk truncated. */
+/** Parses a line of a segment. Null for a line that a crash or a full disk truncated. */
 export function parseLine(raw: string): ParsedLine | null {
   const phase = PHASES.find((each) => raw.startsWith(PREFIX[each]))
   if (phase === undefined || !raw.endsWith('}}')) return null

@@ -36,7 +36,10 @@ export function lockDataDir(dir: string): DataLock {
   }
 }
 
-/** `link` is atomic and fails if the target exists, so exactly one of several starting processes succeeds. */
+/**
+ * Creates a hard link. `link` is atomic and fails if the target exists, so exactly one of several starting processes
+ * succeeds.
+ */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to)

@@ -74,7 +74,7 @@ function groupOf({ process_id, reason }: LostRange): string {
   return `${reason ?? ''} ${process_id}`
 }
 
-/** Both arguments are merged. */
+/** Returns `ranges` without the numbers in `done`. Both arguments must be merged (see `mergeRanges`). */
 function subtract(ranges: readonly LostRange[], done: readonly LostRange[]): readonly LostRange[] {
   const byGroup = Map.groupBy(done, groupOf)
   return ranges.flatMap((range) => {

@@ -1,10 +1,13 @@
 import type { AggregateRow } from '../pipeline/ports.ts'
 import { line } from './line.ts'
 
-/** Aggregate records that still change. They are written once in a turn, and carried into the next segment. */
+/**
+ * Aggregate records that still change. Each is written once in a turn of the event loop, and carried into the next
+ * segment.
+ */
 export class OpenAggregates {
   readonly #rows = new Map<string, AggregateRow>()
-  /** The revision of each row whose full form is on disk. */
+  /** Revision of each row whose full form is on disk. */
   readonly #written = new Map<string, number>()
   readonly #changed = new Set<AggregateRow>()
 
@@ -37,12 +40,12 @@ export class OpenAggregates {
     return lines
   }
 
-  /** The last write failed: the next change of each row writes its full form. */
+  /** Makes the next change of each row write its full form, because the last write failed. */
   invalidate(): void {
     this.#written.clear()
   }
 
-  /** Returns the full form of all rows. */
+  /** Returns lines with the full form of all rows, for a new segment. */
   carried(): string {
     return [...this.#rows.values()].map((row) => line('intent', row.json())).join('')
   }

@@ -55,13 +55,13 @@ export class OpenIntents {
     return unwritten
   }
 
-  /** Returns lines for a new segment. */
+  /** Returns lines with all open intents, for a new segment. */
   carried(): string {
     const dropped = this.#rejected.map((id) => line('dropped', JSON.stringify({ id })))
     return [...this.#open.all().map((json) => line('intent', json)), ...dropped].join('')
   }
 
-  /** The lines that `carried` returned are in the active segment. */
+  /** Discards the rejected ids. Call it when the lines of `carried` are in the active segment. */
   clearRejected(): void {
     this.#rejected = []
   }

@@ -18,7 +18,7 @@ export class Outage {
   #reason: string | null = null
   #probe: NodeJS.Timeout | null = null
   #isRetrying = false
-  /** A flush failed, so lines of the active segment may never reach the disk, even if later flushes succeed. */
+  /** True after a failed flush: lines of the active segment may never reach the disk, even if later flushes succeed. */
   #isSuspect = false
 
   constructor(deps: OutageDeps, handlers: OutageHandlers) {
@@ -48,7 +48,7 @@ export class Outage {
     this.#probe ??= setInterval(() => void this.#retry(), probeMs).unref()
   }
 
-  /** Returns false and begins an outage when `work` throws. */
+  /** Runs `work`. When it throws, begins an outage and returns false. */
   attempt(operation: Operation, work: () => void): boolean {
     try {
       work()

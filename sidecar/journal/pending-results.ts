@@ -7,7 +7,7 @@ import type { Sequence } from './sequence.ts'
 
 type PendingResult = Pick<TrafficRecord, 'id' | 'seq' | 'process_id'> & {
   readonly json: Buffer
-  /** The intent stays open until its result is written. */
+  /** Intent of the result. The intent stays open until its result is written. */
   readonly intent: OpenIntent | undefined
 }
 
@@ -22,7 +22,10 @@ type PendingResultsDeps = {
 export class PendingResults {
   readonly #deps: PendingResultsDeps
   #results: PendingResult[] = []
-  /** Results of forwarded requests that did not fit; at most the number of requests in flight when space ran out. */
+  /**
+   * Results of forwarded requests that did not fit on disk. Their number is at most that of the requests in flight when
+   * space ran out.
+   */
   #retained: PendingResult[] = []
 
   constructor(deps: PendingResultsDeps) {

@@ -1,18 +1,18 @@
 import { line } from './line.ts'
 
-/** Numbers reserved on disk before records use them. */
+/** Number of sequence numbers that are reserved on disk before records use them. */
 const RESERVED = 64
 
 /**
- * Assigns sequence numbers to the records of this process. With tracking, journal lines show how far the numbers
- * went, so that after a power loss the missing records are known, also at the end.
+ * Assigns sequence numbers to the records of this process. With tracking, the journal contains the reserved numbers.
+ * After a power loss they show which records are missing, also at the end.
  */
 export class Sequence {
   readonly #processId: string
   #next = 0
   /** Numbers of dropped intents, for reuse. */
   readonly #free: number[] = []
-  /** Numbers that were taken and have no line yet; null without tracking. */
+  /** Numbers that were taken and have no line on disk yet; null without tracking. */
   #unwritten: Set<number> | null = null
   #base = 0
   #passed = 0
@@ -55,7 +55,7 @@ export class Sequence {
     this.#base = this.#passed
   }
 
-  /** Every number so far has a written record, or is known to be lost. */
+  /** Marks every number so far as having a written record, or as known to be lost. */
   passed(): void {
     this.#passed = this.#next
   }
@@ -69,7 +69,7 @@ export class Sequence {
     return this.#line([])
   }
 
-  /** The last write failed: reserves again. */
+  /** Makes the next line reserve numbers again, because the last write failed. */
   invalidate(): void {
     this.#reserved = 0
   }

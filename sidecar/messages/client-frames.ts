@@ -18,15 +18,15 @@ export type ClientFrameHandler = {
    */
   room(bytes: number): true | Promise<boolean>
   control(opcode: number, payload: Buffer): void
-  /** A protocol error. Nothing after it is read. */
+  /** Called for a protocol error. No frame after it is read. */
   problem(detail: string): void
 }
 
-/** Limit of fragments, because each costs memory besides its bytes. */
+/** Maximum number of fragments of a message, because each costs memory besides its bytes. */
 const MAX_PARTS = 65_536
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
-/** Reads the frames of a client: masked, without extensions. Joins fragments. */
+/** Parses the frames of a client, which are masked and have no extensions. Joins the fragments of a message. */
 export class ClientFrames {
   readonly #handler: ClientFrameHandler
   readonly #limit: number
@@ -58,7 +58,7 @@ export class ClientFrames {
     }
   }
 
-  /** Stops reading. */
+  /** Stops parsing and discards buffered bytes. */
   stop(): void {
     this.#isOver = true
     this.#held = null
@@ -109,7 +109,7 @@ export class ClientFrames {
     return this.#hasRoom(head.length) ? this.#readData(rest) : rest
   }
 
-  /** Returns false while the frame waits for memory. */
+  /** Reserves memory for a frame. False while the frame waits for memory. */
   #hasRoom(length: number): boolean {
     if (this.#isDiscarded) return true
     if (this.#size + length > this.#limit) {

@@ -47,7 +47,7 @@ export class InFlightMessages {
     return promise
   }
 
-  /** Assigns an event to its message. An event without a known lane belongs to the oldest message. */
+  /** Assigns a response event to its message. An event whose lane is unknown belongs to the oldest message. */
   event({ lane, isEnd, errorStatus }: MessageEvent, head: string, size: number): void {
     const flight = this.#flights.find(({ exchange }) => exchange.channel?.lane === lane) ?? this.#flights[0]
     if (flight === undefined) return

@@ -37,7 +37,10 @@ export function messageExchange(parts: MessageParts): Exchange {
   return exchange
 }
 
-/** Hop-by-hop headers, headers of the handshake, and headers that describe a body. */
+/**
+ * Matches headers that are not copied from the handshake: hop-by-hop headers, headers of the handshake itself, and
+ * headers that describe a body.
+ */
 const DROPPED =
   /^(connection|upgrade|keep-alive|proxy-connection|te|trailer|expect|sec[-_]websocket[-_].*|content[-_].*|transfer[-_].*)$/i
 
@@ -59,11 +62,14 @@ function wholeBody(bytes: Buffer): RequestBody {
 }
 
 export type MessageReply = Reply & {
-  /** Counts the bytes of an event of the response that was passed on. */
+  /** Counts the bytes of a response event that was passed on. */
   count(bytes: number): void
 }
 
-/** Reply to a message. A refusal is one event; the events of a response bypass this object. */
+/**
+ * Creates the reply to a message. A refusal is written as one event; the events of a response do not pass through this
+ * object.
+ */
 export function messageReply(write: (event: string) => void): MessageReply {
   let isStarted = false
   let bytesOut = 0

@@ -14,7 +14,7 @@ export type MessageIntakeDeps = {
   readonly protocol: Pick<MessageProtocol, 'read'>
   /** True while the previous message is being decided; `next` is called afterwards. */
   readonly isBusy: () => boolean
-  /** A complete message. `release` returns its bytes to the budget, once. */
+  /** Called with a complete message. `release` returns the message's bytes to the budget; call it once. */
   readonly serve: (message: IncomingMessage, release: () => void) => void
   readonly control: (opcode: number, payload: Buffer) => void
   readonly problem: (detail: string) => void
@@ -22,14 +22,14 @@ export type MessageIntakeDeps = {
   readonly changed: () => void
 }
 
-/** `bytes` as the client sent them; empty for a message that was not read. */
+/** A message of the client. `bytes` are its bytes; empty for a message that was not read. */
 export type IncomingMessage = { readonly bytes: Buffer; readonly message: Message | Refusal }
 
 type Waiting = { readonly read: Buffer | Refusal; readonly reserved: number }
 
 /**
- * Beyond this number the client is not read, and a disconnect of the client is not noticed. The provider processes 16
- * messages at once.
+ * Maximum number of queued messages. At the limit the client is not read, so its disconnect is not noticed either. The
+ * provider processes 16 messages at once.
  */
 const MAX_WAITING = 16
 const NO_BYTES: Buffer = Buffer.alloc(0)
@@ -40,7 +40,7 @@ export class MessageIntake {
   readonly #frames: ClientFrames
   readonly #waiting: Waiting[] = []
   readonly #ended = createExchangeAbort()
-  /** Budget bytes of the message that is being read. */
+  /** Number of budget bytes that are reserved for the message being read. */
   #reserved = 0
   #isWaitingForRoom = false
   #isScanning = false
@@ -86,7 +86,10 @@ export class MessageIntake {
     }
   }
 
-  /** Short messages need no budget while none is queued, because the number of concurrent decisions is bounded. */
+  /**
+   * Reserves memory for a message. A short message needs no budget while no message is queued, because the number of
+   * concurrent decisions is bounded.
+   */
   #room(bytes: number): true | Promise<boolean> {
     const more = bytes - this.#reserved
     if (more <= 0 || (bytes <= SMALL_BYTES && this.#waiting.length === 0)) return true
@@ -100,7 +103,7 @@ export class MessageIntake {
     changed()
     try {
       await inner.room.take({ agent: this.#agent, bytes, signal })
-      // `end` has returned the budget counted before.
+      // `end` has already returned the bytes that were counted before.
       if (signal.aborted) this.#releaseBytes(bytes)
       else this.#reserved += bytes
       return true
@@ -120,7 +123,7 @@ export class MessageIntake {
     this.#add({ read: refusal('body_too_large', detail), reserved: 0 })
   }
 
-  /** Returns the budget bytes of the message that was read, and transfers them to the caller. */
+  /** Transfers the reserved budget bytes of the message that was read to the caller. */
   #takeReserved(): number {
     const reserved = this.#reserved
     this.#reserved = 0
@@ -161,7 +164,7 @@ export class MessageIntake {
       else serve({ bytes: read, message }, release)
       this.next()
     })
-    // The connection was closed.
+    // The parse is aborted when the connection closes.
     scanned.catch(release)
   }
 }

@@ -18,7 +18,7 @@ export type MessageSocketParts = {
   readonly protocol: MessageProtocol
   readonly client: Duplex
   readonly upstream: Duplex
-  /** Reports transferred bytes. A byte in either direction resets `quiet` of the idle watch to 0. */
+  /** Called with the number of transferred bytes. A byte in either direction resets the idle time `quiet` to 0. */
   readonly moved: (direction: 'up' | 'down', bytes: number) => void
   /** Closes both connections at once. */
   readonly cut: () => void
@@ -29,17 +29,17 @@ const SERVICE_RESTART = 1012
 
 /**
  * Serves a WebSocket on which each client message is a request. Each message is an exchange of its own, in order of
- * arrival. Only what the pipeline forwards is written upstream, as one frame of the gateway.
+ * arrival. Only messages that the pipeline forwards are written upstream, each as one frame of the gateway.
  */
 export class MessageSocket {
   readonly #parts: MessageSocketParts
   readonly #up: MessageIntake
   readonly #down: ServerFrames
   readonly #flights: InFlightMessages
-  /** Messages of the gateway that wait for the end of a server message. */
+  /** Messages of the gateway that are written when the present message of the server has ended. */
   readonly #events: Uint8Array[] = []
   readonly #running = new Map<Exchange, Promise<void>>()
-  /** The message that is being decided. No other message overtakes it. */
+  /** The message that is being decided. Later messages wait for its decision. */
   #deciding: Exchange | null = null
   #isUpBlocked = false
   #isDownBlocked = false
@@ -85,10 +85,10 @@ export class MessageSocket {
     this.#down.push(chunk)
   }
 
-  /** Ends messages in flight. Resolves when every message has its record. */
+  /** Ends the messages in flight. Resolves when every message has its record. */
   async end(cause: 'client' | 'upstream'): Promise<void> {
     this.#isClosing = true
-    // Node emits the end of a stream only if it is read.
+    // Node emits the end of a stream only if the stream is read.
     this.#parts.client.resume()
     this.#parts.upstream.resume()
     this.#up.end()
@@ -171,7 +171,8 @@ export class MessageSocket {
   #control(opcode: number, payload: Buffer): void {
     this.#toUpstream(opcode, payload)
     if (opcode !== OPCODE.close) return
-    // The client has closed, so queued messages are no longer wanted.
+    // The message that is being decided is cut too, because the client has closed the WebSocket and expects no
+    // response.
     this.#isClosing = true
     this.#deciding?.abort.abort(new Error('the client closed the WebSocket'))
   }

@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
-/** Returns true when the open connection leads to the upstream of the exchange and carries its credential. */
+/** Reports whether the open connection leads to the upstream of the exchange and has its credential. */
 export function isSameUpstream(opening: Exchange, exchange: Exchange): boolean {
   const then = opening.connector?.entry
   const now = exchange.connector?.entry

@@ -11,7 +11,7 @@ export type Served = {
   readonly protocol: MessageProtocol
   readonly client: Duplex
   readonly upstream: Duplex
-  /** Updated as bytes are transferred. */
+  /** Byte counts of both directions, updated as bytes are transferred. */
   readonly counts: SpliceCounts
 }
 
@@ -66,7 +66,7 @@ async function serveClient(client: Duplex, upstream: Duplex, socket: MessageSock
 
 async function serveUpstream(upstream: Duplex, client: Duplex, socket: MessageSocket): Promise<void> {
   await once(upstream, (chunk) => socket.fromUpstream(chunk))
-  // Refusals of messages in flight still reach the client.
+  // The client is still connected, so refusals of messages in flight reach it.
   await socket.end('upstream')
   if (!client.destroyed) client.end()
   await closed(upstream)

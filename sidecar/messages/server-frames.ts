@@ -1,9 +1,9 @@
 import { type FrameHead, isControl, OPCODE, readFrameHead } from '../../core/websocket/frame.ts'
 
 export type ServerFrameHandler = {
-  /** Passes bytes on unchanged. */
+  /** Called with bytes of the server, which must be passed on unchanged. */
   pass(bytes: Buffer): void
-  /** A message has ended. `head` is its beginning, `size` its bytes. */
+  /** Called at the end of a message. `head` is its beginning, `size` its number of bytes. */
   message(head: string, size: number): void
   /** Called between two messages, where a message of the gateway may be written. */
   boundary(): void
@@ -11,11 +11,11 @@ export type ServerFrameHandler = {
   problem(detail: string): void
 }
 
-/** Bytes of a message that are kept to identify it. */
+/** Number of bytes at the beginning of a message that are kept to identify it. */
 const HEAD_BYTES = 1_024
 const NO_BYTES: Buffer = Buffer.alloc(0)
 
-/** Tracks the frames of a server while their bytes are passed on. */
+/** Parses the frames of a server while their bytes are passed on. */
 export class ServerFrames {
   readonly #handler: ServerFrameHandler
   #pending = NO_BYTES
@@ -31,7 +31,7 @@ export class ServerFrames {
     this.#handler = handler
   }
 
-  /** True where a message of the gateway may be written. */
+  /** True between two messages, where a message of the gateway may be written. */
   get isAtBoundary(): boolean {
     return this.#frame === null && this.#pending.length === 0 && !this.#isInMessage
   }

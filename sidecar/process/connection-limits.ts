@@ -49,7 +49,7 @@ export function descriptorLimit(): number {
   return found === undefined ? DEFAULT_DESCRIPTORS : Number(found)
 }
 
-/** Without /proc, as on macOS: the minimum that launchd and Node guarantee. */
+/** Number of descriptors without /proc, as on macOS: the minimum that launchd and Node guarantee. */
 const DEFAULT_DESCRIPTORS = 10_240
 
 function readLimits(): string {

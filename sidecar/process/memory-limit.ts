@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
 
-/** Upper bound without a setting. */
+/** Maximum of the body budget when no setting is given. */
 const MAX_DEFAULT_BYTES = 1024 * 1024 * 1024
 
 /**
@@ -11,7 +11,7 @@ export function bodyBudget(setting: number | null, limitBytes: number): number {
   return setting ?? Math.min(MAX_DEFAULT_BYTES, Math.floor(limitBytes / 4))
 }
 
-/** Returns the memory limit in bytes: of the control group, otherwise the memory of the machine. */
+/** Returns the memory limit in bytes: that of the control group, otherwise the memory of the machine. */
 export function memoryLimit(): number {
   const constrained = process.constrainedMemory()
   const all = totalmem()

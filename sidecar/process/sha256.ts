@@ -5,7 +5,7 @@ export function sha256(data: Uint8Array | string): Buffer {
   return hash('sha256', data, 'buffer')
 }
 
-/** The same in lower-case hex. */
+/** Returns the SHA-256 in lower-case hex. */
 export function sha256Hex(data: Uint8Array | string): string {
   return hash('sha256', data, 'hex')
 }

@@ -1,4 +1,4 @@
 import manifest from '../../package.json' with { type: 'json' }
 
-/** `1.2.3`. */
+/** Version of the program, such as `1.2.3`. */
 export const VERSION: string = manifest.version

@@ -21,9 +21,9 @@ export type Watchdog = {
 }
 
 /**
- * Reports a blocked event loop, during which nothing is served, the kill switch included. A blocked loop runs no
- * timers, so the report follows the block. The reported stage ran for at least half of that time; otherwise it is
- * `other`: other code, garbage collection, or a machine without spare CPU.
+ * Reports a blocked event loop, during which no request is served, and no kill switch is applied. A blocked loop runs
+ * no timers, so the report follows the block. The report names the stage that ran for at least half of the time.
+ * Otherwise it names `other`: other code, garbage collection, or a machine without spare CPU.
  */
 export function createWatchdog({ config, clock, onBlocked, log }: WatchdogDeps): Watchdog {
   const stages = createStageClock(clock.monotonicMs)

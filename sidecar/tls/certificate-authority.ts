@@ -21,9 +21,12 @@ export type Leaf = {
   readonly key: string
   /** PEM of the leaf, followed by the issuer unless that is a root. */
   readonly cert: string
-  /** Epoch milliseconds. */
+  /** End of validity in epoch milliseconds. */
   readonly notAfterMs: number
-  /** Epoch milliseconds after which a new leaf is minted: clocks of clients differ, and connections last. */
+  /**
+   * Time in epoch milliseconds after which a new leaf is minted. It is before the end of validity, because the clocks
+   * of clients differ and connections last.
+   */
   readonly freshUntilMs: number
 }
 
@@ -31,7 +34,7 @@ export type CertificateAuthority = {
   readonly certPem: string
   /** The trust anchor that clients install: the last certificate of the chain. */
   readonly caPem: string
-  /** True when Name Constraints (X.509) restrict the names of its leaves. */
+  /** True when Name Constraints (X.509) restrict the names for which the CA can sign leaves. */
   readonly isConstrained: boolean
   /** Mints a leaf for a host name or an IP address (without brackets): one signature, 50-100 us. */
   mint(host: string): Leaf
@@ -59,7 +62,7 @@ export async function loadCertificateAuthority(
   return createCertificateAuthority(key, chain, nowMs)
 }
 
-/** The signing certificate and its issuers, the root last. */
+/** The signing certificate, followed by its issuers. The root is last. */
 export type Chain = readonly [X509Certificate, ...X509Certificate[]]
 
 export function createCertificateAuthority(
@@ -79,7 +82,7 @@ export function createCertificateAuthority(
     isConstrained: chain.some(({ raw }) => namesPermittedBy(raw) !== null),
     mint(host) {
       const now = nowMs()
-      // A leaf must not outlive its issuer: some clients refuse it.
+      // Some clients refuse a leaf that outlives its issuer.
       const notAfterMs = Math.min(now + LEAF_LIFETIME_MS, Date.parse(issuer.validTo))
       const cert = pem('CERTIFICATE', template(host, now, notAfterMs)) + suffix
       return { key: leafKey, cert, notAfterMs, freshUntilMs: freshUntil(now, notAfterMs) }
@@ -87,12 +90,15 @@ export function createCertificateAuthority(
   }
 }
 
-/** Returns the time of renewal: a day before the end, or two thirds of a lifetime below three days. */
+/**
+ * Returns the time at which a leaf is replaced: a day before its end, or after two thirds of a lifetime below three
+ * days.
+ */
 function freshUntil(now: number, notAfterMs: number): number {
   return Math.max(notAfterMs - DAY_MS, now + ((notAfterMs - now) * 2) / 3)
 }
 
-/** Replaces parse errors of OpenSSL, which do not name the file. */
+/** Runs `parse`, and replaces its error: errors of OpenSSL do not name the file. */
 function read<T>(parse: () => T, problem: string, files: readonly string[]): T {
   try {
     return parse()
@@ -146,7 +152,8 @@ async function createRoot(
   { name, nowMs }: NewRoot,
 ): Promise<X509Certificate> {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
-  // Root names must differ between installations, or a client that trusts both selects the wrong key.
+  // Each root has a random suffix in its name. With equal names, a client that trusts the roots of two installations
+  // selects the wrong key.
   const root = makeRoot(key, spki, `${name} ${randomBytes(4).toString('hex')}`, nowMs)
   await writeAtomically(certFile, pem('CERTIFICATE', root), 0o644)
   return new X509Certificate(root)

@@ -28,7 +28,10 @@ export function leafTemplate(
   return (host, nowMs, notAfterMs) => leaf([host], { nowMs, notAfterMs })
 }
 
-/** RFC 5280, section 4.2.1.2, method 1: SHA-1 of the public key bits. An identifier without security relevance. */
+/**
+ * Returns the key identifier: SHA-1 of the public key bits (RFC 5280, section 4.2.1.2, method 1). The identifier has no
+ * relevance for security.
+ */
 export function keyIdentifier(spki: Uint8Array): Uint8Array {
   // A P-256 SubjectPublicKeyInfo ends with the 65 bytes of the uncompressed point.
   return createHash('sha1').update(spki.subarray(-65)).digest()

@@ -1,6 +1,6 @@
 export type ClientHello =
   | { readonly kind: 'incomplete' }
-  /** Not a ClientHello; the TLS library produces the error. */
+  /** The bytes are no ClientHello. The TLS library then produces the error. */
   | { readonly kind: 'invalid' }
   | { readonly kind: 'hello'; readonly serverName: string | null }
 
@@ -9,9 +9,9 @@ const INVALID: ClientHello = { kind: 'invalid' }
 const HANDSHAKE_RECORD = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
-/** Limit of a ClientHello. Post-quantum key shares take about 2 KiB. */
+/** Maximum bytes of a ClientHello. Post-quantum key shares take about 2 KiB. */
 const MAX_HELLO_BYTES = 32 * 1024
-/** Limit with record headers; a client may send a record for every byte. */
+/** Maximum bytes including record headers: a client may send a record for every byte. */
 const MAX_BYTES = 6 * MAX_HELLO_BYTES
 
 /**
@@ -29,7 +29,7 @@ export function readClientHello(bytes: Buffer): ClientHello {
   try {
     return { kind: 'hello', serverName: serverNameOf(message.subarray(4, 4 + length)) }
   } catch (error) {
-    // A length that exceeds the buffer. Other errors are bugs.
+    // A length field exceeds the buffer. Any other error is a bug.
     if (error instanceof RangeError) return INVALID
     throw error
   }
@@ -37,7 +37,7 @@ export function readClientHello(bytes: Buffer): ClientHello {
 
 type Handshake = {
   readonly message: Buffer
-  /** A record of another type follows, so the message is incomplete. */
+  /** True when a record of another type follows, so that the message stays incomplete. */
   readonly isEnded: boolean
 }
 
@@ -56,9 +56,9 @@ function handshakeMessage(bytes: Buffer): Handshake {
 }
 
 /**
- * Layout: client version (2), random (32), session id, cipher suites, compression methods, extensions. Throws
- * RangeError for a length that exceeds the buffer, and for two server names, because servers differ in which they
- * use.
+ * Returns the server name of a ClientHello; null without one. Layout: client version (2), random (32), session id,
+ * cipher suites, compression methods, extensions. Throws RangeError for a length that exceeds the buffer, and for two
+ * server names, because servers differ in the name that they use.
  */
 function serverNameOf(hello: Buffer): string | null {
   let at = 34
@@ -81,7 +81,7 @@ function serverNameOf(hello: Buffer): string | null {
   return found
 }
 
-/** Layout of a list with one entry: total length (2), type 0 (1), length (2), name. */
+/** Returns the host name in a list with one entry. Layout: total length (2), type 0 (1), length (2), name. */
 function onlyHostName(list: Buffer): string {
   const length = list.readUInt16BE(3)
   if (list.readUInt8(2) !== 0 || list.length !== 5 + length || list.readUInt16BE(0) !== 3 + length)

@@ -8,7 +8,10 @@ import { type Issued, issueCa, type Sign } from './issued-ca.ts'
  */
 export type Intermediate = {
   readonly current: Issued | null
-  /** Resolves with false when the control plane signs nothing within `patienceMs`; there is no intermediate then. */
+  /**
+   * Requests the first certificate. Resolves with false when the control plane signs none within `patienceMs`; the pod
+   * then has no intermediate.
+   */
   first(patienceMs: number): Promise<boolean>
   /**
    * Sets the hosts whose TLS is terminated. Requests another certificate when the current one permits other names.
@@ -29,12 +32,13 @@ export type IntermediateDeps = {
 const RETRY_MS = 1_000
 const RENEW_RETRY_MS = 60_000
 /**
- * Spreads the requests of a fleet after a change of Connectors; well below the 5 s within which certificates are
- * reissued.
+ * Maximum random delay before a request, which spreads the requests of a fleet after a change of Connectors. It is well
+ * below the 5 s within which certificates are reissued.
  */
 const SPREAD_MS = 1_500
 /**
- * A replica may lag by seconds. A longer difference has another cause, for example different versions of the program.
+ * Maximum back-off while certificates permit other names than requested. A replica may lag by seconds; a longer
+ * difference has another cause, for example different versions of the program.
  */
 const MAX_BACKOFF_MS = 600_000
 
@@ -51,7 +55,8 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
     current = issued
     const until = new Date(issued.notAfterMs).toISOString()
     log.info({ until, names: issued.permitted?.length ?? null }, 'sidecar certificate issued')
-    // The local clock may be ahead of the control plane's by more than the lifetime of the certificate.
+    // The local clock may be ahead of the control plane's by more than the lifetime of the certificate, so the pause
+    // has a minimum.
     renewAfter(Math.max(((issued.notAfterMs - Date.now()) * 2) / 3, RENEW_RETRY_MS))
     onIssued()
     reissue.compare()
@@ -100,17 +105,17 @@ function createReissue(
   permitted: () => PermittedNames | null,
   issue: () => Promise<void>,
 ) {
-  // Null before the first snapshot: any permitted names are accepted.
+  // Names that the certificate must permit. Null before the first snapshot: any permitted names are accepted.
   let wanted: PermittedNames | null = null
   let attempts = 0
   let timer: NodeJS.Timeout | undefined
   let isIssuing = false
   let isClosed = false
 
-  /** Open connections keep the replaced certificate, which stays valid. */
+  /** Requests another certificate if needed. Open connections keep the replaced certificate, which stays valid. */
   function compare(): void {
     const present = permitted()
-    // Also null with an earlier version of the control plane, whose certificates permit every name.
+    // `present` is also null with an earlier version of the control plane, whose certificates permit every name.
     if (present === null || wanted === null || isSame(present, wanted)) return
     if (isIssuing || isClosed) return
     const backoffMs = attempts === 0 ? 0 : Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS)

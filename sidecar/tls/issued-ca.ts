@@ -10,7 +10,7 @@ export type Sign = (request: string) => Promise<string>
 export type Issued = {
   readonly ca: CertificateAuthority
   readonly notAfterMs: number
-  /** Names that its leaves may have; null for every name. */
+  /** Names for which the CA can sign leaves; null for every name. */
   readonly permitted: PermittedNames | null
 }
 

@@ -4,9 +4,12 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { createLru } from '../collections/lru.ts'
 import type { CertificateAuthority, Leaf } from './certificate-authority.ts'
 
-/** Limits of names: hosts that a connector owns, and refused hosts, which agents choose. */
+/** Maximum numbers of cached names: of hosts that a connector owns, and of refused hosts, which agents choose. */
 export const MAX_LEAVES = { owned: 5_000, refused: 1_000 } as const
-/** A context takes tens of KiB of OpenSSL state, a leaf below 1 KiB, so only the most recent names keep a context. */
+/**
+ * Maximum number of cached contexts. A context takes tens of KiB of OpenSSL state, a leaf below 1 KiB, so only the most
+ * recent names keep a context.
+ */
 const MAX_CONTEXTS = 200
 const HOST_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62}))*$/
@@ -14,9 +17,9 @@ const HOST_NAME =
 export type LeafCache = {
   /** Returns the TLS context of a host name or address. Throws RangeError for other text. */
   contextFor(host: string): SecureContext
-  /** Mints the leaves of these hosts now, so that their first request does not wait. */
+  /** Mints the leaves of these hosts in advance, so that the first request to each is not delayed. */
   preMint(hosts: readonly string[]): void
-  /** Discards all leaves because another certificate signs. Open connections keep theirs. */
+  /** Discards all leaves, because another certificate signs new ones. Open connections keep theirs. */
   clear(): void
 }
 
@@ -41,14 +44,14 @@ export function createLeafCache(
   function contextFor(host: string): SecureContext {
     const name = host.toLowerCase()
     const known = contexts.get(name)
-    // Marks the leaf as used, so that it is not evicted before its context.
+    // The leaf is marked as used, so that it is not evicted before its context.
     leaves.get(name)
     if (known !== undefined && isFresh(known.leaf)) return known.context
     const leaf = leafFor(name)
     const context = createSecureContext({
       key: leaf.key,
       cert: leaf.cert,
-      // Empty: no client certificates are requested, so the public roots need not be loaded.
+      // The list is empty, because no client certificates are requested. OpenSSL then loads no public roots.
       ca: [],
       minVersion: 'TLSv1.2',
       ticketKeys,
@@ -87,8 +90,8 @@ export function createLeafCache(
 }
 
 /**
- * Frees the OpenSSL state explicitly: the garbage collector sees small objects and lets unused contexts accumulate
- * (60 MiB for 2,500 names). Open connections hold a reference of their own.
+ * Frees the OpenSSL state of a context. The garbage collector counts only the small JavaScript objects, so unused
+ * contexts would accumulate (60 MiB for 2,500 names). Open connections have a reference of their own.
  */
 function release({ context }: SecureContext): void {
   if (typeof context?.close === 'function') context.close()

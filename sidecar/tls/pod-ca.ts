@@ -7,7 +7,7 @@ import {
 import { createIntermediate, type IntermediateDeps } from './intermediate.ts'
 
 export type PodCa = {
-  /** The same object while its certificate is renewed. */
+  /** The CA that mints leaves. The object stays the same while its certificate is renewed. */
   readonly ca: CertificateAuthority
   readonly isReady: boolean
   /**
@@ -21,16 +21,19 @@ export type PodCa = {
 }
 
 export type PodCaDeps = IntermediateDeps & {
-  /** Files of the pod's own root, so that the agent still trusts it after a restart of this process. */
+  /**
+   * Files of the pod's own root. They are kept, so that the agent still trusts the root after a restart of this
+   * process.
+   */
   readonly own: CertificateAuthorityFiles
   readonly nowMs?: () => number
 }
 
 /**
- * The CA of a governed pod: an intermediate of the control plane for the terminated hosts, restricted to them by Name
- * Constraints, and a root of the pod for all other names. Other names are refused, and the refusal must be sent
- * inside TLS, also without a control plane. Hosts that were just added are the only other use. Only the agent of this
- * pod trusts that root, so its key is worthless elsewhere.
+ * Creates the CA of a governed pod: an intermediate of the control plane for the terminated hosts, restricted to them
+ * by Name Constraints, and a root of the pod for all other names. Other names are refused, and the refusal must be sent
+ * inside TLS, also without a control plane. The root also serves new hosts until the intermediate is reissued. Only the
+ * agent of this pod trusts the root, so its key has no use elsewhere.
  */
 export function createPodCa(deps: PodCaDeps): PodCa {
   const { nowMs = Date.now } = deps
@@ -39,7 +42,7 @@ export function createPodCa(deps: PodCaDeps): PodCa {
 
   function authorityFor(host: string): CertificateAuthority {
     const { current } = intermediate
-    // Clients refuse leaves of an expired intermediate. Expired means that the control plane has not renewed it for a
+    // Clients refuse leaves of an expired intermediate. It expires only when the control plane has not renewed it for a
     // long time.
     if (current === null || current.notAfterMs <= nowMs()) return present(root)
     const isCovered = current.permitted === null || isPermitted(current.permitted, host)

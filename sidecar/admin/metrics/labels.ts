@@ -9,7 +9,10 @@ export type LabelBounds = {
   action(type: string | null): string
 }
 
-/** Action types of the catalogue are a closed set of a few thousand. Types that the request names are unbounded. */
+/**
+ * Matches action types that contain names from the request. They are unbounded; all others come from the catalogue, a
+ * closed set of a few thousand.
+ */
 const NAMED_BY_REQUEST = /^mcp\.|\.graphql\.|\.unmapped\./
 const MAX_CATALOGUE_ACTIONS = 4_000
 const MAX_CONNECTORS = 64
@@ -45,7 +48,9 @@ function bounded(max: number): (value: string) => string {
   }
 }
 
-/** The closed set of `reason` (spec 4.5). Rate limits have a counter of their own and thus no reason here. */
+/**
+ * Values of the label `reason` (spec 4.5). Rate limits have no value here, because they have a counter of their own.
+ */
 export type DeniedLabel =
   | 'permission'
   | 'policy'
@@ -59,7 +64,7 @@ export type DeniedLabel =
 export const DENIED_LABEL: Readonly<Record<DenyReason, DeniedLabel | null>> = {
   permission: 'permission',
   policy: 'policy',
-  // A policy that was never valid denies like a policy; the record distinguishes the two.
+  // A policy that was never valid counts like a policy that denies; the record distinguishes the two.
   policy_invalid: 'policy',
   kill_switch: 'kill_switch',
   unknown_host: 'unknown_host',

@@ -8,28 +8,36 @@ import { FileTrustAgent } from './file-trust-agent.ts'
 
 export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
-/** `bearer` is the token that opened the stream. The control plane signs the messages of the stream with it. */
+/**
+ * Response that opens the stream. `bearer` is the token of the request, with which the control plane signs the messages
+ * of the stream.
+ */
 export type StreamReply = {
   readonly status: number
   readonly body: AsyncIterable<Buffer>
   readonly bearer: string
 }
 
-/** Client of the control plane. Every method rejects when the control plane is unreachable or too slow. */
+/**
+ * Client of the control plane. Every method rejects when the control plane is unreachable or exceeds the time limit.
+ */
 export type ControlClient = {
-  /** Strings and bytes are sent as JSON without encoding. */
+  /** Sends a POST. An object is encoded as JSON; a string or bytes must be JSON already. */
   post(path: string, body: object | string | Buffer, timeoutMs?: number): Promise<ControlReply>
   get(path: string, timeoutMs?: number): Promise<ControlReply>
   /** Opens the long-lived response of the stream. It ends when `signal` is aborted. */
   open(path: string, signal: AbortSignal): Promise<StreamReply>
-  /** Makes later calls use new connections: the open ones may lead to the replica that the stream has left. */
+  /** Makes later calls use new connections, because the open ones may lead to the replica that the stream has left. */
   renew(): void
   close(): Promise<void>
 }
 
 export type ClientDeps = {
   readonly url: string
-  /** Read for every call, because a projected token is rotated while the process runs. */
+  /**
+   * Token, or a function that reads it. The function is called for every call, because a projected token is rotated
+   * while the process runs.
+   */
   readonly token: string | (() => Promise<string>)
   readonly processId: string
   /** Additional headers of every call. */
@@ -47,7 +55,7 @@ const STREAM_HEAD_MS = 10_000
 const KEEP_ALIVE_MS = 10_000
 const MAX_CALLS = 8
 /**
- * Each pool has its own connections. `bulk` calls come by the hundred. `urgent` calls are kill switches and their
+ * Pools with separate connections. `bulk` calls arrive by the hundred. `urgent` calls are kill switches and their
  * acknowledgements, which a control plane answers without its database while all other calls hang.
  */
 type Pool = 'urgent' | 'prompt' | 'bulk'
@@ -67,7 +75,10 @@ type Call = {
   readonly deadline?: CallDeadline
 }
 
-/** Uses `node:http`: a gateway runs beside every agent, and another client would add 15 MiB to each. */
+/**
+ * Creates a client on `node:http`. Another HTTP client would add 15 MiB to every gateway, and a gateway runs beside
+ * every agent.
+ */
 export function createControlClient(deps: ClientDeps): ControlClient {
   const { token, processId, caFile = null } = deps
   const base = new URL(deps.url.endsWith('/') ? deps.url : `${deps.url}/`)

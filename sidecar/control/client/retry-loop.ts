@@ -6,16 +6,14 @@ import { createControlBackOff } from '../back-off.ts'
 export type RetryLoop = {
   /** Makes the next attempt now. */
   wake(): void
-  /**
-   * Restarts the back-off after an attempt that was made elsewhere: the next attempt follows after the first pause.
-   */
+  /** Restarts the back-off after an attempt outside this loop. The next attempt follows after the first pause. */
   wakeLater(): void
   close(): void
 }
 
 export type RetryLoopDeps = {
   readonly isPending: () => boolean
-  /** Never rejects. */
+  /** Makes one attempt. Never rejects. */
   readonly attempt: () => Promise<void>
   readonly random: () => number
 }

@@ -29,7 +29,7 @@ export type GatewayExchangeParts = Pick<OrderExchangeParts, 'scheme' | 'ports' |
   readonly agent: string
 }
 
-/** The part that all requests of the gateway itself share. */
+/** Creates the part of an exchange that is the same for all requests of the gateway itself. */
 export function gatewayExchange(
   request: OrderRequest['request'],
   { scheme, ports, reply, agent }: GatewayExchangeParts,
@@ -71,7 +71,7 @@ export function gatewayExchange(
 
 function headersOf(request: OrderRequest['request'], bytes: Buffer | null): string[] {
   const length = bytes === null ? [] : ['Content-Length', String(bytes.length)]
-  // Servers that read the first of two Accept headers get the one of the request.
+  // Add `Accept: */*` only when the request has none: some servers read only the first of two Accept headers.
   const accept = headerValue(request.headers, 'accept') === undefined ? ['Accept', '*/*'] : []
   return ['Host', request.host, 'User-Agent', 'chaperone', ...accept, ...length, ...request.headers]
 }

@@ -52,7 +52,7 @@ export function createReplyCapture(): ReplyCapture {
           keep(chunk)
           return true
         },
-        // Memory is always drained.
+        // The reply is captured in memory, so it never has to drain.
         onDrain: (callback) => callback(),
         end() {
           state = 'ended'

@@ -15,11 +15,11 @@ export type Order = Extract<DownMessage, { type: 'execute' }>
 
 export type ExecutorDeps = {
   readonly ports: Pick<PipelinePorts, 'snapshot' | 'clock' | 'newId'>
-  /** The pipeline. */
+  /** Runs the pipeline for an exchange. */
   readonly handle: (exchange: Exchange) => Promise<void>
 }
 
-/** Order ids kept to detect duplicates. */
+/** Number of order ids that are kept to detect duplicates. */
 const MAX_ORDER_IDS = 10_000
 
 /**
@@ -44,8 +44,8 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
 }
 
 /**
- * An order may arrive before the snapshot with its agent. Its token is already spent, so the executor waits this long
- * for that snapshot.
+ * Wait for a snapshot that contains the agent of an order. The order may arrive before that snapshot, and its token is
+ * already spent.
  */
 const NEWS_MS = 2_000
 const LOOK_MS = 20

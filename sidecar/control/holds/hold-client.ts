@@ -36,7 +36,7 @@ export function createHoldClient(client: ControlClient): HoldClient {
     },
     async spend(approvalId, binding) {
       const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/spend`
-      // The hold keeps waiting and asks again, whatever the error.
+      // A failed call is treated like a missing reply: the hold keeps waiting and calls again.
       const reply = await client.post(path, { binding }).catch((): ControlReply | null => null)
       if (reply === null) return null
       if (reply.status === 404) return 'unknown'
@@ -61,7 +61,7 @@ function unreachable(cause: unknown): never {
 
 const MAX_MESSAGE_CHARS = 500
 
-/** A 4xx will not change by itself, so no retry is suggested. */
+/** Returns the error for a refusal. It suggests no retry, because a 4xx status does not change by itself. */
 function refused(reply: ControlReply): ChaperoneError {
   const { status } = reply
   const isForGood = status >= 400 && status < 500
@@ -73,7 +73,7 @@ function refused(reply: ControlReply): ChaperoneError {
   })
 }
 
-/** The control plane has stored a kill switch that has not reached this gateway yet. */
+/** Reply when the control plane has stored a kill switch that has not reached this gateway yet. */
 const KillSwitchReply = z.object({ error: z.string().max(MAX_MESSAGE_CHARS), scope: z.string().max(300) })
 
 function killedBy({ error, scope }: z.infer<typeof KillSwitchReply>): ChaperoneError {

@@ -35,8 +35,8 @@ export type HoldGroupDeps = {
 const RETRY_MS = 30_000
 
 /**
- * All requests of this process with one binding. They share one approval card, and each release lets one request
- * pass; the others are held again.
+ * All requests of this process with one binding, the hash of what an approval covers. They share one approval card.
+ * Each release lets one request pass; the others are held again.
  */
 export class HoldGroup {
   readonly #hold: HoldBody
@@ -47,7 +47,7 @@ export class HoldGroup {
   #wake: () => void = () => undefined
   #deadline: NodeJS.Timeout | null = null
 
-  /** The approval is pending, according to the last reply. */
+  /** True while the approval is pending, according to the last reply. */
   #isOpen = false
 
   constructor(hold: HoldBody, deps: HoldGroupDeps) {
@@ -176,7 +176,7 @@ export class HoldGroup {
 
   #pass(by: string | null): void {
     const approvalId = this.#approval?.id ?? ''
-    // A client that retries may have left the connection of its first attempt open.
+    // The newest waiter passes: a client that retries may have left the connection of its first attempt open.
     const latest = [...this.#waiters].at(-1)
     if (latest === undefined) {
       this.#deps.log.warn({ approval: approvalId }, 'approval was spent, but its client has disconnected')

@@ -41,7 +41,7 @@ export function createHolds(deps: HoldsDeps): Holds {
 
   function join(hold: HoldBody, waiter: Waiter): HoldGroup {
     const known = groups.get(hold.binding)
-    // A group without waiters is ending; a new request starts a new group.
+    // A group without waiters is about to end, so a new request starts a new group.
     if (known !== undefined && !known.isEmpty) {
       known.add(waiter)
       return known

@@ -8,7 +8,7 @@ import type { KnownWork } from './hosted-work.ts'
 
 export type CancelSenderDeps = {
   readonly ports: Pick<PipelinePorts, 'clock' | 'newId'>
-  /** The pipeline. */
+  /** Runs the pipeline for an exchange. */
   readonly handle: (exchange: Exchange) => Promise<void>
 }
 
@@ -58,7 +58,10 @@ function exchangeOf(
   }
 }
 
-/** Returns false when a retry may succeed: too many requests, or a server error. */
+/**
+ * Reports whether the result of a cancellation is final. A retry may succeed after too many requests (429) or a server
+ * error.
+ */
 function isFinal(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408
 }
@@ -69,7 +72,7 @@ function failureOf(status: number, error: string | null): string {
   return `The provider answered ${status}.${mayHaveEnded ? ' The work may have ended already.' : ''}`
 }
 
-/** Returns the detail of a refusal by the gateway. */
+/** Returns the error detail when the gateway itself refused the request. */
 function refusalOf(body: Buffer): string {
   const text = memberOf(body, 'message') ?? memberOf(body, 'error') ?? 'No answer came.'
   return text.slice(0, MAX_DETAIL)

@@ -8,8 +8,8 @@ import type { HostedWork, KnownWork } from './hosted-work.ts'
 /** Cancels the work that killed agents have started at providers. */
 export type Cancellations = {
   /**
-   * Starts the cancellation of killed work that has not been started yet. Call it after the acknowledgement of the
-   * kill switch, which does not depend on providers.
+   * Starts the cancellation of killed work that has none yet. Call it after the acknowledgement of the kill switch,
+   * which must not depend on providers.
    */
   begin(): void
   /** Returns the current report. Killed work without a result is pending. */
@@ -30,7 +30,7 @@ export type CancellationsDeps = {
   readonly pauseMs?: (attempt: number) => number
 }
 
-/** `isFinal: false`: a retry may succeed. */
+/** Result of a cancelling request. `isFinal: false`: a retry may succeed. */
 export type Sent = Pick<WorkResult, 'status' | 'detail' | 'request_id'> & {
   readonly isCancelled: boolean
   readonly isFinal: boolean
@@ -105,7 +105,7 @@ class Registry {
   readonly #since: string
   /** Keys of work whose cancellation is in progress. */
   readonly #begun = new Set<string>()
-  /** Oldest first. */
+  /** Results by key of the work, oldest first. */
   readonly #results = new Map<string, { readonly known: KnownWork; readonly result: WorkResult }>()
   #reportTimer: NodeJS.Timeout | null = null
 
@@ -119,7 +119,7 @@ class Registry {
     return this.#deps.match({ agent: agent.name, agentId: agent.id, connectors })
   }
 
-  /** Returns work to cancel, and marks it as in progress. */
+  /** Returns the killed work without a cancellation, and marks it as in progress. */
   take(): readonly KnownWork[] {
     this.#discardLifted()
     return [...this.#deps.work.all()].filter((known) => {
@@ -137,7 +137,7 @@ class Registry {
     this.#note(known, scope, { outcome: isCancelled ? 'cancelled' : 'failed', ...sent })
   }
 
-  /** The kill switch no longer covers the work. */
+  /** Removes work that the kill switch no longer covers. */
   withdraw(known: KnownWork): void {
     this.#begun.delete(known.key)
   }
@@ -172,7 +172,7 @@ class Registry {
     this.#results.set(key, { known, result })
     if (this.#results.size > MAX_KEPT) this.#discardOldest()
     this.#begun.delete(key)
-    // Batches the results of REPORT_MS in one report.
+    // Results of REPORT_MS are sent in one report.
     this.#reportTimer ??= setTimeout(() => {
       this.#reportTimer = null
       this.#deps.onChange()
@@ -186,7 +186,7 @@ class Registry {
     }
   }
 
-  /** Work whose kill switch was lifted may be killed and cancelled again. */
+  /** Discards the results of lifted kill switches, because the work may be killed and cancelled again. */
   #discardLifted(): void {
     for (const [key, { known }] of this.#results)
       if (this.killEntryOf(known) === null) this.#results.delete(key)

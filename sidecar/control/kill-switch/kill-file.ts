@@ -5,27 +5,36 @@ import * as z from 'zod'
 import { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { isErrno } from '../../journal/segments/errno.ts'
 
-/** The kill state on disk. It survives a restart without a control plane, so that a kill switch stays active. */
+/**
+ * Schema of the file with the kill state, with which a kill switch stays active after a restart without a control
+ * plane.
+ */
 const KillFile = z.object({
-  /** `namespace/name`, so that `gateway:X` scopes match before the control plane has sent the name. */
+  /**
+   * `namespace/name` of this gateway. Stored, so that `gateway:X` scopes match before the control plane has sent the
+   * name.
+   */
   gateway: z.string(),
   /** The latest stored state from the control plane. */
   remote: z.array(KillEntry),
-  /** Position of that state; null before the first one. An older state lifts nothing, also after a restart. */
+  /** Position of `remote`; null before the first state. An older state lifts no kill switch, also after a restart. */
   order: StateOrder.nullable().default(null),
-  /** Kill switches that a replica broadcast and that are not known to be stored. */
+  /** Kill switches that a replica broadcast, and that the database is not known to have stored. */
   announced: z.array(KillAnnouncement).default([]),
   /** Ids of announcements that were stored or lifted. */
   settled: z.array(z.string()).default([]),
   /** Kill switches activated on this gateway. */
   local: z.array(
     z.object({
-      /** The last part of the announcement id. Files of earlier versions lack it. */
+      /** The last part of the announcement id. Files of earlier versions do not contain it. */
       id: z.uuid().default(() => randomUUID()),
       scope: z.string(),
       reason: z.string(),
       since: z.string(),
-      /** Position after which the control plane has stored it. Absent until it is forwarded. */
+      /**
+       * Position of the control plane's state after which it has stored this kill switch. Absent until the kill switch
+       * is forwarded.
+       */
       forwardedAt: StateOrder.nullable().optional(),
     }),
   ),
@@ -50,8 +59,8 @@ export function readKillFile(path: string): KillFile | null {
 }
 
 /**
- * Writes atomically and durably: a crash or a power loss leaves the old or the new state, and after the return the
- * new one.
+ * Writes the kill state atomically and durably. A crash or a power loss leaves the old or the new state; after the
+ * return it leaves the new one.
  */
 export function writeKillFile(path: string, state: KillFile): void {
   const folder = dirname(path)
@@ -61,7 +70,7 @@ export function writeKillFile(path: string, state: KillFile): void {
   syncFolder(folder)
 }
 
-/** Flushes the folder. Without this a power loss may undo the rename. */
+/** Flushes the folder. Without the flush, a power loss may undo the rename of the file. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   try {

@@ -28,7 +28,10 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
   const lifts = new Map<string, Promise<unknown>>()
   const unforwarded = (scope: string) => kill.unforwarded().find((stop) => stop.entry.scope === scope)
 
-  /** `isRetry`: the control plane may have stored it already, and may have lifted it since. */
+  /**
+   * Sends a kill switch to the control plane. `isRetry`: the control plane may have stored it already, and may have
+   * lifted it since.
+   */
   async function send({ id, entry }: LocalKillSwitch, isRetry: boolean): Promise<CommandReply> {
     const { scope, reason, since } = entry
     const ageMs = Math.max(0, Math.round(nowMs() - Date.parse(since)))
@@ -50,7 +53,7 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
     async activate(scope) {
       await lifts.get(scope)
       const stop = unforwarded(scope)
-      // A concurrent call has lifted it.
+      // A concurrent call has lifted the kill switch.
       if (stop === undefined) return { status: 200, body: {} }
       const reply = await send(stop, false)
       repeater.wakeLater()
@@ -77,13 +80,17 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
   }
 }
 
-/** False while the control plane has it in memory only; it is then forwarded again. */
+/**
+ * Reports whether the control plane has stored the kill switch. A kill switch that it has in memory only is forwarded
+ * again.
+ */
 function isStored({ body }: CommandReply): boolean {
   return body['stored'] !== false
 }
 
 /**
- * Position of the first state with the kill switch or its lift; undefined from control planes of earlier versions.
+ * Returns the position of the first state with the kill switch or its lift; undefined from control planes of earlier
+ * versions.
  */
 function orderOf({ body }: CommandReply): StateOrder | undefined {
   return z.object({ order: StateOrder }).safeParse(body).data?.order

@@ -29,22 +29,22 @@ export type KillState = KillPort & {
   effective(): readonly KillEntry[]
   /**
    * Applies a message of a replica. Its stored state is used unless it is older than the known one; its announcements
-   * are effective until they are settled. Returns the number of exchanges cut. Without `state` the replica has an
-   * earlier version, and `effective` is used as it is.
+   * are effective until they are settled. Returns the number of exchanges that were cut. Without `state` the replica
+   * has an earlier version, and `effective` replaces the known state.
    */
   applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
-  /** Returns whether all entries are effective here, so that they can be acknowledged. */
+  /** Reports whether all entries are effective here, which permits their acknowledgement. */
   holds(entries: readonly KillEntry[]): boolean
   /**
-   * Returns the position for an acknowledgement, so that a replica reads newer state that it lacks. Each call reports
-   * the next announcements.
+   * Returns the position and announcements for an acknowledgement, from which a replica detects that it lacks newer
+   * state. Each call returns the next announcements.
    */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
-  /** Returns whether any announcement is not known to be settled. */
+  /** Reports whether any announcement is not known to be settled. */
   hasAnnounced(): boolean
-  /** Activates a kill switch on this gateway. Returns the number of exchanges cut. */
+  /** Activates a kill switch on this gateway. Returns the number of exchanges that were cut. */
   setLocal(scope: string, reason: string): number
-  /** Removes a local kill switch that the control plane has not taken over. */
+  /** Removes a local kill switch that the control plane has not stored. */
   clearLocal(scope: string): void
   /** Returns the local kill switch of this scope. */
   localKillSwitch(scope: string): LocalKillSwitch | undefined
@@ -98,7 +98,10 @@ export function createKillState(deps: KillStateDeps): KillState {
     source: ownSource(),
   })
   const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
-  /** What the gateway cancels because of a stop is not cut by that stop. */
+  /**
+   * Returns the kill switch of an exchange. Requests of the gateway itself that cancel work are exempt, because a kill
+   * switch causes them.
+   */
   const stopOfExchange = (exchange: Exchange) =>
     exchange.system === undefined ? match(subjectOf(exchange, state.gateway)) : null
   const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
@@ -112,7 +115,7 @@ export function createKillState(deps: KillStateDeps): KillState {
   function change(changes: Partial<KillFile>): number {
     state = { ...state, ...changes }
     unite()
-    // Cuts exchanges before the state is written to disk.
+    // Exchanges are cut before the write, because a kill switch must not wait for the disk.
     const cut = effective.length === 0 ? 0 : deps.live.cut(stopOfExchange)
     save(deps, state)
     return cut
@@ -151,7 +154,7 @@ export function createKillState(deps: KillStateDeps): KillState {
     setForwarded(id, from) {
       const forwardedAt = from === undefined ? state.order : { ...from, revision: from.revision - 1 }
       const local = state.local.map((entry) => (entry.id === id ? { ...entry, forwardedAt } : entry))
-      // That state may have arrived before this reply.
+      // The state at position `from` may have arrived before this reply.
       const isCovered = from !== undefined && state.order !== null && !isEarlier(state.order, from)
       change({ local: isCovered ? local.filter((entry) => entry.id !== id) : local })
     },
@@ -217,7 +220,9 @@ function subjectOf(exchange: Exchange, gateway: string): KillSubject {
   }
 }
 
-/** Assumes a kill switch for everything when the file cannot be read, until the control plane sends its state. */
+/**
+ * Reads the file. When it cannot be read, assumes a kill switch for everything until the control plane sends its state.
+ */
 function load({ file, clock, log }: KillStateDeps): KillFile {
   try {
     return readKillFile(file) ?? emptyKillFile(UNNAMED)

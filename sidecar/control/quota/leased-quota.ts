@@ -3,8 +3,8 @@ import { QUOTA_LEASE_MS, type QuotaLeaseReply } from '../../../core/wire/gateway
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
- * Slots in one lease at most. A limit of 120 a minute is twelve leases; a small limit is divided so that no process
- * takes all of it.
+ * Maximum number of slots in one lease. A limit of 120 a minute is twelve leases; a small limit is divided so that no
+ * process gets all of it.
  */
 const MAX_LEASE_SLOTS = 10
 const LEASES_PER_MINUTE = 12
@@ -12,7 +12,7 @@ const LEASES_PER_MINUTE = 12
 const LOW_SLOTS = 3
 /** Interval of requests while the quota is exhausted: other processes release unused slots. */
 const RETRY_MS = 1_000
-/** How long the process counts alone after a failed request. */
+/** Time for which the process counts alone after a failed request for a lease. */
 const UNREACHABLE_MS = 1_000
 const WINDOW_MS = 60_000
 
@@ -62,7 +62,7 @@ export class LeasedQuota {
     await this.#requestLease(0)
   }
 
-  /** Returns null when a lease is needed first. */
+  /** Takes a slot at once. Null when a lease is needed first. */
   #takeNow(now: number): Taken | null {
     if (now < this.#countsAloneUntil) return this.#admit(now)
     if (this.#slots > 0 && now < this.#expiresAt) return this.#spend(now)
@@ -117,7 +117,7 @@ export class LeasedQuota {
   }
 
   #applyLease({ granted, retry_after_ms }: QuotaLeaseReply, want: number, requestedAt: number): void {
-    // Requests admitted in the meantime used slots of the new lease.
+    // Requests that were admitted during the call used slots of the new lease.
     this.#slots = Math.max(0, granted - this.#unreported.length)
     this.#expiresAt = requestedAt + QUOTA_LEASE_MS
     const now = this.#deps.monotonicMs()

@@ -6,7 +6,7 @@ import { postWithin } from '../client/post-within.ts'
 /** Requests a lease of the quota that several processes share. Rejects without a reply within a second. */
 export type AcquireQuotaLease = (request: QuotaLeaseBody) => Promise<QuotaLeaseReply>
 
-/** Adds to the latency of a request, hence short. */
+/** Time limit of the call. It adds to the latency of a request, and is short for that reason. */
 const TIMEOUT_MS = 1_000
 
 export function createAcquireQuotaLease(client: () => ControlClient): AcquireQuotaLease {

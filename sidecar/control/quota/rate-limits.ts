@@ -3,7 +3,9 @@ import type { Message } from '../stream/message-dispatcher.ts'
 import { LeasedQuota } from './leased-quota.ts'
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
-/** Limit of tracked agents; no installation has more within one window. Evicts idle agents first. */
+/**
+ * Limit of tracked agents; no installation has more within one window. At the limit, an idle agent is evicted first.
+ */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000
 /** Above this limit per minute, each process uses an equal share instead of leases. */
@@ -11,8 +13,8 @@ const MAX_LEASED = 6_000
 
 export type RateLimits = {
   /**
-   * Admits or refuses one request. A promise only where a lease is needed, because other processes serve the agent
-   * too.
+   * Admits or refuses one request. Returns a promise only when a lease is needed, because other processes serve the
+   * agent too.
    */
   take(agent: string, perMinute: number): Taken | Promise<Taken>
   /** Sets how many processes serve each agent (`*`: every agent), including this one. */
@@ -38,12 +40,12 @@ type Budget = {
   leased: LeasedQuota | null
 }
 
-/** Requests admitted by processes that have left count until `untilMs`. */
+/** Number of processes that serve an agent. A process that left is counted until `untilMs`. */
 type ServingProcesses = { readonly processes: number; readonly untilMs: number }
 
 /**
- * One exact sliding window for each agent: counted in this process while no other process serves the agent, otherwise
- * over all of them. A changed limit starts a new window.
+ * Creates one exact sliding window for each agent. It counts in this process while no other process serves the agent,
+ * otherwise over all of them. A changed limit starts a new window.
  */
 export function createRateLimits({
   monotonicMs,
@@ -62,7 +64,7 @@ export function createRateLimits({
     return budget
   }
 
-  /** Evicting an agent with an empty window is lossless; when all are active, evicts the oldest. */
+  /** Evicts an agent with an empty window, which loses no count; when all agents are active, evicts the oldest. */
   function evictIdle(now: number): void {
     for (const [agent, budget] of budgets) {
       if (now - budget.lastUsed >= WINDOW_MS) budgets.delete(agent)

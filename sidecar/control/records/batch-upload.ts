@@ -14,7 +14,7 @@ export type RecordSink = {
   readonly processId: string
   /** Marks records as stored by the control plane. */
   acknowledge(ids: Iterable<string>, lost: readonly LostRange[]): void
-  /** Marks records that the control plane never accepts; they count as lost. */
+  /** Marks records that the control plane never accepts. They count as lost. */
   abandon(ids: readonly string[], lost: readonly LostRange[]): void
 }
 
@@ -43,7 +43,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     journal.acknowledge(parsed.data.accepted, batch.lost)
   }
 
-  /** Halves a batch until an invalid record stands alone, so that it does not block the others. */
+  /** Uploads both halves of a refused batch, until an invalid record is alone and does not block the others. */
   async function narrow(batch: Batch, reply: ControlReply): Promise<void> {
     const [first, second] = halves(batch)
     if (second === undefined) return abandonUnreadable(batch, reply)
@@ -51,7 +51,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     await upload(second)
   }
 
-  /** Handles a batch of one record or range. */
+  /** Marks a refused batch of one record or range as lost. */
   async function abandonUnreadable({ records, lost }: Batch, reply: ControlReply): Promise<void> {
     const shown = [...records.values()].map((json) => json.toString())
     log.error(
@@ -62,7 +62,10 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     journal.abandon([...records.keys()], lost)
   }
 
-  /** Uploads the batch without the records of another owner, which stay refused, and reports those as lost. */
+  /**
+   * Uploads the batch without the records that the control plane assigns to another owner. They stay refused, and are
+   * reported as lost.
+   */
   async function withoutRefused(batch: Batch, reply: ControlReply): Promise<void> {
     const { kept, refused } = splitRefused(batch, reply, journal.processId)
     // Other 403 replies concern this gateway and are temporary, for example a pod that is not registered yet.
@@ -82,7 +85,10 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     journal.abandon([...refused.records.keys()], refused.lost)
   }
 
-  /** Resolves once the control plane has stored the ranges; only then may the records leave the journal. */
+  /**
+   * Reports lost ranges. Resolves once the control plane has stored them; only then may their records leave the
+   * journal.
+   */
   async function report(ranges: readonly LostRange[]): Promise<void> {
     const merged = mergeRanges(ranges)
     for (let from = 0; from < merged.length; from += LIMITS.lostRangesMax) {
@@ -93,7 +99,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
   return upload
 }
 
-/** The second half is absent when the batch has at most one record or range. */
+/** Splits a batch. The second half is absent when the batch has at most one record or range. */
 function halves({ records, lost }: Batch): readonly [Batch, Batch?] {
   const nothing: Results = new Map()
   if (records.size > 0 && lost.length > 0)
@@ -117,7 +123,7 @@ function splitRefused(
 ): { kept: Batch; refused: Batch } {
   const { data } = RecordsRefusal.safeParse(jsonOf(reply))
   const processes = new Set(data?.refused.process_ids)
-  // Then the control plane refuses the process itself and its stream; its records stay in the journal.
+  // When the own process is refused, the control plane refuses its stream too, so its records stay in the journal.
   processes.delete(ownProcessId)
   const agents = new Set(data?.refused.agents)
   const ids = new Set(data?.refused.record_ids)
@@ -138,7 +144,7 @@ function splitRefused(
 const Source = z.object({ process_id: z.string(), agent: z.string().nullish() })
 const Numbered = z.object({ process_id: z.string().max(128), seq: z.int().nonnegative() })
 
-/** Returns null for a record that is damaged on disk. */
+/** Returns the lost range of one record; null for a record that is damaged on disk. */
 function rangeOf(json: Buffer, reason: 'refused' | 'unreadable'): LostRange | null {
   const { data } = Numbered.safeParse(parse(json))
   return data === undefined ? null : { process_id: data.process_id, from: data.seq, to: data.seq, reason }
@@ -153,7 +159,7 @@ function parse(json: Buffer): unknown {
   }
 }
 
-/** The control plane answered 429 (ingest quota). */
+/** Error of an upload that the ingest quota refused (429). */
 export class Deferred extends Error {
   readonly retryAfterMs: number
   constructor(retryAfterMs: number) {

@@ -48,7 +48,10 @@ export function createUploader(deps: UploaderDeps): Uploader {
     return batch.records.size === LIMITS.recordBatchMax || batch.lost.length === LIMITS.lostRangesMax
   }
 
-  /** The ingest quota is used up: the batch stays in the journal. */
+  /**
+   * Returns false after a refusal by the ingest quota: the batch stays in the journal, and the next upload waits for
+   * `retryAfterMs`.
+   */
   function wait({ retryAfterMs }: Deferred): false {
     if (deferredMs === null) log.warn({ retryAfterMs }, 'record upload deferred: the ingest quota is used up')
     deferredMs = retryAfterMs
@@ -89,7 +92,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
       running = run()
     },
     wake() {
-      // Called with every write while a batch waits. A second abort would create an error each time.
+      // This method is called with every write while a batch waits. A second abort would create an error each time.
       if (!isAway && deferredMs === null && !nap.signal.aborted) nap.abort()
     },
     async close(ms) {

@@ -2,12 +2,12 @@ import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { sha256Hex } from '../../process/sha256.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
-/** A section arrived but is invalid. A retry would not help, so the section index is refused. */
+/** Error for a section that arrived but is invalid. A retry would not help, so the section index is refused. */
 export class SectionIndexRefused extends Error {
   override readonly name = 'SectionIndexRefused'
 }
 
-/** The control plane no longer has a section with that hash, usually because a newer version replaced it. */
+/** Error for a section that the control plane no longer has, usually because a newer version replaced it. */
 export class SectionReplaced extends Error {
   override readonly name = 'SectionReplaced'
 }

@@ -23,7 +23,7 @@ export type Snapshots = {
    * from a replica that lags, and is ignored. Returns at once.
    */
   offer(manifest: SectionIndex): void
-  /** Returns the position for acknowledgements, so that a replica reads newer configuration that it lacks. */
+  /** Returns the position for acknowledgements, from which a replica detects that it lacks newer configuration. */
   report(): Pick<AckBody, 'config_order'>
   close(): void
 }
@@ -67,7 +67,10 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     }
   }
 
-  /** A version that was replaced during the fetch is expected; the announcement of the next one ends the pause. */
+  /**
+   * Logs a failed attempt. A version that was replaced during the fetch is no failure: the announcement of the next
+   * version ends the pause.
+   */
   function logFailure(err: unknown, version: number, failures: number): void {
     const isOrdinary = failures === 1 && err instanceof SectionReplaced
     deps.log[isOrdinary ? 'debug' : 'warn']({ err, version }, 'sections cannot be fetched; retrying')
@@ -118,7 +121,7 @@ function isLate({ order }: SectionIndex, known: StateOrder | null): boolean {
   return order !== undefined && known !== null && isEarlier(order, known)
 }
 
-/** A shorter slice yields the event loop for one turn only, so that a usual number of rules is in force at once. */
+/** After a shorter slice, the event loop gets one turn only, so that a usual number of rules is in force at once. */
 const SHORT_MS = 2
 const MAX_REST_MS = 10
 

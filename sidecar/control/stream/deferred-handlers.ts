@@ -11,7 +11,7 @@ export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> &
  * only the replica in use may send, or that must be acknowledged to it, are deferred until `promote`.
  */
 export type DeferredHandlers = Omit<StreamHandlers, 'beat' | 'goaway'> & {
-  /** Takes the stream in use and delivers the deferred messages. */
+  /** Makes the stream the one in use, and delivers the deferred messages. */
   promote(): void
 }
 

@@ -3,7 +3,9 @@ import { LATE_MS } from './heartbeats.ts'
 
 /** Distinguishes heartbeats that prove a live control plane from those that do not. */
 export type HeartbeatCheck = {
-  /** `until`: time up to which the heartbeat is valid (ISO 8601, clock of the control plane). */
+  /**
+   * Reports whether a heartbeat counts. `until`: time up to which it is valid (ISO 8601, clock of the control plane).
+   */
   counts(until: string): boolean
 }
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../core/state/clock.ts'
 
-/** A stream counts as lost, although open, when it is silent for this long or its heartbeats are older. */
+/** Milliseconds without data, or without a counting heartbeat, after which an open stream counts as lost. */
 export const LATE_MS = 15_000
 
 /**
- * Time since the last sign of life of the control plane. Only signed heartbeats count: a replica that cannot read the
- * database sends configuration, but no heartbeats.
+ * Measures the time since the last heartbeat of the control plane. Only signed heartbeats count: a replica that cannot
+ * read the database sends configuration, but no heartbeats.
  */
 export type Heartbeats = {
   connected(): void
@@ -28,7 +28,7 @@ export function createHeartbeats(clock: Pick<Clock, 'monotonicMs'>): Heartbeats 
     disconnected() {
       isConnected = false
       const now = clock.monotonicMs()
-      // A silent stream is lost since its last heartbeat, not since it ended.
+      // A silent stream is lost since its last heartbeat. Any other stream is lost since its end.
       lostAt ??= now - lastReceived > LATE_MS ? lastReceived : now
     },
     received() {

@@ -8,14 +8,14 @@ export type SignedMessage = Message<'sections' | 'beat'>
 /** Handlers of the messages of a stream, called in order of arrival; kill switches of one chunk first. */
 export type StreamHandlers = {
   hello(message: Message<'hello'>): void
-  /** Called only for signed messages, as are heartbeats. */
+  /** Called for signed messages only, as is the handler of heartbeats. */
   sections(message: Message<'sections'>): void
   beat(message: Message<'beat'>): void
   kill(message: Message<'kill'>): void
   verdict(message: Message<'verdict'>): void
   execute(message: Message<'execute'>): void
   quota(message: Message<'quota'>): void
-  /** The control plane shuts down and asks the gateway to reconnect within `ms`. */
+  /** Called when the control plane shuts down. The gateway must reconnect within `ms`. */
   goaway(message: Message<'goaway'>): void
 }
 
@@ -76,7 +76,7 @@ export function createMessageDispatcher({
 
   return (lines) => {
     const messages = lines.map(parse).filter((message) => message !== null)
-    // `hello` comes before everything, kill switches before everything else.
+    // Order within one chunk: `hello` first, then kill switches, then all other messages.
     const rank = (message: DownMessage) => (message.type === 'hello' ? 0 : message.type === 'kill' ? 1 : 2)
     for (const message of messages.toSorted((a, b) => rank(a) - rank(b))) on[message.type](message as never)
   }

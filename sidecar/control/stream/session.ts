@@ -10,9 +10,9 @@ import { createMacCheck } from './message-mac.ts'
 
 /** A stream from one replica of the control plane. */
 export type Session = {
-  /** Resolves with the reason when the stream could not be opened, ended, or was closed. Never rejects. */
+  /** Resolves with the reason when the stream could not be opened, has ended, or was closed. Never rejects. */
   readonly ended: Promise<unknown>
-  /** True from the `hello` to the end. */
+  /** True from the `hello` message to the end of the stream. */
   readonly isOpen: boolean
   /** True once `ended` has resolved. */
   readonly isEnded: boolean
@@ -25,8 +25,8 @@ export type SessionDeps = {
 }
 
 /**
- * Opens a stream at once. Heartbeats and section indexes count only with the signature that belongs to the token of
- * this stream.
+ * Opens a stream at once. A heartbeat or section index counts only with a signature by the token that opened this
+ * stream.
  */
 export function openSession({ client, log }: SessionDeps, handlers: StreamHandlers): Session {
   const closed = new AbortController()

@@ -22,11 +22,11 @@ export type StreamDeps = {
 }
 
 export type StreamTimes = {
-  /** Milliseconds without a heartbeat before the search for another replica. */
+  /** Milliseconds without a heartbeat after which the search for another replica starts. */
   readonly silenceMs: number
   /**
-   * Milliseconds for the first heartbeat of a replica while the one in use sends none. A replica sends one with its
-   * `hello`.
+   * Time limit in milliseconds for the first heartbeat of a replica, while the replica in use sends none. A replica
+   * sends a heartbeat with its `hello`.
    */
   readonly firstBeatMs: number
   /** First and longest pause before an attempt to find another replica. */
@@ -35,12 +35,12 @@ export type StreamTimes = {
 }
 
 const TIMES: StreamTimes = { silenceMs: LATE_MS, firstBeatMs: 6_000, firstSearchMs: 5_000, searchMs: 30_000 }
-/** Delay before the reconnect when a replica shuts down: the next replica is already available. */
+/** Delay of the reconnect when a replica shuts down. It is short, because the next replica is already available. */
 const LEAVE_MS = 20
 
 type Stream = Session & {
   readonly hello: () => Message<'hello'> | null
-  /** Takes the stream in use; its messages count in full. */
+  /** Makes this stream the one in use, so that all of its messages are handled. */
   promote(): void
   /** True when the replica sent `goaway`. */
   readonly isLeaving: () => boolean
@@ -56,7 +56,7 @@ export class ControlStream {
   readonly #times: StreamTimes
   readonly #closed = new AbortController()
   readonly #backoff: BackOff
-  /** Back-off of the search: when the whole database is down, all gateways search. */
+  /** Back-off of the search, because all gateways search when the database fails. */
   readonly #searches: BackOff
   #search = new AbortController()
   #current: Stream | null = null
@@ -85,7 +85,7 @@ export class ControlStream {
     while (!this.#closed.signal.aborted) {
       const stream = this.#current ?? this.#openCurrent()
       const reason = await stream.ended
-      // Otherwise another stream has replaced it.
+      // When another stream has replaced this one, its end has no effect.
       if (this.#current === stream) await this.#lost(stream, reason)
     }
   }
@@ -100,8 +100,8 @@ export class ControlStream {
 
   async #lost(stream: Stream, reason: unknown): Promise<void> {
     this.#logProblem(reason, stream)
-    // A replica ends the older stream of a process that opens another. If the candidate leads to the same replica, it
-    // takes over.
+    // A replica ends the older stream when the same process opens another. If the candidate leads to the same replica,
+    // the candidate becomes the stream in use.
     const next = this.#candidate?.isEnded === false ? this.#candidate : null
     if (next?.isOpen !== true) this.#deps.heartbeats.disconnected()
     if (next !== null) return this.#take(next)
@@ -128,7 +128,7 @@ export class ControlStream {
         if (check?.counts(until) === true) this.#beat(stream)
       },
       kill: (message) => {
-        // Sequence numbers are compared within one stream only: replicas number independently.
+        // Sequence numbers are compared within one stream only, because each replica has its own numbers.
         if (message.seq < killSeq) return
         killSeq = message.seq
         handlers.kill(message)

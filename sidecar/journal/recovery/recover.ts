@@ -12,11 +12,11 @@ export type LeftSegment = { readonly path: string; readonly bytes: number; reado
 
 export type Recovery = {
   readonly segments: readonly LeftSegment[]
-  /** Intents without a result: the process crashed in between. */
+  /** Records of intents without a result, because the process crashed in between. */
   readonly unknown: readonly TrafficRecord[]
-  /** Sequence numbers that were taken or reserved, and have no record. */
+  /** Ranges of sequence numbers that were taken or reserved, and have no record. */
   readonly lost: readonly LostRange[]
-  /** Number of lines that are truncated or hold no valid record. */
+  /** Number of lines that are truncated or contain no valid record. */
   readonly tornLines: number
 }
 
@@ -43,8 +43,8 @@ export function recoverSegments(dir: string): Recovery {
 const Tally = z.object({ refusals: RefusalsSchema.omit({ targets: true }) })
 
 /**
- * Returns the record of an open intent: the last counters of an aggregate record; for a single request the outcome is
- * unknown.
+ * Returns the record of an open intent. An aggregate record gets its last counters; the outcome of a single request
+ * becomes unknown.
  */
 function recoveredRecord(record: TrafficRecord, tallyJson: string | undefined): TrafficRecord {
   const { refusals } = record
@@ -54,7 +54,10 @@ function recoveredRecord(record: TrafficRecord, tallyJson: string | undefined): 
   return { ...record, refusals: last, note: refusalsText(last) }
 }
 
-/** Collected over all segments, because a result may be in a later segment than its intent. */
+/**
+ * Entries of all segments. They are collected before they are matched, because a result may be in a later segment than
+ * its intent.
+ */
 type Found = {
   readonly open: Map<string, string>
   readonly resolved: Set<string>
@@ -75,7 +78,7 @@ function note(parsed: ParsedLine | null, found: Found): void {
   if (parsed === null || !NOTE[parsed.phase](parsed, found)) found.tornLines++
 }
 
-/** Handlers by phase. Each returns false for an invalid line. */
+/** Handlers of lines by phase. Each returns false for an invalid line. */
 const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean>> = {
   result({ record }, found) {
     found.resolved.add(record.id)
@@ -83,7 +86,7 @@ const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean
     return true
   },
   intent({ record, json }, found) {
-    // A full record supersedes the tallies before it.
+    // A full record replaces the tallies before it.
     found.open.set(record.id, json)
     found.tallies.delete(record.id)
     found.numbers.intent(record)
@@ -112,7 +115,10 @@ export function resultsOf(segment: Buffer): Map<string, Buffer> {
   return results
 }
 
-/** Yields non-blank lines one by one: a segment as text, split into lines, would take three times its size. */
+/**
+ * Yields non-blank lines one by one, because a segment that is decoded and split as a whole would take three times its
+ * size.
+ */
 function* linesOf(segment: Buffer): Generator<string> {
   for (let from = 0; from < segment.length; ) {
     const found = segment.indexOf(LINE_FEED, from)

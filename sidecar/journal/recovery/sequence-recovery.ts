@@ -5,9 +5,9 @@ import { type LostRange, mergeRanges } from '../lost-ranges.ts'
 const SequenceLine = z.object({
   /** Process id. */
   id: z.string(),
-  /** Numbers below are in earlier segments, or carried over. */
+  /** Numbers below `base` are in earlier segments or carried over, unless `unwritten` lists them. */
   base: z.int().min(0),
-  /** Numbers below `base` without a line when the segment began. */
+  /** Numbers below `base` that had no line when the segment began. */
   unwritten: z.array(z.int().min(0)).default([]),
   /** The first number that is not reserved. */
   reserved: z.int().min(0),
@@ -22,8 +22,8 @@ export function lostLine({ process_id, from, to }: LostRange): string {
 type Process = {
   readonly seen: Set<number>
   /**
-   * `base` is of the oldest remaining segment, `lastBase` of the newest: the order of files may be lost with their
-   * times.
+   * `base` comes from the oldest remaining segment, `lastBase` from the newest. They are compared, because the order of
+   * files is unreliable when their times were lost.
    */
   base: number | null
   unwritten: readonly number[]
@@ -46,12 +46,12 @@ export class SequenceRecovery {
       this.#intents.set(id, { process: process_id, seq })
   }
 
-  /** The sequence number of the intent was released. */
+  /** Discards an intent whose sequence number was released. */
   dropped(id: string): void {
     this.#intents.delete(id)
   }
 
-  /** Returns false for an invalid line. */
+  /** Adds a line of phase `sequence`. Returns false for an invalid line. */
   sequence(json: string): boolean {
     const read = SequenceLine.safeParse(JSON.parse(json))
     if (!read.success) return false
@@ -62,7 +62,7 @@ export class SequenceRecovery {
     return true
   }
 
-  /** Returns false for an invalid line. */
+  /** Adds a line of phase `lost`. Returns false for an invalid line. */
   lost(json: string): boolean {
     const read = LostLine.safeParse(JSON.parse(json))
     if (!read.success) return false

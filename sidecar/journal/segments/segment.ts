@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { type JournalFiles, SYSTEM_FILES, syncFolders, syncFoldersNow } from './files.ts'
 
-/** An append-only file. Every method throws the error of the system. */
+/** An append-only file. Every method throws the system error. */
 export type SegmentFile = {
   readonly path: string
   readonly bytes: number
@@ -23,7 +23,10 @@ export type SegmentFile = {
 
 const PROBE = Buffer.alloc(4096, '\n')
 
-/** The last user closes the descriptor: the kernel may reuse the number of one that is closed during its flush. */
+/**
+ * A file descriptor and the number of its users. The last user closes it: the kernel may reuse the number of a
+ * descriptor that is closed during its flush.
+ */
 type Descriptor = { readonly fd: number; users: number }
 
 export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): SegmentFile {
@@ -41,7 +44,7 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
   const write = (lines: Buffer): number => {
     const written = files.writeSync(file.fd, lines)
     if (written === lines.length) return written
-    // A short write happens when the disk fills up; the second attempt returns the cause.
+    // The kernel writes only a part when the disk fills up. The second attempt then throws the cause.
     const rest = lines.subarray(written)
     if (files.writeSync(file.fd, rest) !== rest.length) throw new Error(`short write to ${path}`)
     return lines.length
@@ -81,7 +84,7 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
       leave(old)
       isLinked = false
       write(PROBE)
-      // Keeps one line break, so that the next line is not appended to a truncated one.
+      // One line break stays, so that the next line is not appended to a truncated one.
       bytes = files.sizeOf(file.fd) - PROBE.length + 1
       truncateTo(files, file.fd, bytes)
     },
@@ -100,7 +103,7 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
   }
 }
 
-/** Best effort: readers skip truncated and blank lines, so a failure is harmless. */
+/** Truncates the file if it is longer. A failure is harmless, because readers skip truncated and blank lines. */
 function truncateTo(files: JournalFiles, fd: number, bytes: number): void {
   if (files.sizeOf(fd) > bytes) files.ftruncateSync(fd, bytes)
 }

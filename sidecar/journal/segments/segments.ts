@@ -10,7 +10,7 @@ export type SegmentsDeps = {
   readonly processId: string
   readonly files: JournalFiles
   readonly backlog: Backlog
-  /** Returns the first lines of a new segment. With these lines, older segments are no longer needed. */
+  /** Returns the first lines of a new segment, which replace the open entries of older segments. */
   readonly carried: () => string
   /** Called when a new segment is active. */
   readonly onBegun: () => void
@@ -18,14 +18,14 @@ export type SegmentsDeps = {
   readonly log: Pick<Log, 'warn'>
 }
 
-/** The active segment and its rotation. Methods throw the error of the system. */
+/** The active segment and its rotation. Methods throw the system error. */
 export class Segments {
   readonly #deps: SegmentsDeps
   #number = 1
   #current: SegmentFile
-  /** The active segment, until the lines carried into it are on disk. */
+  /** The active segment, until the lines that were carried into it are on disk; else null. */
   #carrying: SegmentFile | null = null
-  /** Earlier segments whose flush is in progress. Failures are logged. */
+  /** Flushes of earlier segments that are in progress. Failures are logged. */
   readonly #retiring = new Set<Promise<void>>()
   #isClosed = false
 
@@ -57,7 +57,7 @@ export class Segments {
 
   /**
    * Starts a segment with the lines that are still open; the old segment is then needed for its results only.
-   * `isDurable`: these lines must be on disk before the segments they came from may be deleted.
+   * `isDurable`: these lines must be on disk before the segments from which they come may be deleted.
    */
   rotate({ isDurable }: { readonly isDurable: boolean }): void {
     if (this.#carrying !== null) return
@@ -83,7 +83,7 @@ export class Segments {
     this.#carrying = null
   }
 
-  /** `isEmpty`: nothing in the segment is needed. */
+  /** Closes the active segment. `isEmpty`: no line of the segment is needed. */
   close({ isEmpty }: { readonly isEmpty: boolean }): void {
     this.#isClosed = true
     this.#current.close()
@@ -133,7 +133,7 @@ export class Segments {
     const { backlog, onUnsynced } = this.#deps
     const segment = this.#current
     this.#carrying = segment
-    // Ignored if `renew` has replaced the segment during its flush: the replacement has a flush of its own.
+    // Has no effect when `renew` replaced the segment during its flush, because the replacement has its own flush.
     const ifActive = (done: () => void) => (this.#carrying === segment ? done() : undefined)
     segment.datasync().then(
       () =>
