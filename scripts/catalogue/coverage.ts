@@ -6,21 +6,24 @@ import { isRefusal } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
-/** A published operation: `GET`, `/repos/{owner}/{repo}`, and the provider's name of it. */
+/**
+ * An operation that a provider publishes: the method (`GET`), the path template (`/repos/{owner}/{repo}`), and the
+ * provider's name.
+ */
 export type Operation = { readonly method: string; readonly template: string; readonly id: string }
 
 export type Coverage = {
   readonly operations: number
   readonly named: number
   readonly reads: number
-  /** Model calls: they cost money and change nothing at the provider. */
+  /** Number of model calls, which cost money and change nothing at the provider. */
   readonly computes: number
   readonly writes: number
-  /** `METHOD template` of operations without a row. */
+  /** Operations without a row in the catalogue, each as `METHOD template`. */
   readonly unmapped: readonly string[]
-  /** Names of several write rows that are not marked as one operation. */
+  /** Action names with several write rows that are not marked as one operation. */
   readonly doubled: readonly string[]
-  /** Rows marked as an alias of a missing operation, and names with two effects. */
+  /** Action names whose rows have two effects, or are all aliases of an operation without a row. */
   readonly inconsistent: readonly string[]
 }
 
@@ -69,13 +72,13 @@ function judgeNames(rows: readonly CatalogueRow[]): Pick<Coverage, 'doubled' | '
     const main = own.filter((row) => row.isAlternative !== true)
     const isWrite = own.some((row) => row.effect !== 'read')
     if (main.length === 0 || new Set(own.map((row) => row.effect)).size > 1) inconsistent.push(name)
-    // Reads of one resource type with different scopes share a name; the target distinguishes them.
+    // Reads of one resource type with different scopes may share a name, because the target distinguishes them.
     if (isWrite && main.length > 1) doubled.push(name)
   }
   return { doubled, inconsistent }
 }
 
-/** The possible names of a request of the operation, without its body. */
+/** Returns the actions that a request of the operation may be before its body is read. */
 export function nameOperation(
   type: ConnectorEntry['type'],
   operation: Pick<Operation, 'method' | 'template'>,
@@ -96,7 +99,7 @@ export function nameOperation(
   return found.kind === 'actions' ? found.actions : found.candidates
 }
 
-/** Values for parameters with a fixed set of values; all others accept any text. */
+/** Values of path parameters that accept a fixed set of values. All others accept any text. */
 const FIXED: Readonly<Record<string, string>> = { enablement: 'enable_all' }
 
 function fill(template: string): string {

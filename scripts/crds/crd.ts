@@ -24,7 +24,7 @@ export type CrdSource = {
 const GROUP = 'chaperone.dev'
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
 
-/** The text of one CustomResourceDefinition. */
+/** Returns the YAML text of one CustomResourceDefinition. */
 export function crdText(source: CrdSource): string {
   return `# Generated from core/crd/schemas.ts by npm run generate; edits are lost.\n${stringify(crd(source), { lineWidth: 0, aliasDuplicateObjects: false })}`
 }
@@ -75,7 +75,7 @@ function version({ spec, status, rules, description, columns }: CrdSource) {
   }
 }
 
-/** A map list, so that each writer of conditions owns its own types in server-side apply. */
+/** Makes `conditions` a map list by type, so that each writer owns its types of conditions in server-side apply. */
 const CONDITIONS_BY_TYPE: RuleTexts = { cross: [], lists: [{ path: ['conditions'], keys: ['type'] }] }
 
 function openApi(schema: z.ZodType): Schema {

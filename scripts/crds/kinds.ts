@@ -18,10 +18,10 @@ function column(name: string, jsonPath: string, type = 'string'): PrinterColumn 
   return { name, type, jsonPath }
 }
 
-/** Shown by `kubectl get -o wide` only. */
+/** Column of `kubectl get -o wide`: priority 1 hides it from the default output. */
 const PROGRAMMED: PrinterColumn = { ...column('Programmed', '.status.programmed'), priority: 1 }
 
-/** Drops the type of the spec that a rule checks. */
+/** Returns the rules as texts, without the type of the spec that they check. */
 const textOf = (rules: SpecRules<never>) => ({
   cross: rules.cross.map(({ cel, path, message }) => ({ cel, path, message })),
   lists: rules.lists,

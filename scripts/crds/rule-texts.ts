@@ -1,7 +1,7 @@
 import type { ListRule } from '../../core/crd/rules.ts'
 import type { Schema } from './structural.ts'
 
-/** Validation rules of the CRD. */
+/** CEL rules and list types of a CRD. */
 export type RuleTexts = {
   readonly cross: ReadonlyArray<{
     readonly cel: string

@@ -1,7 +1,7 @@
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type Schema = { readonly [key: string]: Json }
 
-/** Converts a JSON schema to a structural schema of Kubernetes. Deterministic. */
+/** Converts a JSON schema to a structural schema of Kubernetes. Equal inputs give equal outputs. */
 export function structural(schema: unknown): Schema {
   return convert(schema as Schema)
 }
@@ -13,14 +13,14 @@ function convert(schema: Schema): Schema {
     if (key in HANDLERS) Object.assign(out, HANDLERS[key]?.(value, schema))
     else out[key] = value
   }
-  // The API server prunes all fields of an object without properties.
+  // Without this extension the API server prunes all fields of an object without properties.
   const isOpen =
     out['type'] === 'object' && out['properties'] === undefined && out['additionalProperties'] === undefined
   const isUntyped = out['type'] === undefined && out['anyOf'] === undefined
   return isOpen || isUntyped ? { ...out, 'x-kubernetes-preserve-unknown-fields': true } : out
 }
 
-/** A quantity. Kubernetes has an extension for this union and allows no other. */
+/** Reports whether a schema is a quantity: text or an integer. Kubernetes allows this union only with an extension. */
 function isIntOrString({ anyOf }: Schema): boolean {
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return false
   return (anyOf as Schema[]).map(({ type }) => type).join() === 'string,integer'
@@ -42,7 +42,8 @@ type Handler = (value: Json, schema: Schema) => Schema
 const HANDLERS: Readonly<Record<string, Handler>> = {
   $schema: () => ({}),
   propertyNames: () => ({}),
-  // Not allowed next to `properties`; the field validation of the API server refuses unknown fields.
+  // A structural schema cannot have both `additionalProperties` and `properties`. The field validation of the API
+  // server refuses unknown fields.
   additionalProperties: (value, schema) => {
     if (schema['properties'] !== undefined || value === false) return {}
     if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
@@ -56,11 +57,12 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     ),
   }),
   items: (value) => ({ items: convert(value as Schema) }),
-  // Kubernetes has no `const`.
+  // A structural schema has no `const`, so it becomes an enum of one value.
   const: (value) => ({ enum: [value] }),
-  // OpenAPI 3.0 has a flag for exclusive bounds; the integers of the schemas have none.
+  // In OpenAPI 3.0, `exclusiveMinimum` is a flag beside `minimum`.
   exclusiveMinimum: (value) =>
     typeof value === 'number' ? { minimum: value, exclusiveMinimum: true } : { exclusiveMinimum: value },
-  // Kubernetes uses RE2 patterns, as the schemas do, and ignores unknown formats.
+  // Kubernetes ignores unknown formats, so only the supported ones are kept. Patterns need no conversion: the schemas
+  // and Kubernetes use RE2.
   format: (value) => (value === 'date-time' || value === 'uri' ? { format: value } : {}),
 }

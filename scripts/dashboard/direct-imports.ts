@@ -36,7 +36,7 @@ export function directImports(packages: string): Plugin {
   }
 }
 
-/** Exported name -> importable file, and the name of the export in that file. */
+/** Returns by exported name the file that exports it. */
 function readIndex(path: string): ReadonlyMap<string, string> {
   const text = readFileSync(path, 'utf8')
   return new Map(
@@ -46,7 +46,10 @@ function readIndex(path: string): ReadonlyMap<string, string> {
   )
 }
 
-/** Exports that the index renames or defines keep their import; types are erased anyway. */
+/**
+ * Returns the import of one name: from its file, or from the index when the index itself renames or defines it. Returns
+ * no import for a type, which has no code.
+ */
 function lineFor(table: ReadonlyMap<string, string>, name: string, imported: string, local: string): string {
   const alias = imported === local ? local : `${imported} as ${local}`
   if (imported.startsWith('type ')) return ''

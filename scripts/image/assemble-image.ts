@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { RULE_SETTER } from '../../core/capture/pod-contract.ts'
 import { podRules } from '../../core/capture/rules.ts'
 
-/** Build output -> path in the image. */
+/** Files to copy: path in the build output, and path in the image. */
 const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
   ['bin', 'app/bin'],
   ['dashboard', 'app/dashboard'],
@@ -25,7 +25,7 @@ export function assembleImage(dist: string): string {
   return image
 }
 
-/** Makes all files readable for every user, because the programs run as any uid. */
+/** Makes all files readable for every user, because the programs run with an arbitrary uid. */
 function makeReadable(folder: string): void {
   chmodSync(folder, 0o755)
   for (const name of readdirSync(folder)) {

@@ -30,7 +30,10 @@ export function assembleSidecarProgram(root: string, bin: string): void {
   makeCache(boot, join(bin, 'sidecar-program.cache'))
 }
 
-/** V8 accepts a cache only with the flags of its creation. The program ends at once, because it has no settings. */
+/**
+ * Creates the V8 code cache by running the program, which exits at once because it has no settings. V8 accepts a cache
+ * only with the flags with which it was created.
+ */
 function makeCache(boot: string, cache: string): void {
   const flags = DEFAULT_PROXY_COMMAND.filter((word) => word.startsWith('--'))
   const { stderr } = spawnSync(process.execPath, [...flags, boot, '--make-cache'], {

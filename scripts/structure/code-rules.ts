@@ -2,7 +2,7 @@ import type { Violation } from './import-rules.ts'
 import type { SourceFile } from './source-files.ts'
 
 const MAX_LINES = 300
-/** A table of cases reads better in one piece. */
+/** Higher limit for tests, because a table of cases reads better in one piece. */
 const MAX_TEST_LINES = 800
 const MAIN_LINES = 60
 
@@ -13,7 +13,10 @@ type CodeRule = {
 }
 
 const inCore = (path: string) => path.startsWith('core/')
-/** Configuration is read at the edge: entry points, the command line, scripts, tests. */
+/**
+ * Reports whether a file must not read environment variables. Only entry points, the command line, scripts and tests
+ * may read them.
+ */
 const mustNotReadEnvironment = (path: string) =>
   !/(^|\/)main\.ts$/.test(path) && !/^(controlplane\/cli|scripts|test)\//.test(path)
 const isSource = (path: string) => !path.startsWith('test/')

@@ -4,7 +4,7 @@ export type Violation = { readonly path: string; readonly line: number; readonly
 
 const COMPONENTS = ['sidecar', 'controlplane', 'operator']
 const CORE_PACKAGES = ['zod', 'yaml', 're2js', 'graphql', '@marcbachmann/cel-js']
-/** Bundled into the page: components, charts and the editor of policies. */
+/** Packages that are bundled into the dashboard: components, charts and the editor of policies. */
 const BROWSER_PACKAGES =
   /^(react|react-dom|@mantine\/(core|hooks)|uplot|codemirror|diff|@codemirror\/[a-z-]+)$/
 
@@ -13,11 +13,14 @@ type Layer = {
   readonly except?: RegExp
   readonly mayNot: RegExp
   readonly because: string
-  /** Types cost nothing at run time and are how a lower layer names what a higher one gives it. */
+  /**
+   * True: type-only imports are allowed. They have no effect at run time, and a lower layer needs them to name the
+   * values that a higher layer passes to it.
+   */
   readonly allowsTypes?: true
 }
 
-/** Directions inside and between the components. */
+/** Allowed import directions inside and between the components. */
 const LAYERS: readonly Layer[] = [
   {
     from: /^core\//,

@@ -3,10 +3,10 @@ import { dirname, join, normalize, sep } from 'node:path'
 
 export type Import = { readonly line: number; readonly specifier: string; readonly isTypeOnly: boolean }
 export type SourceFile = {
-  /** Relative to the root, with `/`. */
+  /** Path relative to the project root, with `/` as separator. */
   readonly path: string
   readonly text: string
-  /** Without comments and the contents of strings, line for line. */
+  /** Text in which comments and the contents of strings are blanks. Line numbers are those of `text`. */
   readonly code: string
   readonly imports: readonly Import[]
 }
@@ -14,7 +14,7 @@ export type SourceFile = {
 const ROOTS = ['core', 'kube', 'sidecar', 'controlplane', 'operator', 'scripts', 'test']
 const SKIPPED = new Set(['node_modules', 'dist', 'coverage', 'peers', 'results'])
 
-/** Every TypeScript file of the project, sorted by path. */
+/** Returns every TypeScript file of the project, sorted by path. */
 export function readSources(root: string): SourceFile[] {
   return ROOTS.flatMap((dir) => walk(join(root, dir)))
     .map((path) =>
@@ -33,7 +33,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return { path, text, code: withoutTexts(text), imports: importsOf(text) }
 }
 
-/** The project file that a relative import names; undefined for packages and `node:` modules. */
+/** Returns the path of the project file that a relative import names; undefined for packages and `node:` modules. */
 export function target(file: SourceFile, specifier: string): string | undefined {
   return specifier.startsWith('.')
     ? normalize(join(dirname(file.path), specifier))
@@ -63,7 +63,7 @@ function importsOf(text: string): Import[] {
   })
 }
 
-/** Comments and quoted text become spaces, so that a rule about code never fires on prose. */
+/** Replaces comments and quoted text with spaces, so that rules about code do not match them. */
 function withoutTexts(text: string): string {
   const blank = (part: string) => part.replace(/[^\n]/g, ' ')
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, blank)
