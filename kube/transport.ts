@@ -29,7 +29,7 @@ export type KubeCall = {
 export type KubeResponse = {
   readonly status: number
   readonly body: string
-  /** The header `retry-after` as sent. */
+  /** Value of the response header `retry-after`. */
   readonly retryAfter?: string
 }
 

@@ -1,11 +1,11 @@
 import { keyOf } from '../kube/objects.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
-/** A pod at admission. */
+/** A pod that is being admitted. */
 export type AdmittedPod = {
-  /** `namespace/name`. */
+  /** `namespace/name` of the agent. */
   readonly agent: string
-  /** `namespace/name`. */
+  /** `namespace/name` of the Gateway. */
   readonly gateway: string
   /** The result of `workloadOf`; null for a pod without a controller. */
   readonly workload: string | null

@@ -37,7 +37,7 @@ export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<voi
 
 /**
  * Compares the control plane with the cluster. The control plane removes objects that the cluster no longer has, and
- * the operator pushes objects again that the control plane lost. Lists every kind, because a cache with a dead watch
+ * the operator pushes objects again that the control plane lost. Lists every kind, because a cache with a broken watch
  * would look like deletions. When one list fails, nothing is compared.
  */
 async function sweep(deps: SweepDeps): Promise<void> {

@@ -29,7 +29,7 @@ export type ControlPlaneClient = {
   remove(object: ObjectName, signal?: AbortSignal): Promise<void>
   /** Removes all objects of the source that the body does not list as present. */
   sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
-  /** Replaces the known namespaces of the cluster. */
+  /** Replaces the control plane's list of the cluster's namespaces. */
   putNamespaces(namespaces: NamespacesBody['namespaces'], signal?: AbortSignal): Promise<NamespacesReply>
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
   /** Returns the pods that the control plane counts as existing. */

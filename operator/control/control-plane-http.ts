@@ -19,7 +19,7 @@ export type ControlPlaneCall = {
 
 /** One replica of the control plane. */
 export type Replica = {
-  /** Without a trailing slash. */
+  /** URL of the replica, without a trailing slash. */
   readonly url: string
   /** IP address to connect to; null: the host of `url` is resolved. */
   readonly address: string | null

@@ -105,8 +105,8 @@ async function reportPod(
 }
 
 /**
- * Reports pods that are unknown to the control plane. Returns the keys of pods that the control plane knows and the
- * informer cache does not.
+ * Reports pods that the control plane does not count as existing. Returns the keys of pods that it counts as existing
+ * and that the informer cache does not contain.
  */
 async function compare({ controlPlane, pods, reported, signal }: Reporting): Promise<readonly string[]> {
   const known = await controlPlane.knownPods(signal)

@@ -2,7 +2,7 @@ import type { InjectGateway } from '../../core/inject/options.ts'
 
 /** Values of the installation and of its Gateways that the admission policies compare pods with. */
 export type GuardOptions = {
-  /** The namespace of Chaperone. */
+  /** The namespace in which Chaperone is installed. */
   readonly ownNamespace: string
   /** The ServiceAccount of the operator, `system:serviceaccount:NAMESPACE:NAME`. */
   readonly operatorUser: string

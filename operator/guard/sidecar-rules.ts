@@ -22,7 +22,7 @@ const PROXY_VARIABLES = texts([
   ...Object.keys(RUNTIME_ENV),
 ])
 
-/** Rules for the injected containers, with the CEL variables of `pod-rules.ts`. */
+/** Returns the rules for the injected containers. The rules use the CEL variables of `pod-rules.ts`. */
 export function sidecarRules(options: GuardOptions): readonly Validation[] {
   const governed = (expression: string, message: string) =>
     demand(`!variables.governed || (${expression})`, message)

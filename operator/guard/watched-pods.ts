@@ -34,7 +34,7 @@ export function watchedPod(object: KubeObject): WatchedPod {
 
 type InitContainer = NonNullable<RunningPod['spec']['initContainers']>[number]
 
-/** The injected containers are the first two. */
+/** Reduces an init container to the judged fields. Only the sidecar keeps its image and user. */
 function keptContainer({ name, image, securityContext }: InitContainer): InitContainer {
   const uid = securityContext?.runAsUser
   const isProxy = name === CONTAINERS.proxy

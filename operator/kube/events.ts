@@ -21,7 +21,7 @@ export type EventRecorder = {
 export type EventRecorderDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly log: Logger
-  /** The reporting process. */
+  /** Name of the operator process that writes the Event. */
   readonly instance: string
   /** Namespace of Events about cluster-scoped objects. */
   readonly fallbackNamespace: string

@@ -18,7 +18,7 @@ export type ElectionDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly namespace: string
   readonly name: string
-  /** Unique for every process. */
+  /** Name of the candidate in the Lease, unique for every process. */
   readonly identity: string
   /** Leads until `signal` is aborted. No other process leads before the promise settles or the lease expires. */
   readonly lead: (signal: AbortSignal) => Promise<void>

@@ -11,7 +11,7 @@ export type WorkQueue = {
   add(key: string): void
   /** Adds the key after `ms`. When a key has two pending delays, the earlier one applies. */
   addAfter(key: string, ms: number): void
-  /** Number of pending and running keys. */
+  /** Returns the number of pending and running keys. */
   depth(): number
   /** Discards pending keys and resolves when the running work has ended. */
   stop(): Promise<void>

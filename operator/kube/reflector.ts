@@ -32,7 +32,10 @@ export type ReflectorMetrics = {
 export type ReflectorTiming = {
   /** Range of the random watch timeout, in seconds. */
   readonly watchS: readonly [number, number]
-  /** Milliseconds without data after which a watch is dead: the API server sends a bookmark about once a minute. */
+  /**
+   * Milliseconds without data after which a watch counts as broken: the API server sends a bookmark about once a
+   * minute.
+   */
   readonly idleMs: number
   readonly minMs: number
   readonly maxMs: number
@@ -40,7 +43,7 @@ export type ReflectorTiming = {
 
 export type ReflectorDeps<T extends KubeObject> = {
   readonly client: KubeClient
-  /** Name in logs and metrics. */
+  /** Name of the resource in logs and metrics. */
   readonly resource: string
   readonly selection: Selection
   /** Called with the key of every added, changed or deleted object. */

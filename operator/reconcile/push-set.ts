@@ -7,7 +7,7 @@ import type {
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import type { PushedObjects } from './pushed-objects.ts'
 
-/** Everything that one source holds. */
+/** All objects of one source, with the problems of its files. */
 export type CompleteSet = {
   /** Push bodies by key, in the order in which the control plane reads them. */
   readonly bodies: ReadonlyMap<string, PushBody>

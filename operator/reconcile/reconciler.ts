@@ -11,15 +11,15 @@ export type ReconcilerDeps<Observed, Result> = {
   /** Milliseconds after a success until the key is reconciled again. Default: only when the key is added again. */
   readonly resyncMs?: number
   readonly onResult?: (key: string, result: 'ok' | 'failed') => void
-  /** After the abort a failed key is neither reported nor retried. */
+  /** Stops the loop: after the abort, a failed key is neither reported nor retried. */
   readonly signal: AbortSignal
   /** Options of the work queue: retries, concurrency and logging. */
   readonly queue: Omit<WorkQueueDeps, 'work'>
 }
 
 /**
- * The reconcile loop of both sources: observe, push, report. The loop is level-triggered: reconciling an unchanged key
- * changes nothing. A failed key is retried with back-off.
+ * Creates the reconcile loop of a source: observe, push, report. The loop is level-triggered: reconciling an unchanged
+ * key changes nothing. A failed key is retried with back-off.
  */
 export function createReconciler<Observed, Result>(deps: ReconcilerDeps<Observed, Result>): WorkQueue {
   const { observe, push, report, resyncMs, onResult, signal } = deps

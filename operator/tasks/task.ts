@@ -2,7 +2,7 @@ import type { KubeClient } from '../kube/client.ts'
 
 export type TaskContext = {
   readonly client: KubeClient
-  /** The namespace of Chaperone. */
+  /** The namespace in which Chaperone is installed. */
   readonly namespace: string
   /** The namespace in which the self-test creates pods by dry run. */
   readonly agentNamespace: string

@@ -14,7 +14,7 @@ export const WEBHOOK_PATHS = {
   required: '/pods/required',
   /** Annotated pods of every other namespace, and debug containers. */
   annotated: '/pods/annotated',
-  /** The custom resources of Chaperone. */
+  /** Custom resources of Chaperone in every namespace. */
   manifests: '/manifests',
 } as const
 

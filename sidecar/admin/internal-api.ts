@@ -15,8 +15,9 @@ export type InternalApiDeps = {
 }
 
 /**
- * The internal API of the gateway (spec 4.2): this machine only, JSON only, no CORS. Everything under `/internal/`
- * needs the bearer token, which is checked before the body is read. Never rejects.
+ * Creates the internal API of the gateway (spec 4.2). It serves requests from this machine only, with JSON only and
+ * without CORS. Every path under `/internal/` requires the bearer token, which is checked before the body is read.
+ * Never rejects.
  */
 export function createInternalApi({
   token,

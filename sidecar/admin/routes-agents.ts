@@ -51,7 +51,7 @@ function notKnown(name: string): ChaperoneError {
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }
 
-/** Also closes the port of an agent that the control plane no longer has. */
+/** Deregisters an agent and closes its port, also when the control plane no longer has the agent. */
 async function deregister(deps: AgentRoutesDeps, input: { readonly name: string }): Promise<ApiAnswer> {
   const reply = await deps.commands({ command: 'agents.deregister', input })
   if (reply.status !== 200 && reply.status !== 404) return reply

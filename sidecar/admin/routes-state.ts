@@ -7,7 +7,7 @@ import { MAX_RECENT, type RecentRecords } from './recent-records.ts'
 export type Health = {
   readonly status: 'ok' | 'degraded' | 'not_ready'
   readonly uptime_seconds: number
-  /** Active agents of the snapshot. */
+  /** Number of active agents in the snapshot. */
   readonly agents: number
   /** Connector types in force. */
   readonly connectors: readonly string[]

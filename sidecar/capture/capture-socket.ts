@@ -20,9 +20,9 @@ export type CaptureSocketDeps = {
 }
 
 /**
- * Opens the Unix socket on which `chaperone run --capture` relays the connections of a network namespace: the
- * listeners of a pod for many agents, each identified by its key. Only this user may open the socket. A path that
- * cannot be used causes a warning, because only `run --capture` needs it.
+ * Opens the Unix socket to which `chaperone run --capture` relays the connections of a network namespace. The socket
+ * serves the same protocols as the listeners of a pod, but for many agents, each identified by its key. Only this user
+ * may open the socket. A path that cannot be used causes a warning, because only `run --capture` needs the socket.
  */
 export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> {
   await open(deps).catch((error: unknown) =>

@@ -6,8 +6,8 @@ export type Lru<T> = {
 }
 
 /**
- * Cache of at most `max` entries that evicts the least recently used. `onEvict` receives every evicted or replaced
- * value.
+ * Creates a cache of at most `max` entries that evicts the least recently used. `onEvict` receives every evicted or
+ * replaced value.
  */
 export function createLru<T>(max: number, onEvict?: (value: T) => void): Lru<T> {
   // A Map keeps insertion order, so re-inserting on use keeps the least recently used key first.

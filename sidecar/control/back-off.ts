@@ -6,7 +6,7 @@ import { type BackOff, createBackOff } from '../../core/state/back-off.ts'
  */
 const FACTOR = 1.5
 
-/** Back-off for calls to the control plane: 50 ms to 5 s unless set. */
+/** Creates the back-off for calls to the control plane: 50 ms to 5 s unless set. */
 export function createControlBackOff(random: () => number, minMs = 50, maxMs = 5_000): BackOff {
   return createBackOff({ minMs, maxMs, factor: FACTOR, random })
 }

@@ -11,7 +11,7 @@ import { postWithin } from './client/post-within.ts'
 /** Fetches the owners of handles from the control plane. Rejects without a reply within a second. */
 export type FetchHandleOwners = (request: HandlesBody) => Promise<HandlesReply>
 
-/** Limit of handles in memory. */
+/** Maximum number of handles in memory; the least recently used is evicted. */
 const MAX_GIVEN = 100_000
 const MAX_ANSWERS = 100_000
 /**

@@ -10,7 +10,7 @@ import {
 /** Receives the messages of a client. A message is complete, unmasked text. */
 export type ClientFrameHandler = {
   message(text: Buffer): void
-  /** The message exceeds the limit; the rest of it is discarded. */
+  /** Called when a message exceeds the limit. The rest of the message is discarded. */
   tooLong(): void
   /**
    * Called before the payload of a frame is read, with the size of its message so far. Nothing is read until the

@@ -24,7 +24,7 @@ export type LeafCache = {
 }
 
 export type LeafCacheOptions = {
-  /** Limit of cached names. */
+  /** Maximum number of cached names. */
   readonly max: number
   readonly nowMs?: () => number
 }

@@ -11,8 +11,8 @@ export type PodCa = {
   readonly ca: CertificateAuthority
   readonly isReady: boolean
   /**
-   * Resolves with the roots for the agent: that of the control plane, unless it signs nothing within `patienceMs`,
-   * and that of the pod. Rejects when the root of the pod cannot be loaded.
+   * Resolves with the root certificates (PEM) for the agent: the root of the pod, and the root of the control plane
+   * unless it signs no certificate within `patienceMs`. Rejects when the root of the pod cannot be loaded.
    */
   ready(patienceMs: number): Promise<readonly string[]>
   /** Sets the hosts whose TLS is terminated. */

@@ -39,7 +39,7 @@ async function readExtra(file: string): Promise<readonly string[]> {
   throw new Error(`EXTRA_CA_FILE: ${file} contains no certificate; check trust.extraSecretRef of the Gateway`)
 }
 
-/** Readable by every user in the pod. */
+/** Writes a file that every user in the pod can read. */
 function write(path: string, content: string | Uint8Array): Promise<void> {
   return writeAtomically(path, content, 0o644)
 }

@@ -1,4 +1,4 @@
-/** A line of /proc/PID/mountinfo. */
+/** One mount, from a line of /proc/PID/mountinfo. */
 export type Mount = {
   /** `major:minor` of the file system. */
   readonly device: string

@@ -36,7 +36,7 @@ const OFFLINE = ['inject', 'catalogue']
 /** Commands that call the control plane. */
 const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy', 'export']
 
-/** The kubectl plugin: runs commands against the installation of a cluster. Resolves to the exit code. */
+/** Runs the kubectl plugin: a command against the installation of a cluster. Resolves with the exit code. */
 async function main(argv: readonly string[]): Promise<number> {
   const { globals, system, namespace, json, rest } = split(argv)
   const [command, ...args] = rest

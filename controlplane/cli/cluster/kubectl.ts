@@ -6,7 +6,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 export type Kubectl = {
   /** Returns standard output. Rejects with the error of kubectl. */
   run(...args: readonly string[]): Promise<string>
-  /** Like `run`, with standard input. */
+  /** Runs kubectl with `text` as standard input, and returns standard output. Rejects with the error of kubectl. */
   input(text: string, ...args: readonly string[]): Promise<string>
   /** Returns an object of the cluster as parsed JSON; null when the object does not exist. */
   object<T>(...args: readonly string[]): Promise<T | null>

@@ -212,7 +212,7 @@ type Wanted = {
   readonly files: readonly string[]
   readonly renewed: readonly string[]
   readonly removed: readonly string[]
-  /** Verdicts before the change. */
+  /** Verdicts of the control plane before the change, to detect newer ones. */
   readonly before: Seen
 }
 

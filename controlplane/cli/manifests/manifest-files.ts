@@ -18,7 +18,7 @@ export const MANIFEST_FILE = /^[^.].*\.ya?ml$/
 export type ManifestFile = { readonly path: string; readonly text: string }
 export type Checked = {
   readonly resources: readonly ManifestResource[]
-  /** Each is `file:line: problem`. */
+  /** Problems of the file, each as `file:line: problem`. */
   readonly problems: readonly string[]
 }
 

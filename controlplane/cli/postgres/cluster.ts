@@ -31,7 +31,7 @@ export function folderName(dir: string, account: Account | undefined): string {
   return account !== undefined && process.platform === 'linux' ? `/proc/self/fd/${FOLDER_FD}` : dir
 }
 
-/** Spawn options of PostgreSQL programs. */
+/** Returns the options of `spawn` for PostgreSQL programs: the account and the environment. */
 export function programOptions(account: Account | undefined) {
   const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid }
   return { ...identity, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' } }

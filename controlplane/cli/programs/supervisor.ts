@@ -22,7 +22,7 @@ const HEALTHY_MS = 30_000
 type State<R extends Restartable> = {
   readonly options: SupervisorOptions<R>
   readonly stopping: AbortController
-  /** Maximum backoff. */
+  /** Longest wait before a restart, in ms. */
   readonly mostMs: number
   backoffMs: number
   current: R

@@ -19,7 +19,10 @@ export function ensureSecrets(folder: DataFolder): InstallationSecrets {
   }
 }
 
-/** 43 unbiased base62 characters: bytes from 248 are skipped, because 248 is a multiple of 62. */
+/**
+ * Returns 43 base62 characters. Random bytes from 248 are skipped: 248 is a multiple of 62, so every character is
+ * equally likely.
+ */
 function randomToken(): string {
   const fair: number[] = []
   while (fair.length < 43) fair.push(...randomBytes(64).filter((byte) => byte < 248))

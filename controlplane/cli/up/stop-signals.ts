@@ -1,7 +1,7 @@
 import { EXIT } from '../command.ts'
 
 export type StopSignals = Disposable & {
-  /** Resolves at the first signal. */
+  /** Resolves at the first termination signal. */
   readonly requested: Promise<void>
   /** Aborted at the first signal, to cancel a start. */
   readonly starting: AbortSignal

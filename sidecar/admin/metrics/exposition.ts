@@ -4,7 +4,7 @@
  */
 export type Exposition = {
   family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string): void
-  /** `labels` comes from `labelText`; empty for none. */
+  /** Writes one sample. `labels` is a text from `labelText`; empty for a sample without labels. */
   sample(name: string, labels: string, value: number): void
   histogram(name: string, labels: string, histogram: Histogram): void
   text(): string

@@ -24,7 +24,7 @@ export type KillForwardingDeps = {
 }
 
 export function createKillForwarding({ kill, commands, random, nowMs }: KillForwardingDeps): KillForwarding {
-  /** Pending lifts by scope. */
+  /** Calls that lift a kill switch and are in flight, by scope. */
   const lifts = new Map<string, Promise<unknown>>()
   const unforwarded = (scope: string) => kill.unforwarded().find((stop) => stop.entry.scope === scope)
 

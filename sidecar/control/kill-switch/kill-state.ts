@@ -192,8 +192,8 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
 }
 
 /**
- * Returns as many announcements as fit in one acknowledgement, starting after those reported before. Each is thus
- * reported repeatedly, also behind others that are never settled.
+ * Returns as many announcements as fit in one acknowledgement, starting after those reported before. In this way each
+ * announcement is reported again and again, even when earlier ones are never settled.
  */
 function nextAnnouncements(announced: readonly KillAnnouncement[], from: number): KillAnnouncement[] {
   const at = announced.length === 0 ? 0 : from % announced.length

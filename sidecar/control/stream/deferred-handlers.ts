@@ -2,7 +2,10 @@ import type { Message, StreamHandlers } from './message-dispatcher.ts'
 
 /** Handlers of the gateway for the messages of its streams; see `StreamHandlers`. */
 export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> & {
-  /** `isCurrent`: the message arrived on the stream in use, whose replica counts the acknowledgement. */
+  /**
+   * Applies a kill message. `isCurrent`: the message arrived on the stream in use, whose replica counts the
+   * acknowledgement.
+   */
   kill(message: Message<'kill'>, isCurrent: boolean): void
 }
 

@@ -10,10 +10,10 @@ export type HeartbeatCheck = {
 }
 
 /**
- * A heartbeat counts when its `until` is later than all before on the stream, and it was not delayed in transit. Its
- * age is measured from the `hello` of the stream, because the wall clocks of both machines may differ, and by both
- * local clocks: the wall clock may be set back, and the monotonic clock stops while the machine is suspended. `at`:
- * wall time of the control plane in the `hello`.
+ * Creates the check of one stream. A heartbeat counts when its `until` is later than all before on the stream, and it
+ * was not delayed in transit. Its age is measured from the `hello` of the stream, because the wall clocks of both
+ * machines may differ. It is measured by both local clocks: the wall clock may be set back, and the monotonic clock
+ * stops while the machine is suspended. `at`: wall time of the control plane in the `hello`.
  */
 export function createHeartbeatCheck({ nowMs, monotonicMs }: Clock, at: string): HeartbeatCheck {
   const theirs = Date.parse(at)
