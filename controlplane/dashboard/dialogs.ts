@@ -4,7 +4,7 @@ import { KillSwitchDialog } from './frame/kill-switch/kill-switch-dialog.tsx'
 import { AlwaysAllowDialog } from './pages/approvals/always-allow/always-allow-dialog.tsx'
 import { ShortcutDialog } from './pages/approvals/shortcut-dialog.tsx'
 
-/** Dialogs and menus in one chunk, which loads after the first view. */
+/** Dialogs and menus of the dashboard. One chunk contains all of them and loads after the first view. */
 export const DIALOGS = {
   AlwaysAllowDialog,
   DeactivateDialog,

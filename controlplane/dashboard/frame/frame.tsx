@@ -10,7 +10,7 @@ import { HeaderBar } from './header-bar.tsx'
 import { KillSwitchBanner } from './kill-switch/kill-switch-banner.tsx'
 import { Navigation } from './navigation.tsx'
 
-/** Layout of every page: navigation, account menu, and kill switch. */
+/** Renders the layout of every page: navigation, account menu, and kill switch. */
 export function Frame() {
   const { may } = useSession()
   const { page } = usePageLocation()
@@ -48,7 +48,10 @@ export function Frame() {
   )
 }
 
-/** The fragment of the URL holds the page, so the link must not change it. */
+/**
+ * Moves the focus to the page title without following the link: the fragment of the URL holds the page, so the link
+ * must not change it.
+ */
 function skipToPage(event: { preventDefault(): void }): void {
   event.preventDefault()
   document.getElementById('page-title')?.focus()

@@ -54,7 +54,7 @@ function takePending(): Pending | null {
   return text === null ? null : (JSON.parse(text) as Pending)
 }
 
-/** The requested page, without the result of an earlier sign-in. */
+/** Returns the page in the fragment of the URL; empty when the fragment is the result of an earlier sign-in. */
 function requestedPage(hash: string): string {
   return RETURN.test(hash) ? '' : hash
 }

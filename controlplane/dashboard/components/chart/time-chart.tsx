@@ -29,7 +29,7 @@ export function preloadDrawing(): void {
   loadDrawing().catch(() => undefined)
 }
 
-/** Time series chart on a canvas. The chart library is a chunk of its own that loads with the first chart. */
+/** Renders a time series chart on a canvas. The chart library is a chunk of its own that loads with the first chart. */
 export function TimeChart({ times, series, isStacked = false, unit = '', summary }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const scheme = useComputedColorScheme('light')

@@ -2,7 +2,7 @@ import { type Tone, ToneBadge } from '../layout/tone-badge.tsx'
 
 type Style = { readonly text: string; readonly tone: Tone }
 
-/** Labels for each spelling of a decision or approval status in the API. */
+/** Label and colour of each decision and approval status, in every spelling of the API. */
 const DECISIONS: Readonly<Record<string, Style>> = {
   ALLOW: { text: 'Allowed', tone: 'good' },
   allow: { text: 'Allowed', tone: 'good' },

@@ -14,7 +14,7 @@ type Props = ButtonProps & {
   readonly onConfirm: () => Promise<void>
 }
 
-/** Button with a confirmation dialog, for operations that cannot be undone. */
+/** Renders a button with a confirmation dialog, for operations that cannot be undone. */
 export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ...button }: Props) {
   const [isOpen, { open, close }] = useDisclosure(false)
   const mutation = useMutation(async () => {

@@ -15,7 +15,7 @@ type Props = {
   readonly children: ReactNode
 }
 
-/** Dialog with a form: Enter submits, Escape closes, errors are shown above the buttons. */
+/** Renders a dialog with a form: Enter submits, Escape closes, errors are shown above the buttons. */
 export function FormDialog({
   title,
   isOpen,

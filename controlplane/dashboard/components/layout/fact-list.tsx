@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 export type Fact = readonly [label: string, value: ReactNode]
 
-/** Definition list. Facts without a value are omitted. */
+/** Renders facts as a definition list. Facts without a value are omitted. */
 export function FactList({ facts }: { readonly facts: readonly Fact[] }) {
   const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
   return (

@@ -1,4 +1,4 @@
-/** SVG paths on a 24 by 24 grid. */
+/** SVG paths of the icons, on a 24 by 24 grid. */
 const PATHS = {
   overview: 'M4 13h6V4H4zM14 20h6v-9h-6zM14 4v3h6V4zM4 20h6v-3H4z',
   approvals: 'M9 12l2 2 4-4M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z',
@@ -35,7 +35,9 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** Decorative icon: hidden from assistive technology, because a label beside it has the same meaning. */
+/**
+ * Renders a decorative icon. It is hidden from assistive technology, because a label beside it has the same meaning.
+ */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

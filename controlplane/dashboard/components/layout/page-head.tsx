@@ -1,7 +1,7 @@
 import { Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 
-/** Heading of a page with its description and its actions. Sets the document title. */
+/** Renders the heading of a page with its description and its actions. Sets the document title. */
 export function PageHead(props: {
   readonly title: string
   readonly about?: ReactNode

@@ -1,7 +1,7 @@
 import { Group, Paper, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** Section of a page with a title. */
+/** Renders a section of a page with a title. */
 export function Panel(props: {
   readonly title: string
   readonly aside?: ReactNode

@@ -1,7 +1,7 @@
 import { Badge } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** Meaning of a colour: allowed, pending or unusual, denied, informational, neutral. */
+/** Meaning of a badge's colour: allowed, pending or unusual, denied, informational, neutral. */
 export type Tone = 'good' | 'wait' | 'bad' | 'info' | 'quiet'
 
 export function ToneBadge(props: {

@@ -41,7 +41,10 @@ export function ManifestEditNote({
   )
 }
 
-/** True if the edit has neither a manifest nor a removal: the user changes another object or a Secret. */
+/**
+ * Reports whether the edit has neither a manifest nor a removal, because the user must change another object or a
+ * Secret.
+ */
 function isRemedyAlone({ manifest, removed }: ManifestEdit): boolean {
   return manifest === '' && removed.length === 0
 }

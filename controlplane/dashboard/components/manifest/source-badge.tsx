@@ -24,13 +24,13 @@ export function SourceBadge({ row }: { readonly row: Placed }) {
   )
 }
 
-/** Source of an object as text, for a list of facts. */
+/** Shows the source of an object as text, for a list of facts. */
 export function SourceText({ row }: { readonly row: Placed }) {
   const { from } = row.origin
   return from === 'manifest' ? <UntrustedText text={manifestPlace(row)} /> : TITLES[from]
 }
 
-/** True for objects of manifests. The API rejects edits of them with 409. */
+/** Reports whether the object belongs to a manifest. The API rejects edits of such an object with 409. */
 export function isReadOnly({ source }: Pick<Managed, 'source'>): boolean {
   return source !== 'api'
 }

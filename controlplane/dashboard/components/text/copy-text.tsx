@@ -1,7 +1,7 @@
 import { ActionIcon, Box, CopyButton, Group } from '@mantine/core'
 import { Icon } from '../layout/icon.tsx'
 
-/** Text with a copy button. */
+/** Shows a text with a copy button. */
 export function CopyText({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <Group wrap="nowrap" align="flex-start" gap={6} className="copy-text">

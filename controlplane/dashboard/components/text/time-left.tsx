@@ -1,7 +1,7 @@
 import { Progress, Text } from '@mantine/core'
 import { useNow } from '../../live/use-now.ts'
 
-/** Countdown to the expiry of an approval. The server's clock decides when the approval expires. */
+/** Shows the countdown to the expiry of an approval. The server's clock decides when the approval expires. */
 export function TimeLeft({
   createdAt,
   expiresAt,

@@ -10,7 +10,7 @@ const SAME_DAY: Intl.DateTimeFormatOptions = {
 }
 const OTHER_DAY: Intl.DateTimeFormatOptions = { ...SAME_DAY, day: 'numeric', month: 'short' }
 
-/** Time in the user's time zone, UTC on hover. */
+/** Shows a time in the user's time zone, and in UTC on hover. */
 export function TimeText({ at, never = 'never' }: Props) {
   if (at === null) return <span className="dim">{never}</span>
   return (
@@ -20,7 +20,7 @@ export function TimeText({ at, never = 'never' }: Props) {
   )
 }
 
-/** Time since a moment, such as `12 s ago`, updated every second. */
+/** Shows the time since a moment, for example `12 s ago`, and updates it every second. */
 export function AgoText({ at, never = 'never' }: Props) {
   const now = useNow(1_000)
   if (at === null) return <span className="dim">{never}</span>

@@ -16,8 +16,8 @@ const INLINE_LIMIT = 300
 const BLOCK_LIMIT = 4_000
 
 /**
- * Text from an agent or an upstream. It is rendered as text only, hidden characters are made visible, and it stays
- * within its box: it can neither run nor cover other parts of the page.
+ * Shows text from an agent or an upstream. It is rendered as text only, hidden characters are made visible, and it
+ * stays within its box. It can therefore neither run nor cover other parts of the page.
  */
 export function UntrustedText({ text, isBlock = false, label = 'Text', canGrow = false }: Props) {
   const [isWhole, setIsWhole] = useState(false)

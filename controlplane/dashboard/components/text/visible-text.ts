@@ -87,7 +87,7 @@ export function condensed(segments: readonly Segment[]): Shown[] {
   return shown
 }
 
-/** Approximate width in letters of the rendered text. */
+/** Returns the approximate width of the rendered text, in letters. */
 export function visibleLength(text: string): number {
   return condensed(visibleSegments(text, { isOneLine: true })).reduce(
     (sum, segment) => sum + (segment.kind === 'text' ? segment.text.length : 7),

@@ -9,7 +9,7 @@ const UserMenu = lazyComponent(
   <Button isLoading />,
 )
 
-/** Button of the account menu. The chunk of the menu loads with the first click. */
+/** Renders the button of the account menu. The chunk of the menu loads with the first click. */
 export function UserButton() {
   const [isOpened, setIsOpened] = useState(false)
   return isOpened ? <UserMenu /> : <Button onClick={() => setIsOpened(true)} />

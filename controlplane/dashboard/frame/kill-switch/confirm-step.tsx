@@ -4,7 +4,7 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { scopeLabel } from './scope.ts'
 import type { KillSwitchRequest } from './scope-form.tsx'
 
-/** Second step: the consequences, and the confirmation. */
+/** Second step of the kill switch dialog: shows the consequences and asks the user to confirm. */
 export function ConfirmStep(props: {
   readonly request: KillSwitchRequest
   readonly isBusy: boolean

@@ -10,7 +10,7 @@ import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** Banner on every page while the kill switch is active, with deactivation for users who have the right. */
+/** Shows a banner on every page while the kill switch is active, with deactivation for users who have the right. */
 export function KillSwitchBanner() {
   const { may } = useSession()
   const { data, reload } = useResource(

@@ -5,7 +5,7 @@ import { SCOPE_KINDS, type ScopeKind, scopeText } from './scope.ts'
 
 export type KillSwitchRequest = { readonly scope: string; readonly reason: string }
 
-/** First step: scope and reason. */
+/** First step of the kill switch dialog: the user enters scope and reason. */
 export function ScopeForm({ onNext }: { readonly onNext: (request: KillSwitchRequest) => void }) {
   const [kind, setKind] = useState<ScopeKind>('all')
   const [name, setName] = useState('')

@@ -12,7 +12,7 @@ export function scopeText(kind: ScopeKind, name: string): string {
   return kind === 'all' ? 'all' : `${kind}:${name}`
 }
 
-/** `agent:dev` -> `agent dev`, `all` -> `everything`. */
+/** Formats a scope for users: `agent:dev` becomes `agent dev`, `all` becomes `everything`. */
 export function scopeLabel(scope: string): string {
   if (scope === 'all') return 'everything'
   const [kind, name] = scope.includes(':')

@@ -14,7 +14,7 @@ import { hasDisconnected } from './card/has-disconnected.ts'
 
 const STEP = 50
 
-/** Completed approvals, newest first. */
+/** Lists completed approvals, newest first. */
 export function AnswerHistory({ linkedId }: { readonly linkedId: string | null }) {
   const [limit, setLimit] = useState(STEP)
   const all = useResource('GET /api/dashboard/proxy-approvals', { query: { limit } }, { on: ['approvals'] })

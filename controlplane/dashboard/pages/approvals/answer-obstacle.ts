@@ -25,7 +25,7 @@ export function answerObstacle(
   return `This request needs an approver of ${missingText(card)}. ${own}.`
 }
 
-/** True for admins of all namespaces. Admins of some namespaces cannot answer for a group. */
+/** Reports whether the user is an admin of all namespaces. An admin of some namespaces cannot answer for a group. */
 function isAdmin({ role, namespaces }: MeReply['user']): boolean {
   return (role === 'owner' || role === 'admin') && namespaces == null
 }

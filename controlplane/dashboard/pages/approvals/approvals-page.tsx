@@ -9,7 +9,7 @@ import { ShortcutHelp } from './shortcut-help.tsx'
 
 const NEWEST = 200
 
-/** Pending and completed approvals. */
+/** Shows pending and completed approvals. */
 export function Page() {
   const [query, change] = useQueryState()
   const tab = query['tab'] === 'answered' ? 'answered' : 'pending'

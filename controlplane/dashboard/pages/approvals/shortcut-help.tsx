@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ShortcutDialog } from '../../lazy-dialogs.ts'
 import { isTyping } from './use-inbox-keys.ts'
 
-/** Button for the list of keyboard shortcuts, hidden on narrow screens. */
+/** Renders a button that shows the list of keyboard shortcuts. It is hidden on narrow screens. */
 export function ShortcutHelp() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)
@@ -12,7 +12,7 @@ export function ShortcutHelp() {
     setWasOpened(true)
     open()
   }
-  // Compares the character, not the key code: keyboard layouts differ.
+  // Compares the typed character, not the key code, because keyboard layouts differ.
   useWindowEvent('keydown', (event) => {
     if (event.key === '?' && !isTyping(event.target)) show()
   })

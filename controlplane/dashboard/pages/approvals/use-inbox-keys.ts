@@ -37,7 +37,7 @@ function targetElement(key: string, cards: readonly HTMLElement[], current: numb
   return target === undefined ? null : (card?.querySelector<HTMLElement>(`[data-key="${target}"]`) ?? null)
 }
 
-/** Reports whether the event target accepts text; shortcuts are then off. */
+/** Reports whether the event target accepts text. Keyboard shortcuts are disabled there. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.matches('input, textarea, select') || target.isContentEditable)

@@ -9,8 +9,8 @@ const TOLERANCE_MS = 2_000
 const NEWEST = 200
 
 /**
- * Returns pending cards, and cards that expired while the page was open: removing those silently would look like an
- * answer. Cards that another approver has answered are removed.
+ * Returns pending cards, and cards that expired while the page was open: an approver could mistake their silent removal
+ * for an answer. Cards that another approver has answered are removed.
  */
 export function useKeptCards(pending: Cards): {
   readonly cards: Cards
@@ -21,7 +21,7 @@ export function useKeptCards(pending: Cards): {
     expired: [],
   })
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set())
-  // Set during the render, not in an effect: an effect would unmount and remount cards that stay.
+  // The state is set during the render, not in an effect: an effect would unmount and remount cards that stay.
   if (known.pending !== pending) {
     const gone = without([...known.expired, ...known.pending], idsOf(pending))
     setKnown({ pending, expired: gone.filter(isExpired) })

@@ -11,7 +11,10 @@ type Props = {
   readonly onClear: () => void
 }
 
-/** Filters of the audit log, held in the URL so that views can be shared. Narrow screens fold the advanced ones. */
+/**
+ * Shows the filters of the audit log. The URL holds them, so that views can be shared. Narrow screens fold the advanced
+ * ones.
+ */
 export function AuditFilters({ query, agents, onChange, onClear }: Props) {
   const isFiltered = Object.keys(query).some((name) => name !== 'action')
   const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })

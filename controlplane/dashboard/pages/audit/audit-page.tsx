@@ -22,7 +22,7 @@ import { useOlder } from './use-older.ts'
 
 const PAGE_SIZE = 50
 
-/** Audit log with filters, CSV export, and the evidence of each action. */
+/** Shows the audit log with filters, CSV export, and the evidence of each action. */
 export function Page() {
   const [query, change] = useQueryState()
   const filter = useMemo(() => auditQuery(query), [query])

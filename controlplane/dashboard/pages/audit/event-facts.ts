@@ -3,7 +3,7 @@ import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 
 type Details = AuditEntry['details']
 
-/** Details to show in the list, by priority. An empty label shows the value alone. */
+/** Details of events that the list shows, by priority. An empty label shows the value alone. */
 const FIELDS: ReadonlyArray<readonly [name: string, label: string]> = [
   ['approved', ''],
   ['change', ''],
@@ -27,7 +27,7 @@ const FIELDS: ReadonlyArray<readonly [name: string, label: string]> = [
   ['path', ''],
 ]
 const SHOWN = 4
-/** Details that the event type or the action already states. */
+/** Details that the list omits, because the event type or the action already states them. */
 const REDUNDANT: Readonly<Record<string, ReadonlySet<string>>> = {
   'action.requested': new Set(['gateway', 'host', 'path']),
   'action.denied': new Set(['decision', 'gateway']),

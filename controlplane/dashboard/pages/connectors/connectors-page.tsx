@@ -117,7 +117,7 @@ function Access({ row: { name, type } }: { readonly row: ConnectorView }) {
   )
 }
 
-/** Hosts and MCP endpoint paths, with warnings. */
+/** Shows the hosts and MCP endpoint paths of a connector, with warnings. */
 function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: ConnectorView }) {
   if (domains.length === 0) return <span className="dim">none</span>
   return (

@@ -4,7 +4,7 @@ import { useQueryState } from '../../routing/use-page-location.ts'
 import { ActionSpecForm } from './action-spec-form.tsx'
 import { RequestForm } from './request-form.tsx'
 
-/** Evaluates a hypothetical request or action with the decision code of the gateway. */
+/** Shows how the gateway would decide a hypothetical request or action. */
 export function Page() {
   const [query, change] = useQueryState()
   const isSpec = query['mode'] === 'action'

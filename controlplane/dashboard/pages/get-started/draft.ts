@@ -10,9 +10,9 @@ export type ConnectorDraft = {
   readonly type: ConnectorTypeName
   readonly token: string
   readonly domains: readonly string[]
-  /** For type `mcp`: paths on which JSON-RPC is read; empty = all paths. */
+  /** Paths on which the gateway reads JSON-RPC, for type `mcp`; empty = all paths. */
   readonly endpoint: readonly string[]
-  /** Base URL of a self-hosted instance; empty = the hosts themselves. */
+  /** Base URL of a self-hosted instance; empty = requests go to the hosts themselves. */
   readonly baseUrl: string
   readonly allowsPrivate: boolean
   readonly allowsPlaintext: boolean

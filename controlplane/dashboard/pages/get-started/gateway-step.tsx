@@ -9,7 +9,10 @@ import type { Draft } from './draft.ts'
 
 type Props = { readonly gateway: Draft['gateway']; readonly onChange: (gateway: Draft['gateway']) => void }
 
-/** Step 1: a new or an existing gateway. A laptop installation has one. */
+/**
+ * Step 1 of the wizard: the user creates a gateway or selects an existing one. An installation on one machine has a
+ * gateway.
+ */
 export function GatewayStep({ gateway, onChange }: Props) {
   const overview = useResource('GET /api/dashboard/overview', {})
   const first = overview.data?.gateways[0]?.name

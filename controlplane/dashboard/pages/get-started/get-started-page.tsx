@@ -17,7 +17,7 @@ import { ReviewStep } from './review-step.tsx'
 const STEPS = ['Gateway', 'Agent', 'Connectors', 'Review'] as const
 const LAST_STEP = STEPS.length - 1
 
-/** Wizard for a gateway, an agent and connectors. The last step creates all of them with one request. */
+/** Shows the wizard for a gateway, an agent and connectors. The last step creates all of them with one request. */
 export function Page() {
   const { isYaml } = useSession()
   const [step, setStep] = useState(0)

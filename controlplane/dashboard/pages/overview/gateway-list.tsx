@@ -11,7 +11,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { configurationOf, stateOf } from './gateway-state.ts'
 
-/** State of each gateway as it reported it. */
+/** Shows the state that each gateway reported. */
 export function GatewayList({ gateways }: { readonly gateways: readonly GatewayState[] }) {
   return (
     <Panel title="Gateways">

@@ -12,7 +12,7 @@ export function stateOf(gateway: GatewayState): GatewayStatus {
   return { text: 'Enforcing', tone: 'good' }
 }
 
-/** True for scopes that include the whole gateway. */
+/** Reports whether the scope of a kill switch includes the whole gateway. */
 function isWhole(scope: string): boolean {
   return scope === 'all' || scope.startsWith('gateway:')
 }

@@ -6,7 +6,7 @@ import { useSession } from '../../session/session.tsx'
 
 type Total = { readonly all: number; readonly denied: number; readonly wouldBlock: number }
 
-/** Key figures of the period. */
+/** Shows the key figures of the period. */
 export function KeyFigures(props: {
   readonly overview: OverviewReply
   readonly activity: ActivityReply | null

@@ -10,10 +10,10 @@ import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 const SHOWN = 3
-/** Same query as the inbox, so that both share one request. */
+/** Page size of the query. The query is the same as that of the inbox, so that both share one request. */
 const NEWEST = 200
 
-/** Pending approvals that expire first, with links to the inbox. */
+/** Lists the pending approvals that expire first, with links to the inbox. */
 export function PendingPreview() {
   const pending = useResource(
     'GET /api/dashboard/proxy-approvals',

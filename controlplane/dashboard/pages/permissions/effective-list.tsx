@@ -19,7 +19,7 @@ const EFFECT: Readonly<Record<EffectiveAction['effect'], string>> = {
 }
 const WOULD = { ALLOW: 'would allow', HOLD: 'would hold', DENY: 'would deny' } as const
 
-/** Actions with their decision and the rule that decided. */
+/** Lists actions with their decision and the rule that decided. */
 export function EffectiveList(props: {
   readonly actions: readonly EffectiveAction[]
   readonly agent: string
@@ -64,7 +64,7 @@ export function EffectiveList(props: {
   )
 }
 
-/** Decision for another agent; marked if it differs from the first agent. */
+/** Shows the decision for another agent, marked if it differs from that for the first agent. */
 function Other({ action, of }: { readonly action: EffectiveAction; readonly of: ComparedAgent }) {
   const other = of.byType.get(action.type)
   if (other === undefined) return <span className="dim">unknown</span>

@@ -87,7 +87,7 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
 
 type Suggested = { readonly type: string; readonly effects?: readonly string[] | undefined }
 
-/** Action names of the connector, and their effect classes. */
+/** Returns the suggestions for the pattern: action names of the connector, and their effect classes. */
 function suggestions(actions: readonly Suggested[]): readonly string[] {
   const classes = new Set(actions.flatMap(({ effects = [] }) => effects))
   return [...actions.map(({ type }) => type), ...[...classes].sort().map((effect) => `effect:${effect}`)]

@@ -16,11 +16,11 @@ import { useResource } from '../../live/use-resource.ts'
 import { useSession } from '../../session/session.tsx'
 import { NewPermission } from './new-permission.tsx'
 
-/** Rows before "Show all", because the effective permissions are below. */
+/** Number of rows before the button "Show all". It is small, because the effective permissions are below the list. */
 const FEW = 6
 const FEW_NARROW = 2
 
-/** Stored permissions, newest last. */
+/** Lists the stored permissions, newest last. */
 export function PermissionRows() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const permissions = useResource('GET /api/dashboard/permissions', {}, { on: ['config'] })
@@ -116,7 +116,7 @@ function Remove({ row, onRemoved }: { readonly row: PermissionView; readonly onR
   )
 }
 
-/** Pattern with its warnings. */
+/** Shows the pattern of a permission with its warnings. */
 function Pattern({ row }: { readonly row: PermissionView }) {
   return (
     <>

@@ -21,7 +21,7 @@ const DECISIONS = [
   { value: 'DENY', label: 'Denied' },
 ]
 
-/** Effective permissions of agents for all actions of the catalogue, and the stored permissions. */
+/** Shows the effective permissions of agents for all actions of the catalogue, and the stored permissions. */
 export function Page() {
   const { may } = useSession()
   const [query, change] = useQueryState()

@@ -6,7 +6,10 @@ export type DiffLine = {
   readonly at: number
 }
 
-/** Above this number of changed lines the texts are shown as replaced, which bounds time and memory. */
+/**
+ * Maximum number of changed lines of a diff, which bounds time and memory. Above it, the whole texts are shown as
+ * replaced.
+ */
 const MAX_CHANGES = 4_000
 
 /** Returns a line diff by the algorithm of Myers. */

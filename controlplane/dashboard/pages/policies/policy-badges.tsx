@@ -1,7 +1,7 @@
 import type { PolicyDetails, PolicyTestResult } from '../../../../core/wire/policies.ts'
 import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 
-/** Activation state of a policy. */
+/** Shows whether a policy is active. */
 export function StateBadge({ policy }: { readonly policy: PolicyDetails }) {
   if (!policy.enabled) return <ToneBadge tone="quiet">Disabled</ToneBadge>
   if (policy.active_version === null) return <ToneBadge tone="bad">Never active</ToneBadge>

@@ -12,7 +12,7 @@ const MODES = [
   { value: 'monitor', label: 'Monitor' },
 ]
 
-/** Fields of the policy other than its text. */
+/** Edits the fields of the policy other than its text. */
 export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
   return (
     <>

@@ -18,7 +18,7 @@ import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import { StateBadge, TestsBadge } from './policy-badges.tsx'
 
-/** All policies in the order of evaluation. */
+/** Lists all policies in the order of evaluation. */
 export function PolicyList() {
   const { may } = useSession()
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })

@@ -14,7 +14,7 @@ type Props = {
   readonly onUse: ((policyYaml: string) => void) | null
 }
 
-/** Test results, replay and versions of the policy in the editor. */
+/** Shows test results, replay and versions of the policy in the editor. */
 export function PolicyTabs({ draft, stored, check, onUse }: Props) {
   return (
     <Paper withBorder p="md" className="min-0">

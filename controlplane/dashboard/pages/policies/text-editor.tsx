@@ -14,7 +14,10 @@ type Props = {
   readonly onChange: (text: string) => void
 }
 
-/** Text editor with problems at their lines. Its library is a chunk of its own that loads with the first editor. */
+/**
+ * Renders a text editor that marks problems at their lines. Its library is a chunk of its own that loads with the first
+ * editor.
+ */
 export function TextEditor({ text, problems, isReadOnly, label, onChange }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const first = useRef({ text, label })

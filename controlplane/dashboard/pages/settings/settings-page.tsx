@@ -6,7 +6,7 @@ import { Notifications } from './notifications.tsx'
 import { SettingsForm } from './settings-form.tsx'
 import { WebhookSecret } from './webhook-secret.tsx'
 
-/** Settings of the installation. */
+/** Shows the settings of the installation. */
 export function Page() {
   const settings = useResource('GET /api/dashboard/settings', {})
   return (

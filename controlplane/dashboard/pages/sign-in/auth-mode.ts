@@ -6,7 +6,10 @@ export type AuthMode = {
   readonly tokens: Readonly<Record<string, string>>
 }
 
-/** Owner links (`/setup?token=…`) and invitations (`/setup?invite=…`) register; all other paths sign in. */
+/**
+ * Returns the authentication mode of a URL. Owner links (`/setup?token=…`) and invitations (`/setup?invite=…`)
+ * register; all other paths sign in.
+ */
 export function authModeOf(path: string, search: string): AuthMode {
   if (path !== '/setup') return { title: 'Sign in', hint: '', isNew: false, tokens: {} }
   const link = new URLSearchParams(search)

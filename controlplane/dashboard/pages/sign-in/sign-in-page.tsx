@@ -25,7 +25,7 @@ import { ProviderButton } from './provider-button.tsx'
 const NO_SECRET =
   'You are signed in, but this browser has lost the secret that allows this page to make changes. Sign in again.'
 
-/** Sign-in, registration of the first owner, and invitations. */
+/** Shows the forms for sign-in, for the registration of the first owner, and for invitations. */
 export function SignInPage({
   reason,
   finished,
@@ -77,7 +77,7 @@ export function SignInPage({
   )
 }
 
-/** Identity provider first, then password. Invitations always use a password. */
+/** Shows sign-in through the identity provider first, then by password. Invitations always use a password. */
 function SignInMethods(props: {
   readonly options: AuthOptionsReply
   readonly mode: AuthMode
@@ -122,7 +122,10 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
   )
 }
 
-/** Null while loading. If the options cannot be read, the password form shows the error when it is submitted. */
+/**
+ * Returns the authentication modes; null while they load. If they cannot be read, the password form shows the error
+ * when it is submitted.
+ */
 function useOptions(): AuthOptionsReply | null {
   const [options, setOptions] = useState<AuthOptionsReply | null>(null)
   useEffect(() => {

@@ -18,7 +18,10 @@ const DECISIONS = [
   { value: 'DENY', label: 'Denied' },
 ]
 
-/** Filters of the traffic, held in the URL so that views can be shared. Narrow screens fold the advanced ones. */
+/**
+ * Shows the filters of the traffic. The URL holds them, so that views can be shared. Narrow screens fold the advanced
+ * ones.
+ */
 export function FilterBar({ filters, onChange, onClear }: Props) {
   const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
   const isFiltered = Object.keys(filters).length > 0
@@ -84,7 +87,7 @@ function AdvancedFilters({ filters, set }: { readonly filters: Filters; readonly
 
 const DEBOUNCE_MS = 250
 
-/** Input that notifies after a pause in typing, with optional suggestions. */
+/** Renders an input that reports its value after a pause in typing, with optional suggestions. */
 function DebouncedInput(props: {
   readonly label: string
   readonly value: string

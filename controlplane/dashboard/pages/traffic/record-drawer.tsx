@@ -10,12 +10,12 @@ import { RefusalFacts } from './refusal-facts.tsx'
 
 type Props = {
   readonly id: string | null
-  /** Records of the list, which need no request. */
+  /** Records that the list has loaded already. The drawer shows them without a request. */
   readonly known: readonly TrafficRecord[]
   readonly onClose: () => void
 }
 
-/** Details of one request: the recorded decision, its facts, and the decision under the current rules. */
+/** Shows the details of one request: the recorded decision, its facts, and the decision under the current rules. */
 export function RecordDrawer({ id, known, onClose }: Props) {
   const listed = known.find((record) => record.id === id)
   return (

@@ -13,7 +13,7 @@ import { hrefOf } from '../../routing/page-location.ts'
 /** Reasons that the recorded decision explains in more detail. */
 const EXPLAINED: ReadonlySet<string> = new Set(['permission', 'policy'])
 
-/** The decision as the gateway recorded it. */
+/** Shows the decision as the gateway recorded it. */
 export function RecordedDecision({ record }: { readonly record: TrafficRecord }) {
   const { decision, note, would, reason, approval_id, snapshot_version, why } = record
   return (
@@ -52,7 +52,7 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
   )
 }
 
-/** Source and reason of the decision, and its risk. */
+/** Shows source and reason of the decision, and its risk. */
 function Reason({ why }: { readonly why: RecordWhy }) {
   return (
     <>

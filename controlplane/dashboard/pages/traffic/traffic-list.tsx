@@ -11,7 +11,7 @@ import { RefusalsText } from './refusal-facts.tsx'
 
 type Props = { readonly records: readonly TrafficRecord[]; readonly onOpen: (id: string) => void }
 
-/** Table on wide screens, a list of cards on narrow ones. */
+/** Lists traffic records: as a table on wide screens, as cards on narrow ones. */
 export function TrafficList(props: Props) {
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
   return isWide ? <Wide {...props} /> : <Narrow {...props} />

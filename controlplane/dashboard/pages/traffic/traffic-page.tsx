@@ -15,7 +15,7 @@ import { useOlder } from './use-older.ts'
 
 const PAGE_SIZE = 100
 
-/** Live list of governed requests, with filters. */
+/** Shows the live list of governed requests, with filters. */
 export function Page() {
   const [query, change] = useQueryState()
   const isLive = query['live'] !== 'off'

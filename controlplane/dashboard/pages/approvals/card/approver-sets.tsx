@@ -4,7 +4,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 type Sets = Pick<ApprovalCard, 'required_groups'>
 
-/** Sets of approver groups that are required, each with its answer. */
+/** Shows the required sets of approver groups, each with its answer. */
 export function ApproverSets({ card }: { readonly card: Sets & Pick<ApprovalCard, 'status' | 'answers'> }) {
   if (card.required_groups.length === 0) return null
   return (

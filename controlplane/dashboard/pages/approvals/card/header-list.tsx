@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import type { HeaderField } from '../../../../../core/wire/gateway/internal.ts'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** Header fields that the approval covers, in order. Names and values are untrusted text from the agent. */
+/** Shows the header fields that the approval covers, in order. Names and values are untrusted text from the agent. */
 export function HeaderList({ headers }: { readonly headers: readonly HeaderField[] }) {
   if (headers.length === 0) return null
   return (

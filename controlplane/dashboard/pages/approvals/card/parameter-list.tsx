@@ -4,7 +4,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 /** Maximum length, in characters, of a value without its own scrolling box. */
 const SHORT = 120
 
-/** All parameters of the action. Names and values are untrusted text from the agent. */
+/** Shows all parameters of the action. Names and values are untrusted text from the agent. */
 export function ParameterList(props: {
   readonly parameters: Readonly<Record<string, unknown>>
   readonly hasBody: boolean

@@ -24,7 +24,7 @@ type Props = {
   readonly onDismiss: () => void
 }
 
-/** A held request: the action, its details, and the answer form. */
+/** Shows a held request: the action, its details, and the answer form. */
 export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
   const isExpired = usePast(card.expires_at)
   return (

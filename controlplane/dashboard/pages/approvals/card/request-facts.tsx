@@ -7,7 +7,7 @@ import { policyBehind } from '../always-allow/permission-proposal.ts'
 import { ApproverSets } from './approver-sets.tsx'
 import { PinnedState } from './pinned-state.tsx'
 
-/** Destination, agent, and the rule that requires an approver. */
+/** Shows the destination, the agent, and the rule that requires an approver. */
 export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
   return (
     <FactList
@@ -32,7 +32,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
   )
 }
 
-/** Policy rule or permission pattern that requires approval. */
+/** Shows the policy rule or permission pattern that requires approval. */
 function HeldBy({ card }: { readonly card: ApprovalCard }) {
   if (card.matched_rule === null) return 'a default'
   return (
