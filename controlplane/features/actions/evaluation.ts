@@ -87,7 +87,10 @@ function decideAt(place: BoundPlace, asked: Asked): Decision {
 
 export type Place = Omit<Evaluated, 'decision' | 'environment'>
 
-/** Null stands for an action without a connector, which the policies alone decide. */
+/**
+ * Returns the connectors that the request may go to. Null stands for an action without a connector, which the policies
+ * alone decide.
+ */
 function boundsOf({ connectors }: Place): ReadonlyArray<BoundConnector | null> {
   return connectors.length === 0 ? [null] : connectors
 }
@@ -184,7 +187,7 @@ export function decisionView({ verdict, reason, policies, riskScore, source }: D
   }
 }
 
-/** Returns `pol_…` of `pol_…@version`. */
+/** Removes the version from a reference to a policy: `pol_…@version` becomes `pol_…`. */
 function policyId(ref: string): string {
   return ref.split('@')[0] ?? ref
 }

@@ -6,7 +6,7 @@ import type { ActionRow } from './store.ts'
 
 /** Matches stored actions against kill switches. */
 export type ActionStops = {
-  /** False when no kill switch is in force, the usual case: callers then skip `of`. */
+  /** Reports whether any kill switch is in force. Usually none is; callers then skip `of`. */
   isAnything(): boolean
   /** Returns the kill switch that covers the stored action, or null. `stops` defaults to the kill switches in force. */
   of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>, stops?: readonly KillEntry[]): KillEntry | null

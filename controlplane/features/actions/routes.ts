@@ -129,7 +129,7 @@ function executionReply(action_request_id: string, execution: Execution): z.infe
   return { executed: true, action_request_id, gateway_response: { status, result } }
 }
 
-/** `auth: 'agent'` has identified the agent by this header. */
+/** Returns the token of the header `Authorization`, by which `auth: 'agent'` has identified the agent. */
 function bearerOf(authorization: string | undefined): string {
   return authorization?.split(' ')[1] ?? ''
 }

@@ -21,7 +21,10 @@ export type GatewayRules = {
 export type ActionRules = {
   readonly version: number
   agent(id: string): AgentRow | undefined
-  /** The agent's gateway, else the gateway at `gateway_url`; null without either. Built on first use. */
+  /**
+   * Returns the rules of the agent's gateway, else those of the gateway at `gateway_url`; null without either. Builds
+   * the rules on first use.
+   */
   gatewayOf(agent: AgentRow): GatewayRules | null
   /** Policies that are bound to no gateway; they apply to agents without a gateway. */
   readonly policies: PolicyIndex

@@ -111,7 +111,7 @@ type Attempt = {
   readonly together: (item: NewAction) => Promise<StoredAction | null>
 }
 
-/** Returns null when the rules changed during the decision. */
+/** Decides and stores the action under the given rules. Returns null when the rules changed during the decision. */
 async function attempt(deps: SubmissionDeps, given: Attempt): Promise<Submitted | null> {
   const { submission, known, agent } = given
   const { spec, webhookUrl, idempotency } = submission
@@ -250,7 +250,8 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
 }
 
 /**
- * The card names the owner of the rule, because a tenant can change neither rules nor approvers of the platform team.
+ * Returns the rule that the card names. For a policy of the platform team it includes the owner, because a tenant can
+ * change neither the rules nor the approvers of that team.
  */
 function ruleOf(decision: Evaluated['decision']): string | null {
   const { decisive } = decision

@@ -26,7 +26,7 @@ export type NewAgent = {
   readonly environment: string
   readonly capabilities?: readonly string[] | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  /** Default: `active`. */
+  /** Status of the new agent; default: `active`. */
   readonly status?: AgentStatus | undefined
   /** Default: the local gateway, when there is one. */
   readonly gatewayId?: string | undefined

@@ -19,7 +19,7 @@ export type AgentRow = {
   readonly gatewayId: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Null for a row of a manifest. */
+  /** Origin of the row; null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly lastSeenAt: Date | null
   readonly createdAt: Date

@@ -22,7 +22,7 @@ export type HoldInput = {
   readonly owner: HoldOwner
   readonly body: HoldBody
   readonly orgId: string
-  /** Kill switches that are in force and not stored yet. */
+  /** Returns the kill switches that are in force and not stored yet. */
   readonly announcedStops: () => readonly KillEntry[]
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }

@@ -22,7 +22,7 @@ export type UsableApproval = Pick<
   ApprovalRow,
   'id' | 'kind' | 'status' | 'agent' | 'agentId' | 'actId' | 'card'
 > & {
-  /** `namespace/name`; null for the kind `action`. */
+  /** Gateway of the hold, `namespace/name`; null for the kind `action`. */
   readonly gateway: string | null
 }
 

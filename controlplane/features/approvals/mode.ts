@@ -1,7 +1,7 @@
 import type { Db } from '../../db/query.ts'
 import { hasOwner } from '../users/store.ts'
 
-/** `session`: once an owner exists, the CLI token answers no approvals and changes no rules. */
+/** Restriction of the CLI token. `session`: once an owner exists, it answers no approvals and changes no rules. */
 export type ApprovalsMode = 'session' | 'token'
 
 /**

@@ -10,7 +10,7 @@ export type ApprovalProgress = {
   /** For each required set the user whose answer satisfies it; null while an answer is missing. */
   readonly answeredBy: ReadonlyArray<string | null>
   readonly answeredGroups: string[]
-  /** Sets without an answer. */
+  /** Required sets of groups without an answer. */
   readonly missing: readonly RequiredGroupsView[]
   /** True when at least one answer approves and no set is missing. */
   readonly isComplete: boolean

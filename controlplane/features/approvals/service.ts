@@ -24,7 +24,7 @@ export type ApprovalsDeps = {
   readonly clusterGroups?: ClusterGroups | undefined
   /** Checks earlier answers before an approving one. Default: earlier answers count as stored. */
   readonly confirmAnswer?: ConfirmAnswer | undefined
-  /** Kill switches that are in force and not stored yet. */
+  /** Returns the kill switches that are in force and not stored yet. */
   readonly announcedStops: () => readonly KillEntry[]
   /** Called in the transaction that ends an approval (answered or expired), to update its action request. */
   readonly onEnded?: (q: Query, row: ApprovalRow) => Promise<void>

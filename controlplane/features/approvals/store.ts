@@ -45,9 +45,11 @@ export type CardFacts = {
 /** The answer of one approver. `sets`: indices in `requiredGroups` that the approver answers for. */
 export type StoredAnswer = {
   readonly user_id: string | null
-  /** Null for a token that identifies no user; absent in answers of older versions. */
+  /** Identity of the approver; null for a token that identifies no user, absent in answers of older versions. */
   readonly person?: ApproverIdentity | null
-  /** Absent for accounts of this installation, and in answers of older versions. */
+  /**
+   * Attributes of a user of the cluster; absent for accounts of this installation, and in answers of older versions.
+   */
   readonly cluster_user?: ClusterUser | undefined
   readonly by: string
   readonly approved: boolean
@@ -72,7 +74,7 @@ export type ApprovalRow = {
   readonly actId: string | null
   readonly binding: string | null
   readonly card: CardFacts
-  /** All groups of `requiredGroups`. */
+  /** All groups that the sets in `requiredGroups` name. */
   readonly requiredApproverGroups: string[]
   readonly requiredGroups: readonly RequiredGroupsView[]
   readonly answers: readonly StoredAnswer[]

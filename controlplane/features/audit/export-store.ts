@@ -19,7 +19,7 @@ export type AuditExportRow = {
   readonly user_id: string | null
   readonly action_request_id: string | null
   readonly created_at: Date
-  /** JSON text. */
+  /** Details of the event as JSON text. */
   readonly details: string
   /** Action type of the event, else of its action request. */
   readonly action_type: string | null

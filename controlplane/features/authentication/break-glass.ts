@@ -32,7 +32,7 @@ const CLOCK_SKEW_MS = 60_000
 export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   const { db, orgId, kube, secret, nowMs } = deps
   const path = `/api/v1/namespaces/${secret.namespace}/secrets/${secret.name}`
-  // Cached for good: removing the last admin does not reopen the token; the Secret does.
+  // Cached until the process ends: the removal of the last admin does not reopen the token; only the Secret does.
   let isKnown = false
 
   async function isInUse(): Promise<boolean> {
@@ -93,8 +93,8 @@ function stateOf(isNeeded: boolean, until: string | null): 'not_required' | 'ope
 }
 
 /**
- * True for a user with the role admin. Excludes machines: a ServiceAccount with rights does not prove that users can
- * sign in.
+ * Reports whether the caller is a user with the role admin. Excludes machines: a ServiceAccount with rights does not
+ * prove that users can sign in.
  */
 function isAdministrator({ via, role, email, roleNamespaces, restriction }: UserPrincipal): boolean {
   if (!hasRole(role, 'admin') || roleNamespaces !== undefined || restriction === 'unchecked') return false

@@ -144,7 +144,7 @@ function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefine
 type ShownSession = {
   readonly pageSecret: string | undefined
   readonly isUrgent: boolean
-  /** Time until an urgent request must be answered. */
+  /** Returns the milliseconds until an urgent request must be answered. */
   readonly remainingMs: () => number
 }
 

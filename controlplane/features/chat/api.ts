@@ -4,7 +4,7 @@ export const CHAT_API_URL = 'https://slack.com/api'
 
 export type ChatReply =
   | { readonly ok: true; readonly status: number; readonly body: Readonly<Record<string, unknown>> }
-  /** `error`: the code of the provider, such as `channel_not_found` or `ratelimited`. */
+  /** Reply of a failed call. `error`: the code of the provider, such as `channel_not_found` or `ratelimited`. */
   | {
       readonly ok: false
       readonly status: number

@@ -7,7 +7,10 @@ export type BotIdentity = {
   readonly userId: string | null
 }
 
-/** `owner`: `approvals`, or the id of a connector. Valid only for the token with this hash. */
+/**
+ * The bot of a stored token. `owner`: `approvals`, or the id of a connector. The row is valid only for the token with
+ * this hash.
+ */
 export type ChatBotRow = BotIdentity & { readonly owner: string; readonly tokenSha256: Buffer }
 
 export async function listChatBots(q: Query): Promise<readonly ChatBotRow[]> {

@@ -18,9 +18,12 @@ export type Click = {
   readonly approved: boolean
   readonly chatUser: string
   readonly channel: string | null
-  /** The workspace of the click. */
+  /** Id of the chat workspace in which the user clicked. */
   readonly team: string | null
-  /** Null for a click outside a channel message, or when fields of the payload contradict each other. */
+  /**
+   * Channel and time stamp of the message; null for a click outside a channel message, or when fields of the payload
+   * contradict each other.
+   */
   readonly place: { readonly channel: string; readonly ts: string } | null
   readonly nonce: string
   /** The message with the button, as the provider stores it. */

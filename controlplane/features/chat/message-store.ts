@@ -97,7 +97,10 @@ export async function findCard(q: Query, orgId: string, place: ChatMessageRow): 
   return rows[0]
 }
 
-/** Returns true for one answer per nonce; call it in the transaction of that answer. */
+/**
+ * Marks the nonce of a card as used. Returns true for only one answer per nonce; call it in the transaction of that
+ * answer.
+ */
 export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buffer): Promise<boolean> {
   const { rowCount } = await q.query(
     'update chat_messages set nonce_sha256 = null where approval_id = $1 and nonce_sha256 = $2',

@@ -53,7 +53,10 @@ export function findOverlaps(
   })
 }
 
-/** A connector without gateways serves all gateways. */
+/**
+ * Reports whether two connectors serve a common gateway, by their lists of gateways. A connector without gateways
+ * serves all gateways.
+ */
 function shareGateway(a: readonly string[], b: readonly string[]): boolean {
   return a.length === 0 || b.length === 0 || a.some((id) => b.includes(id))
 }

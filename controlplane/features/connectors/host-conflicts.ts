@@ -18,7 +18,7 @@ export type LostDomains = Readonly<Record<string, readonly string[]>>
 export type Contest = {
   /** Gateways at which the connector owns a host. */
   readonly won: readonly GatewayRow[]
-  /** Lost domains at these Gateways. */
+  /** Domains that the connector lost at these Gateways. */
   readonly lostDomains: LostDomains
   /** Reasons of the lost hosts, as full sentences. */
   readonly reasons: readonly string[]

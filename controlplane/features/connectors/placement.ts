@@ -25,7 +25,7 @@ export type NewConnector = {
   readonly header?: string | undefined
   /** Base URL of a self-hosted instance. With `domains`, requests to all of them go to this URL. */
   readonly base_url?: string | undefined
-  /** Default: the stored value for an existing connector. */
+  /** Whether private addresses are allowed. Default: the stored value of an existing connector. */
   readonly allow_private_addresses?: boolean | undefined
   readonly allow_plaintext_credential?: boolean | undefined
   readonly endpoint?: readonly string[] | undefined

@@ -8,7 +8,7 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 export type ConnectorRow = {
   readonly id: string
   readonly orgId: string
-  /** `namespace/name` from manifests, else the type, made unique with a suffix. */
+  /** Name of the connector: `namespace/name` from manifests, else the type, made unique with a suffix. */
   readonly name: string
   readonly type: string
   /** Ids of the gateways it serves; empty = every gateway of the installation. */
@@ -20,7 +20,7 @@ export type ConnectorRow = {
   readonly credential: Sealed | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Null for a row of a manifest. */
+  /** Origin of the row; null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -32,7 +32,7 @@ export type ConnectorInput = Omit<
   'credential' | 'lostDomains' | 'origin' | 'createdAt' | 'updatedAt'
 > & {
   readonly origin?: RowOrigin | null
-  /** Default: none. */
+  /** Domains that another connector owns; default: none. */
   readonly lostDomains?: ConnectorRow['lostDomains']
   readonly credential: Sealed | null | undefined
 }

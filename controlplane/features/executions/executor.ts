@@ -11,21 +11,24 @@ import { type FindUrlGateway, proxiedHeaders } from './url-gateway.ts'
 export type ExecutorDeps = {
   /** Sends orders to gateways that are connected to any replica. */
   readonly relay: Pick<OrderRelay, 'isConnected' | 'execute'>
-  /** `gateway_url` of the settings; null when unset. */
+  /** Returns the setting `gateway_url`; null when it is not set. */
   readonly gatewayUrl: () => Promise<string | null>
   readonly findUrlGateway: FindUrlGateway
 }
 
 /** Executes one action. It is chosen before the decision token is used. */
 export type Executor = {
-  /** Null for the gateway at `gateway_url`, whose id is unknown. */
+  /** Id of the executing gateway; null for the gateway at `gateway_url`, whose id is unknown. */
   readonly gatewayId: string | null
   /**
    * Fingerprint of the sent request, by which `findExecution` matches a gateway's hold. Null where the order names its
    * action.
    */
   readonly requestFingerprint: string | null
-  /** Must be called at most once. Resolves to null when nothing was sent; the token then stays unused. */
+  /**
+   * Executes the action; must be called at most once. Resolves to null when nothing was sent; the token then stays
+   * unused.
+   */
   run(orderId: string): Promise<Outcome | null>
 }
 

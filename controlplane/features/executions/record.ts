@@ -16,7 +16,7 @@ export type Outcome = {
 
 export type Executed = Outcome & {
   readonly orderId: string
-  /** Null when the action was executed through `gateway_url`. */
+  /** Id of the executing gateway; null when the action was executed through `gateway_url`. */
   readonly gatewayId: string | null
 }
 

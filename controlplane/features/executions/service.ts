@@ -29,8 +29,8 @@ export type ExecutionDeps = ExecutionPlaceDeps &
   }
 
 /**
- * `held`: a gateway holds the request. Nothing was sent, and the token is valid for one more execution after the
- * approval.
+ * Result of an execution. `held`: a gateway holds the request. Nothing was sent, and the token is valid for one more
+ * execution after the approval.
  */
 export type Execution =
   | { readonly kind: 'done'; readonly status: number; readonly result: unknown }

@@ -8,7 +8,7 @@ const LOCK = 7_245_118_021
 export type OpenExecution = {
   readonly orderId: string
   readonly actId: string
-  /** Null when the action is executed through `gateway_url`. */
+  /** Id of the executing gateway; null when the action is executed through `gateway_url`. */
   readonly gatewayId: string | null
 }
 
@@ -42,7 +42,10 @@ export async function findExecution(
     readonly agent: string
     readonly actId: string
     readonly gatewayId: string
-    /** Null when the gateway sends no fingerprint: its holds are found by their action alone. */
+    /**
+     * Fingerprint of the held request; null when the gateway sends none. The execution is then found by its action
+     * alone.
+     */
     readonly requestFingerprint: string | null
   },
 ): Promise<RunningExecution | undefined> {

@@ -23,7 +23,7 @@ export type ProxiedRequest = {
   readonly request: ExecuteRequest
 }
 
-/** A healthy gateway at `gateway_url`. */
+/** The gateway at `gateway_url`, after a successful health check. */
 export type UrlGateway = {
   /** Resolves to null when the gateway is unreachable and nothing was sent. */
   send(request: ProxiedRequest): Promise<Outcome | null>

@@ -1,7 +1,7 @@
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { Query } from '../../db/query.ts'
 
-/** `name` is `namespace/name`. */
+/** A gateway with its full name, `namespace/name`. */
 export type NamedGateway = { readonly gatewayId: string; readonly name: string }
 
 /**

@@ -11,7 +11,7 @@ export type Asking = {
   readonly namespace: string
   /** Labels of the namespace; undefined when unknown. */
   readonly labels: Labels | undefined
-  /** `namespace/name` of the Gateways that this object was bound to since its last change. */
+  /** Gateways that this object was bound to since its last change, as `namespace/name`. */
   readonly boundBefore: readonly string[]
   /** True for an object of the platform team, which no Gateway has to admit. */
   readonly isPlatform?: boolean
@@ -25,8 +25,8 @@ export type Binding = {
   /** Gateways that the object was bound to and that no longer admit it. */
   readonly lost: readonly GatewayRow[]
   /**
-   * `namespace/name` of all Gateways of other namespaces that the object is or was bound to, whether they exist or
-   * not.
+   * All Gateways of other namespaces that the object is or was bound to, whether they exist or not, as
+   * `namespace/name`.
    */
   readonly bound: readonly string[]
   /** Reasons for the unresolved references; `problem` is that of the first. */

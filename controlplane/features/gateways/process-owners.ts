@@ -5,7 +5,7 @@ import { claimProcesses, MAX_NEW_PER_HOUR } from './process-owner-store.ts'
 /** The gateway or pod whose credential authenticated a call. */
 export type ProcessOwner = {
   readonly gatewayId: string
-  /** Null for a gateway process outside of pods, which the gateway's enrolment token authenticates. */
+  /** Pod of a sidecar; null for a gateway process outside pods, which the gateway's enrolment token authenticates. */
   readonly sidecar: { readonly podUid: string } | null
 }
 

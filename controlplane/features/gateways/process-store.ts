@@ -5,7 +5,7 @@ import { SYNC_CHANNEL } from '../kill-switch/store.ts'
 /** Payload on SYNC_CHANNEL when processes connected, disconnected or acknowledged a kill state. */
 export const PROCESSES_PAYLOAD = 'processes'
 
-/** Seconds without a report after which a replica counts as gone. A replica reports every two seconds. */
+/** Seconds without a report after which a replica counts as unresponsive. A replica reports every two seconds. */
 const SILENT_S = 10
 /** Seconds after which a disconnected process is deleted: longer than it counts as recently disconnected. */
 const FORGET_S = 300
@@ -16,7 +16,7 @@ const FORGET_S = 300
 const FORGET_SILENT_S = 86_400 + 400
 
 export type ProcessFacts = {
-  /** `namespace/name` of the gateway. */
+  /** Full name of the gateway, `namespace/name`. */
   readonly name: string
   /** The only agent that the process serves; null or absent for all agents of the gateway. */
   readonly agent?: string | null

@@ -35,7 +35,10 @@ export type GatewayRoutesDeps = {
   readonly authority: GatewayCa
   readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
   readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
-  /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway no longer exists. */
+  /**
+   * Returns the key that signs messages to the gateway: SHA-256 of `sync:` and its token. Undefined when the gateway no
+   * longer exists.
+   */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
 

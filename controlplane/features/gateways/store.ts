@@ -7,7 +7,7 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 export type GatewayRow = {
   readonly id: string
   readonly orgId: string
-  /** `namespace/name`. */
+  /** Full name of the gateway, `namespace/name`. */
   readonly name: string
   readonly host: string
   readonly port: number
@@ -17,7 +17,7 @@ export type GatewayRow = {
   readonly syncKey: Buffer | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Null for a row of a manifest. */
+  /** Origin of the row; null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly createdAt: Date
 }
@@ -84,7 +84,7 @@ export async function lockGateway(q: Query, id: string): Promise<GatewayRow | un
   return one(q, 'id = $1 for update', id)
 }
 
-/** `name` is `namespace/name`. */
+/** Finds a gateway by its full name, `namespace/name`. */
 export async function findGatewayByName(q: Query, name: string): Promise<GatewayRow | undefined> {
   return one(q, 'name = $1', name)
 }

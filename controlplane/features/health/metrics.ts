@@ -12,7 +12,7 @@ export type ControlPlaneMetrics = {
 export type MetricsDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Number of gateway processes that are connected to any replica. */
+  /** Returns the number of gateway processes that are connected to any replica. */
   readonly processes: () => number
   /** Number of batches of records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>

@@ -7,7 +7,10 @@ import { listGateways } from '../gateways/store.ts'
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024
 
-/** `unreachable`: no answer from the address. `unavailable`: an error response, or no gateway is connected. */
+/**
+ * Reason of a failed check. `unreachable`: no answer from the address. `unavailable`: an error response, or no gateway
+ * is connected.
+ */
 export type CheckError = 'Timeout' | 'unreachable' | 'unavailable'
 export type Check = {
   readonly status: 'ok' | 'error'
@@ -24,7 +27,7 @@ export type HealthDeps = {
   readonly db: Db
   /** Ids of the gateways that are connected to any replica. */
   readonly connected: () => ReadonlySet<string>
-  /** `gateway_url` of the settings; null when unset. */
+  /** Returns the setting `gateway_url`; null when it is not set. */
   readonly gatewayUrl: () => Promise<string | null>
   readonly resolve?: Resolve
 }

@@ -8,7 +8,7 @@ import {
 
 /** Hosted work that one connected gateway process reports. */
 export type ProcessWork = {
-  /** `namespace/name` of the gateway. */
+  /** Full name of the gateway, `namespace/name`. */
   readonly gateway: string
   readonly report: HostedWorkReport
 }

@@ -10,13 +10,13 @@ import { checkedScope, type KillReply, type KillSwitch } from './service.ts'
 export type KillRelay = {
   /** Sets the kill switches of one source; idempotent. Throws `validation` for an invalid scope. */
   apply(body: KillRelayBody): Promise<KillRelayReply>
-  /** Number of sources whose newest revision is kept. */
+  /** Returns the number of sources whose newest revision is kept, for tests. */
   remembered(): number
 }
 
 export type KillRelayDeps = {
   readonly killSwitch: Pick<KillSwitch, 'effective' | 'set'>
-  /** Monotonic clock. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   readonly nowMs?: () => number
 }
 

@@ -44,13 +44,18 @@ export type KillWaits = {
 
 export type KillChange = {
   readonly active: boolean
-  /** Absent means `all`. */
+  /** Scope of the kill switch; absent means `all`. */
   readonly scope?: string | undefined
   readonly reason?: string | undefined
-  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`. Each source latches a scope independently. */
+  /**
+   * Origin of the change: `api`, `dashboard`, `cli`, `gateway:<name>` or `manifest:<ns/name>`. Each source latches a
+   * scope independently.
+   */
   readonly source: string
   readonly by: Actor
-  /** False when the caller could not be checked. Default true. */
+  /**
+   * False when the caller could not be authenticated, because the database or the cluster did not answer. Default true.
+   */
   readonly isChecked?: boolean
   /** Lifts the scope for every source; the audit event names the sources. */
   readonly override?: boolean

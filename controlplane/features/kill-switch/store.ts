@@ -144,7 +144,10 @@ export async function releaseKillScope(q: Query, orgId: string, scope: string): 
   return rows.map((row) => row.source)
 }
 
-/** A row of an earlier version, or of a restored backup, may hold the scope in another spelling. */
+/**
+ * Returns the stored spellings of a scope. A row of an earlier version, or of a restored backup, may hold it in another
+ * spelling.
+ */
 async function spellingsOf(q: Query, orgId: string, scope: string): Promise<string[]> {
   const { rows } = await q.query<{ scope: string }>(
     'select distinct scope from kill_switches where org_id = $1',

@@ -38,7 +38,7 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
   readonly source: ManifestSource
   readonly managedBy: string
   readonly spec: SpecOf<K>
-  /** `namespace/name` of the Gateways of other namespaces that the object was bound to since its last change. */
+  /** Gateways of other namespaces that the object was bound to since its last change, as `namespace/name`. */
   readonly boundBefore: readonly string[]
   readonly uid: string
   /**
@@ -51,8 +51,8 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
 }
 
 /**
- * Result of applying one object. A refused object keeps its last good state, unless nothing it references admits it;
- * then it has no effect.
+ * Result of applying one object. A refused object keeps its last accepted state. It has no effect when none of its
+ * references admits it.
  */
 export type Applied = {
   readonly accepted: boolean
@@ -61,13 +61,11 @@ export type Applied = {
   readonly warnings: readonly string[]
   /** True when the configuration in force changed. */
   readonly changed: boolean
-  /** Null when the object was accepted. */
+  /** Problem of a refused object; null when the object was accepted. */
   readonly problem: PushProblem | null
-  /** `namespace/name` of the gateways that the object is for; null for all of the installation. */
+  /** Gateways that the object applies to, as `namespace/name`; null for all of the installation. */
   readonly gateways: readonly string[] | null
-  /**
-   * `namespace/name` of the Gateways of other namespaces that the object is bound to, or was since its last change.
-   */
+  /** Gateways of other namespaces that the object is bound to, or was since its last change, as `namespace/name`. */
   readonly bound: readonly string[]
   readonly tests: PushReply['tests']
   readonly inForce: InForce

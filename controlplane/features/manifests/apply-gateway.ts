@@ -64,7 +64,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
 
 /**
  * Replaces the kill switches of a Gateway from a folder. In a cluster the kill relay reports them, from every replica
- * of the operator to every replica of the control plane; a push that was queued meanwhile must not revert them.
+ * of the operator to every replica of the control plane; a push that was queued earlier must not revert them.
  */
 async function latch(
   { q, killSwitch }: ApplyContext,

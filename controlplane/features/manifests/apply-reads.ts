@@ -23,7 +23,7 @@ export type ApplyReads = {
   /** Claims of every Connector object, by its full name. */
   claims(): Promise<ReadonlyMap<string, Claim>>
   labels(namespace: string): Promise<Labels | undefined>
-  /** Approver groups with members. */
+  /** Returns the approver groups that have members. */
   groups(): Promise<ReadonlySet<string>>
   gatewaysChanged(): void
   connectorWritten(row: ConnectorRow): Promise<void>

@@ -1,6 +1,6 @@
 import type { ObjectKey } from './store.ts'
 
-/** `namespace/name`. */
+/** Returns `namespace/name` of an object. */
 export function fullNameOf({ namespace, name }: Pick<ObjectKey, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`
 }

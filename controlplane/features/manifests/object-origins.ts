@@ -16,7 +16,10 @@ type NamedRow = Row & { readonly name: string }
 export type Origins = {
   of(kind: Exclude<ResourceKind, 'Permission'>, row: NamedRow): ObjectOrigin
   ofPermission(row: Row & { readonly owner: string | null }): ObjectOrigin
-  /** Origin of an agent. No manifest names an agent: agents of a cluster are created for their ServiceAccounts. */
+  /**
+   * Returns the origin of an agent. No manifest names an agent: agents of a cluster are created for their
+   * ServiceAccounts.
+   */
   ofAgent(row: Row): ObjectOrigin
 }
 

@@ -52,7 +52,9 @@ export type OperatorRouteDeps = {
   readonly killSwitch: Pick<KillSwitch, 'effective'>
   readonly killRelay: KillRelay
   readonly podReports: PodReports
-  /** The version of the configuration that this replica has read, the gateway processes and the refused pods. */
+  /**
+   * Returns the version of the configuration that this replica has read, the gateway processes and the refused pods.
+   */
   readonly state: () => {
     readonly version: number
     readonly processes: readonly GatewayProcess[]

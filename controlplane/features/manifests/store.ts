@@ -45,7 +45,7 @@ export type StoredObject = {
   readonly problems?: readonly string[]
   /** True when the document has no readable name. */
   readonly isUnnamed?: boolean
-  /** `namespace/name` of the Gateways of other namespaces that the object was bound to since its spec last changed. */
+  /** Gateways of other namespaces that the object was bound to since its spec last changed, as `namespace/name`. */
   readonly bound?: readonly string[]
   /** Creation time in the cluster; absent for files and while the operator has not reported it. */
   readonly createdAt?: string

@@ -1,9 +1,9 @@
 import type { Query } from '../../db/query.ts'
 import type { Leased } from './store.ts'
 
-/** Result of one attempt. */
+/** Result of one delivery attempt. */
 export type Delivery =
-  /** `store` runs in the transaction that completes the message. */
+  /** The receiver accepted the message. `store` runs in the transaction that completes the message. */
   | {
       readonly outcome: 'delivered'
       readonly status: number

@@ -21,7 +21,9 @@ export type OutboxDeps = {
   readonly deliver: Readonly<Record<OutboxKind, Deliver>>
   /** Runs before each read of the outbox. Adds the messages that have become due. */
   readonly prepare?: () => Promise<void>
-  /** Time for back-off and leases; null (the default) means the database's clock, which all replicas share. */
+  /**
+   * Returns the time for back-off and leases; null (the default) means the database's clock, which all replicas share.
+   */
   readonly now?: () => Date | null
   /** Returns 0 to 1, for jitter. */
   readonly random?: () => number

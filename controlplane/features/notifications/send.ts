@@ -24,7 +24,7 @@ export type SendRequest = {
 
 export type SendReply = {
   readonly status: number
-  /** `Retry-After` in seconds, at most an hour; null when absent or not a number of seconds. */
+  /** Value of the header `Retry-After` in seconds, at most an hour; null when absent or not a number of seconds. */
   readonly retryAfterS: number | null
   readonly body: string
 }

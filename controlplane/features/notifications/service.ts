@@ -14,7 +14,7 @@ export type NotifyEvent =
 
 export type Notification = {
   readonly orgId: string
-  /** `webhook_url` of the action request: http or https. */
+  /** Address of the receiver, `webhook_url` of the action request: http or https. */
   readonly url: string
   readonly event: NotifyEvent
   readonly actionRequestId: string

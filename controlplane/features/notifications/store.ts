@@ -59,7 +59,7 @@ export async function insertMessage(q: Query, row: OutboxInput): Promise<void> {
 export type LeaseRequest = {
   /** Id of the process that takes the lease. */
   readonly by: string
-  /** Null for the database's clock. Tests set the time. */
+  /** Time of the lease; null for the database's clock. Tests set the time. */
   readonly now: Date | null
   readonly leaseS: number
   readonly perLane: number

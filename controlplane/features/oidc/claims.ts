@@ -37,7 +37,8 @@ export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
 export function mergeClaims(idToken: Claims, userInfo: Claims): Claims {
   const merged = { ...userInfo, ...idToken }
   if (idToken['email'] === userInfo['email']) return merged
-  // `email_verified` refers to the address of the same response (OpenID Connect Core 5.1).
+  // Takes address and `email_verified` from the same response, because the claim refers to the address in that response
+  // (OpenID Connect Core 5.1).
   const withAddress = idToken['email'] === undefined ? userInfo : idToken
   return { ...merged, email_verified: withAddress['email_verified'] }
 }

@@ -13,7 +13,9 @@ import type { Provider } from './provider.ts'
 import { SignInError } from './sign-in-error.ts'
 import type { ProviderUsers } from './users.ts'
 
-/** `changed`: the provider confirmed the user in this call, and the user's rights may have changed. */
+/**
+ * Result of a check. `changed`: the provider confirmed the user in this call, and the user's rights may have changed.
+ */
 export type Vouched = 'unchanged' | 'changed' | 'ended'
 
 /**

@@ -10,7 +10,7 @@ export type UserIdentity = {
   readonly userId: string
   readonly issuer: string
   readonly subject: string
-  /** Null when the provider no longer confirms the user. */
+  /** Tokens of the provider for later requests about the user; null when the provider no longer confirms the user. */
   readonly tokens: Sealed | null
   /** Whether the provider states that the stored address of the user is verified. */
   readonly isEmailVerified: boolean
@@ -54,7 +54,10 @@ export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
   )
 }
 
-/** `none`: a user with a password. `ended`: the provider no longer confirms the user. */
+/**
+ * State of a user at the identity provider. `none`: a user with a password. `ended`: the provider no longer confirms
+ * the user.
+ */
 export type IdentityState = 'none' | 'confirmed' | 'stale' | 'ended'
 
 /** Returns the SQL of the IdentityState of a row of `user_identities`; the row may be missing in a left join. */

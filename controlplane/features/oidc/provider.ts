@@ -124,7 +124,8 @@ async function connect(settings: OidcSettings, clientSecret: string | null): Pro
   config.timeout = TIMEOUT_S
   config[client.customFetch] = checkedFetch
   if (isPlain) client.allowInsecureRequests(config)
-  // Without this check, TLS alone would authenticate the answer of the token endpoint.
+  // Verifies signatures of ID tokens. Without this check, TLS alone would authenticate the answer of the token
+  // endpoint.
   client.enableNonRepudiationChecks(config)
   return { client, config }
 }

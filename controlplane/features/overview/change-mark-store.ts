@@ -18,8 +18,8 @@ export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<Ch
 }
 
 /**
- * SQL expressions that change when a client waiting for an approval disconnects or reconnects, or has been gone so long
- * that the approval is no longer listed.
+ * SQL expressions that change when a client waiting for an approval disconnects or reconnects, or was disconnected so
+ * long that the approval is no longer listed.
  */
 const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${HAS_LEFT})`
 

@@ -18,7 +18,7 @@ export type OverviewDeps = {
   readonly kills: () => readonly KillEntry[]
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly nowMs: () => number
-  /** Absent: no Gateway has a floor. */
+  /** Rules of the minimum strictness. Absent: no Gateway has a floor. */
   readonly floorRules?: FloorRules
   readonly ownerTokenWarnings: OwnerTokenWarnings
 }

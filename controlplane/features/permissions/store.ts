@@ -9,7 +9,7 @@ export type PermissionRow = {
   readonly id: string
   readonly orgId: string
   readonly gatewayId: string
-  /** `*` or the name of an agent. */
+  /** Name of the agent, or `*` for all agents. */
   readonly agent: string
   readonly connectorType: string
   readonly actionPattern: string
@@ -17,9 +17,9 @@ export type PermissionRow = {
   readonly reason: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Null for a row of a manifest. */
+  /** Origin of the row; null for a row of a manifest. */
   readonly origin: RowOrigin | null
-  /** `Permission/namespace/name` of the manifest that owns the row; null for rows of the API. */
+  /** Manifest that owns the row, `Permission/namespace/name`; null for rows of the API. */
   readonly owner: string | null
   readonly createdAt: Date
 }

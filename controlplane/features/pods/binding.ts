@@ -14,16 +14,16 @@ import { findGatewayByName, type GatewayRow, getGateway } from '../gateways/stor
 
 /** The operator's report of a pod. */
 export type PodClaims = {
-  /** `namespace/name` of its Gateway. */
+  /** Gateway of the pod, `namespace/name`. */
   readonly gateway: string
-  /** `namespace/name` of its agent. */
+  /** Agent of the pod, `namespace/name`. */
   readonly agent: string
 }
 
 /** The Gateway and the agent of a pod. */
 export type PodBinding = {
   readonly gatewayId: string
-  /** `namespace/name`. */
+  /** Full name of the Gateway, `namespace/name`. */
   readonly gatewayName: string
   readonly agent: { readonly id: string; readonly name: string }
 }

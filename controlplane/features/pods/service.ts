@@ -29,8 +29,8 @@ import { createUnknownPods } from './unknown-pods.ts'
 export type PodIdentities = {
   readonly identify: IdentifyPod
   /**
-   * Returns, per pod, the reason why the pod may not act any more: the pod or its Gateway is deleted, or the Gateway
-   * does not admit its namespace; null for other pods. Evicts cached identities of such pods.
+   * Returns, per pod, why the pod may not act any more: the pod or its Gateway is deleted, or the Gateway does not
+   * admit its namespace. Null for a pod that may act. Evicts cached identities of pods that may not.
    */
   ended(pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null>
   /** Returns the pods that were refused within the last minute because the operator has not reported them. */

@@ -53,7 +53,7 @@ export function checkPolicyText(
     return { document, tests, warnings }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
-    // The message names paths in the manifest instead of lines: lines refer to the text made above, which the author of
+    // The message names paths in the manifest instead of lines: lines refer to the generated text, which the author of
     // the manifest does not have.
     return {
       reasons: (error.options.problems ?? [error.message]).map((message) =>

@@ -28,7 +28,7 @@ export type PolicyRow = {
    * namespace.
    */
   readonly lostGatewayIds: readonly string[]
-  /** The newest accepted text. */
+  /** The newest accepted text of the policy, even if its tests failed. */
   readonly policyYaml: string
   /** The newest text whose tests passed, which is in force. Null = there was none. */
   readonly activeYaml: string | null
@@ -42,7 +42,7 @@ export type PolicyRow = {
   readonly invalid: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Null for a row of a manifest. */
+  /** Origin of the row; null for a row of a manifest. */
   readonly origin: RowOrigin | null
   readonly createdAt: Date
   readonly updatedAt: Date

@@ -8,7 +8,7 @@ export const SESSION_MAX_AGE_S = SESSION_LIFE.totalHours * 3_600
 
 export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'> & {
   readonly idHash: Buffer
-  /** Null for the session of a client that is no page. */
+  /** Hash of the page secret; null for the session of a client other than a page. */
   readonly pageSecretHash: Buffer | null
   readonly identity: IdentityState
 }

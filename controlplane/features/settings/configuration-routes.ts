@@ -27,7 +27,7 @@ import type { Setup } from './setup.ts'
 export type ConfigRoutesDeps = {
   readonly config: Config
   readonly setup: Setup
-  /** Live state of a gateway; null when no process is connected. */
+  /** Returns the live state of a gateway; null when no process is connected. */
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly floorRules: FloorRules
   readonly origins: (namespaces: Namespaces) => Promise<Origins>

@@ -122,7 +122,7 @@ export function createConfig(deps: ConfigDeps): Config {
   }
 }
 
-/** Writes the audit row of a connector that was added or got a new token. */
+/** Writes the audit row of a connector that was added or whose token was replaced. */
 export async function noteConnector(
   q: Query,
   context: { readonly orgId: string; readonly by: Actor; readonly gateway: string },

@@ -34,7 +34,7 @@ export type SetupDeps = {
   readonly orgId: string
   readonly keyring: Keyring
   readonly identifyBot?: IdentifyBot | undefined
-  /** Every operation of the catalogue for the connector type. */
+  /** Returns every operation of the catalogue for the connector type. */
   readonly catalogueRows: (connectorType: string) => readonly CatalogueEntry[]
 }
 

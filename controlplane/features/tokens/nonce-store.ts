@@ -60,7 +60,7 @@ export async function spendNonces(
   return new Map([...outcomes, ...(await spendNonces(q, again, tries - 1))])
 }
 
-/** `free`: the nonce is unused and not expired. */
+/** State of a nonce. `free`: the nonce is unused and not expired. */
 type Looked = { readonly jti: string; readonly state: 'used' | 'expired' | 'free' }
 
 async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Looked[]> {

@@ -32,7 +32,10 @@ export type TokenSeed = { readonly jti: string; readonly kid: string }
 export type Tokens = {
   /** Returns a nonce and the id of the signing key, to be stored with the action before its token is signed. */
   newSeed(): TokenSeed
-  /** Signs the stored values, always to the same bytes; null when the key is gone. `issuedAt` in epoch seconds. */
+  /**
+   * Signs the stored values; the bytes of the token are always the same. Null when the key no longer exists. `issuedAt`
+   * in epoch seconds.
+   */
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
   /** Returns the token of an action in its present state: null unless it is allowed, unused and not expired. */
   of(row: ActionRow): Promise<string | null>

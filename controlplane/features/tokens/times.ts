@@ -16,7 +16,7 @@ function json(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The token is no JWT.
+    // A token that is not a JWT has no times.
     return null
   }
 }

@@ -21,7 +21,9 @@ import {
 import { createReportedRefusals } from './reported-refusals.ts'
 import { insertTraffic } from './store.ts'
 
-/** `sidecar`: the process runs in a tenant's pod and may report its own agent only. */
+/**
+ * The process that uploads records. `sidecar`: the process runs in a tenant's pod and may report its own agent only.
+ */
 export type Uploader = {
   readonly gatewayId: string
   readonly name: string
@@ -31,9 +33,9 @@ export type Uploader = {
 
 export type Records = {
   /**
-   * Stores a batch in one transaction; a repeated upload stores nothing twice. Returns the ids that are stored now.
-   * Throws `forbidden` when the batch names agents of another gateway, or records that began after the gateway had
-   * served these agents.
+   * Stores a batch in one transaction. Records that an earlier upload stored are not stored again. Returns the ids that
+   * are stored now. Throws `forbidden` when the batch names agents of another gateway, or records that began after the
+   * gateway had served these agents.
    */
   ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }

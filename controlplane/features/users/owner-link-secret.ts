@@ -4,7 +4,7 @@ import { matchesHash, sha256 } from '../../crypto/tokens.ts'
 import type { KubeClient } from '../authentication/cluster/kube-client.ts'
 
 export type OwnerLinkSecret = {
-  /** `namespace/name`. */
+  /** Name of the Secret, `namespace/name`. */
   readonly name: string
   /**
    * Returns whether the token is that of the Secret and at most an hour old. Rejects with `not_ready` when the cluster

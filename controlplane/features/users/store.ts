@@ -5,7 +5,7 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 
 export type LowerRole = {
   readonly role: 'member' | 'viewer'
-  /** Null = every namespace. */
+  /** Namespaces in which the role counts. Null = every namespace. */
   readonly namespaces: readonly string[] | null
 }
 

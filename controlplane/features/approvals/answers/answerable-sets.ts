@@ -12,9 +12,9 @@ import type { Answerer } from './service.ts'
 export type AnswerableSets = Pick<StoredAnswer, 'sets' | 'groups'>
 
 /**
- * Resolves whether the cluster's RBAC lets the members of a group answer approvals in a namespace. Such a group counts
- * as having members, even when none of them has an account here. Rejects with `not_ready` when the API server does not
- * answer.
+ * Resolves whether the cluster's RBAC lets the members of a group answer approvals in a namespace. If so, the group
+ * counts as having members, even when none of them has an account in this installation. Rejects with `not_ready` when
+ * the API server does not answer.
  */
 export type ClusterGroups = (group: string, namespace: string) => Promise<boolean>
 

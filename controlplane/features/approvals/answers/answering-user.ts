@@ -24,7 +24,10 @@ export function personOf({ person, user_id: id, by }: StoredAnswer): ApproverIde
   return { id: id ?? `name:${by}`, way, email: null, isEmailVerified: false }
 }
 
-/** True for a machine identity of the cluster: it does not count where different users are required. */
+/**
+ * Reports whether the approver is a machine identity of the cluster, which does not count where different users are
+ * required.
+ */
 export function isMachine(by: Answerer): boolean {
   return by.kind === 'user' && by.clusterCredential !== undefined && /^system:(?!admin$)/.test(by.email)
 }

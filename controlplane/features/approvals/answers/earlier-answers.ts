@@ -17,7 +17,7 @@ export type ConfirmAnswer = (answer: StoredAnswer, namespace: string) => Promise
 
 export type ConfirmAnswerDeps = {
   readonly db: Db
-  /** Null outside a cluster. */
+  /** Client of the cluster's API; null outside a cluster. */
   readonly kube: Pick<KubeClient, 'create'> | null
   readonly vouchFor: VouchFor
 }
@@ -48,7 +48,7 @@ async function isAllowed(
   return !isAsAdmin || reviewAccess(kube, user, { right: 'settings/update', namespace: '' })
 }
 
-/** An answer of an older version stores the name and the groups only. */
+/** Returns the cluster user of an answer. An answer of an older version stores the name and the groups only. */
 function clusterUserOf({ cluster_user: user, by, groups }: StoredAnswer): ClusterUser {
   return user ?? { username: by, groups: [...groups, 'system:authenticated'] }
 }

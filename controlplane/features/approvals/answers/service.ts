@@ -32,7 +32,7 @@ import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from './s
 export type Answerer =
   | {
       readonly kind: 'user'
-      /** Null for the CLI token, which belongs to no user. */
+      /** Id of the user's account; null for the CLI token, which belongs to no user. */
       readonly userId: string | null
       readonly email: string
       readonly role: Role
@@ -69,7 +69,7 @@ export type Respond = {
 
 export type Response = {
   readonly id: string
-  /** `pending` while answers of other groups are missing. */
+  /** Status after the answer: `pending` while answers of other groups are missing. */
   readonly status: ApprovalStatus
   readonly answeredGroups: string[]
   readonly approval: ApprovalRow
@@ -183,7 +183,10 @@ function answeredEvent(row: EndedApproval, answer: Respond, gone: readonly strin
   }
 }
 
-/** The name claimed on the internal API is not the actor, because the token belongs to the gateway. */
+/**
+ * Returns the actor for the audit log. For the internal API it is the gateway, to which the token belongs, and not the
+ * name that the caller claims.
+ */
 function actorOf(by: Answerer): Actor {
   if (by.kind === 'operator') return gatewayActor(by.gateway)
   return by.userId === null ? systemActor(by.email) : { kind: 'user', userId: by.userId, label: by.email }

@@ -73,8 +73,8 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
 }
 
 /**
- * Resolves whether the token belongs to a pod with a sidecar, or to the ServiceAccount of such a pod: the agent may
- * have created or read a token that is bound to no pod.
+ * Resolves whether the token belongs to a pod with a sidecar, or to the ServiceAccount of a pod with a sidecar: the
+ * agent may have created or read a token that is bound to no pod.
  */
 export async function isAgent(db: Db, { username, extra = {} }: ClusterUser): Promise<boolean> {
   const [podUid] = extra[POD_UID] ?? []

@@ -6,8 +6,8 @@ import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
- * Approver groups without accounts: RBAC may let such a group answer approvals. Only the cluster's authenticator
- * resolves the members.
+ * Approver groups without accounts, which RBAC may let answer approvals. Only the cluster's authenticator resolves
+ * their members.
  */
 export type GroupMembers = {
   /**
@@ -30,7 +30,7 @@ export type GroupMembersDeps = {
 export const ACCOUNTS_ONLY: GroupMembers = { ask: async () => {}, absence: () => noAccount }
 
 const ASK_MS = 2_000
-/** Cache time of a review. */
+/** Cache time of a review in milliseconds. */
 const KNOWN_MS = 10_000
 const AT_ONCE = 8
 const MAX_KNOWN = 10_000
@@ -95,7 +95,7 @@ const Rules = z.looseObject({
   ),
 })
 
-/** A spec that cannot be parsed has no groups. */
+/** Returns the approver groups that a policy names; none for a spec that cannot be parsed. */
 function groupsIn({ namespace, spec }: GroupsNamed): readonly AskedGroup[] {
   const parsed = Rules.safeParse(spec)
   if (!parsed.success) return []

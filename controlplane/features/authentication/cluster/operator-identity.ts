@@ -2,7 +2,7 @@ import { sha256 } from '../../../crypto/tokens.ts'
 import { tokenTimes } from '../../tokens/times.ts'
 import type { ReviewedTokens } from './reviewed-tokens.ts'
 
-/** `namespace/name` of a ServiceAccount. */
+/** ServiceAccount of the operator. */
 export type OperatorAccount = { readonly namespace: string; readonly name: string }
 
 /**

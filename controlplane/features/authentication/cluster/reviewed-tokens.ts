@@ -55,7 +55,7 @@ export type ReviewLimits = {
   readonly rejectedPerAddress: number
   /** Reviews of unknown tokens per minute. */
   readonly unknownPerMinute: number
-  /** Concurrent reviews of unknown tokens. */
+  /** Maximum number of concurrent reviews of unknown tokens. */
   readonly unknownInFlight: number
 }
 
@@ -89,7 +89,7 @@ export function createReviewedTokens<T>(
     return { subject, ageMs: 0 }
   }
 
-  /** Concurrent callers with one token share its review. */
+  /** Reviews the token. Concurrent callers with one token share its review. */
   function shared(presented: PresentedToken): Promise<Reviewed<T>> {
     const running = inFlight.get(presented.hash)
     if (running !== undefined) return running
