@@ -5,8 +5,8 @@ export type Freshness = {
   /** Runs a read of the database; its age counts from its start. */
   read<T>(what: string, work: () => Promise<T>): Promise<T>
   /**
-   * Returns false when the last success of one of the reads is too long ago, because another replica may have changed
-   * the state since.
+   * Reports whether all reads are recent. After a long time without a successful read, another replica may have changed
+   * the state.
    */
   isFresh(): boolean
 }

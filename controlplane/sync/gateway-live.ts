@@ -17,7 +17,7 @@ export type GatewayLive = {
   readonly last_seen_at: string
   readonly agents: number
   readonly kill_switch: boolean
-  /** Uptime of the oldest process. */
+  /** Seconds since the oldest running process started. */
   readonly uptime_seconds: number
   /** Sentences that the processes report, without duplicates. */
   readonly warnings: readonly string[]

@@ -44,7 +44,7 @@ export type HubDeps = {
   readonly library: SectionLibrary
   readonly log: Logger
   readonly clock: Clock
-  /** Null or absent outside a Kubernetes cluster. */
+  /** State of pods with a sidecar. Null or absent outside a Kubernetes cluster. */
   readonly pods?: PodPresence | null
   readonly podTiming?: PodSessionTiming
   /** Milliseconds between two beats, the messages that extend the leases of gateways. */
@@ -181,7 +181,7 @@ function gatewaysOf(processes: readonly { readonly gatewayId: string }[]): Reado
 const NO_PODS: PodPresence = { ended: async () => () => null }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /** Clock for the times in greetings and beats, which never goes back. */
+  /** Clock for the times in greetings and beats. It never runs backwards. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster

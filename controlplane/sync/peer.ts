@@ -14,7 +14,7 @@ export type StreamSink = {
 /** One connected gateway process, with the state that was sent and acknowledged. */
 export type Peer = {
   readonly gatewayId: string
-  /** `namespace/name` of its gateway. */
+  /** Full name of its gateway, `namespace/name`. */
   readonly name: string
   readonly processId: string
   /** Agent of a sidecar, the only one that it serves; null for a gateway process. */
@@ -38,9 +38,9 @@ export type Peer = {
   sentSharing: string
   /** Reason why the process rejected the newest configuration; null when it did not. */
   rejected: string | null
-  /** Error conditions that the process reports. */
+  /** Error conditions of the process, as it reports them. */
   conditions: readonly string[]
-  /** Sentences that the process reports. */
+  /** Warnings of the process, as sentences. */
   warnings: readonly string[]
   /** Work that the process cancels at providers because of kill switches; null before the first report. */
   hostedWork: HostedWorkReport | null
@@ -48,7 +48,7 @@ export type Peer = {
   /** Sends a message in JSON form. */
   sendLine(line: string): void
   end(): void
-  /** Destroys the stream without a last message, because its client is gone. */
+  /** Destroys the stream without a last message, because its client no longer reads. */
   cut(): void
 }
 

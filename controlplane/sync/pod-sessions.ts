@@ -34,7 +34,10 @@ export type PodSessionsDeps = {
   readonly timing?: PodSessionTiming
 }
 
-/** `reviewMs`: maximum age of the review of a session's token; sessions are checked every `checkMs`. */
+/**
+ * Intervals of the checks. `reviewMs`: maximum age of the review of a session's token; sessions are checked every
+ * `checkMs`.
+ */
 export type PodSessionTiming = { readonly reviewMs: number; readonly checkMs: number }
 
 /** Maximum number of concurrent token reviews. One without an answer takes five seconds. */

@@ -44,7 +44,10 @@ export function createReplicaMailbox({
     for (const message of await receiveMessages(db, ids)) applyHere(message)
   })
 
-  /** Applies a message. Returns false unless the process is connected here under the gateway in the message. */
+  /**
+   * Applies a message. Returns false unless the process is connected to this replica, under the gateway that the
+   * message names.
+   */
   function applyHere(message: ProcessMessage): boolean {
     const peer = peerRegistry.peers.get(message.process_id)
     if (peer === undefined || peer.gatewayId !== message.gateway_id) return false

@@ -25,5 +25,5 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** The failure of the previous run belongs to its own caller. */
+/** Ignores the failure of the previous run, which its own caller handles. */
 function ignore(): void {}

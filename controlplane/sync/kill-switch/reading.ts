@@ -6,7 +6,7 @@ import type { EpochRaiser } from '../epoch-raiser.ts'
 
 export type KillReading = {
   readonly stored: StoredKills
-  /** Known kill switches that the database lost, because it went back to an earlier state. */
+  /** Known kill switches that the database lost, because it returned to an earlier state. */
   readonly lost: readonly KillEntry[]
 }
 

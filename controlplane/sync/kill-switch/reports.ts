@@ -74,8 +74,8 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
   }
 
   /**
-   * Reads the kill state again when a gateway has a later one than this replica. Begins an epoch if the database went
-   * back.
+   * Reads the kill state again when a gateway has a later one than this replica. Begins an epoch if the database
+   * returned to an earlier state.
    */
   async function catchUp(order: StateOrder): Promise<void> {
     const isBehind = () => {

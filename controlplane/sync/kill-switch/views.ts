@@ -12,7 +12,7 @@ import { type KillState, killStateOf } from './state.ts'
 /** A gateway process, or the sidecar of one agent. */
 export type KillPlace = {
   readonly gatewayId: string
-  /** `namespace/name` of the gateway. */
+  /** Full name of the gateway, `namespace/name`. */
   readonly name: string
   readonly agent: string | null
 }
@@ -43,7 +43,7 @@ export type KillViewsDeps = {
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 
 /**
- * Returns the views of the current state. A kill switch of a namespace's ConfigMap goes only to processes that serve
+ * Returns the views of the current state. A kill switch of a namespace's ConfigMap is sent only to processes that serve
  * agents of that namespace or whose Gateway is in it, so that a tenant cannot lengthen the kill state of others.
  */
 export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {

@@ -10,15 +10,15 @@ const PROVIDER_HOSTS: ReadonlySet<string> = new Set(
 
 /** Scope of the organisation's code-host token (setting `codehost_pat`, spec 2.9). */
 export type OrganisationTokenScope =
-  /** One machine: every gateway. */
+  /** For an installation on one machine: every gateway. */
   | { readonly kind: 'all' }
-  /** A cluster: gateways and Connectors of these namespaces only, because every tenant can create a Connector. */
+  /** For a cluster: gateways and Connectors of these namespaces only, because every tenant can create a Connector. */
   | { readonly kind: 'namespaces'; readonly namespaces: ReadonlySet<string> }
 
 /**
  * Returns the ids of the gateways on which this Connector uses the organisation's token. The token belongs to the whole
- * organisation and the Connector to a tenant, so the token goes only to the provider's own hosts over TLS. Returns none
- * for a Connector that names another domain, address, port or CA.
+ * organisation and the Connector to a tenant, so gateways send the token only to the provider's own hosts over TLS.
+ * Returns none for a Connector that names another domain, address, port or CA.
  */
 export function organisationTokenGateways(
   row: Pick<ConnectorRow, 'name' | 'source' | 'spec' | 'gatewayIds'>,
