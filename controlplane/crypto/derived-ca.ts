@@ -73,7 +73,10 @@ function base64url(point: Buffer, from: number): string {
   return point.subarray(from, from + 32).toString('base64url')
 }
 
-/** Key identifier, RFC 5280 4.2.1.2 method 1: SHA-1 of the public key bits. SHA-1 is not used for security here. */
+/**
+ * Returns the key identifier by RFC 5280 4.2.1.2 method 1: SHA-1 of the public key bits. SHA-1 is not used for security
+ * here.
+ */
 export function keyIdOf(spki: Uint8Array): Uint8Array {
   return new Uint8Array(createHash('sha1').update(spki.subarray(-65)).digest())
 }

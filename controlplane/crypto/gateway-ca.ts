@@ -10,7 +10,7 @@ import type { Keyring } from './keyring.ts'
 export type IssuedCertificate = {
   /** The intermediate certificate of the sidecar, then the root, PEM. */
   readonly chain: string
-  /** Expiry in epoch ms. */
+  /** Expiry of the certificate in epoch milliseconds. */
   readonly notAfterMs: number
 }
 

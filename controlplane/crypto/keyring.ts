@@ -15,7 +15,11 @@ export type Keyring = {
 const ALGORITHM = 'aes-256-gcm'
 const TAG_BYTES = 16
 
-/** @param masterKey 32 random bytes. */
+/**
+ * Creates the keyring of a master key.
+ *
+ * @param masterKey 32 random bytes.
+ */
 export function createKeyring(masterKey: Buffer): Keyring {
   if (masterKey.length !== 32)
     throw new Error(`A master key must have 32 bytes, but this one has ${masterKey.length}.`)

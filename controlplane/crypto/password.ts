@@ -2,7 +2,10 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { ChaperoneError } from '../../core/errors.ts'
 import { createFairQueue } from '../fair-queue.ts'
 
-/** About 60 ms and 32 MiB on a small machine. Stored with each hash, so that it can be raised later. */
+/**
+ * Cost of new hashes: about 60 ms and 32 MiB on a small machine. Each hash stores its cost, so that the cost can be
+ * raised later.
+ */
 const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
 const KEY_BYTES = 32
 
@@ -13,10 +16,13 @@ const KEY_BYTES = 32
 const CONCURRENCY = 2
 const MAX_QUEUED = 150
 
-/** Parameters of scrypt (RFC 7914). */
+/** Cost parameters of scrypt (RFC 7914). */
 export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
-/** `turn` is the key of fair queueing: the user of the password, or the network of the caller. */
+/**
+ * Hashes and verifies passwords. `turn` is the key of fair queueing: the user of the password, or the network of the
+ * caller.
+ */
 export type Passwords = {
   /** Returns `scrypt$N$r$p$salt$hash`, with salt and hash in base64. Rejects with `rate_limited` when the queue is full. */
   hash(password: string, turn: string): Promise<string>
@@ -27,7 +33,11 @@ export type Passwords = {
   verify(password: string, stored: string | undefined, turn: string): Promise<boolean>
 }
 
-/** @param cost Cost of new hashes, and of verifications for unknown users. */
+/**
+ * Creates the functions that hash and verify passwords.
+ *
+ * @param cost Cost of new hashes, and of verifications for unknown users.
+ */
 export function createPasswords(cost = COST): Passwords {
   const inTurn = createFairQueue({ atOnce: CONCURRENCY, limit: { waiting: MAX_QUEUED, full: tooBusy } })
   const dummyHash = format(cost, Buffer.alloc(16), Buffer.alloc(KEY_BYTES))
@@ -66,7 +76,7 @@ async function verifyPassword(
 function derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   const options: ScryptOptions = { ...cost, maxmem: 256 * cost.N * cost.r }
   return new Promise((resolve, reject) => {
-    // NFKC, because keyboards and systems encode the same character differently.
+    // Normalizes the password to NFKC, because keyboards and systems encode the same character differently.
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     )

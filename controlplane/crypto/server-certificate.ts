@@ -8,7 +8,7 @@ import type { Keyring } from './keyring.ts'
 export type ServerCertificate = { readonly cert: string; readonly key: string }
 
 const LEAF_MS = 7 * 86_400_000
-/** A certificate is renewed when a third of its lifetime remains. */
+/** Age at which a certificate is renewed: a third of its lifetime remains. */
 export const RENEW_AFTER_MS = (LEAF_MS * 2) / 3
 
 /** Creates the CA of the control plane's own certificate, which its clients inside a cluster trust. */

@@ -11,7 +11,7 @@ import type { Keyring } from './keyring.ts'
 /** An Ed25519 key. `publicJwk` has `kid`, `alg` and `use`, and is published to gateways and at `/.well-known/jwks.json`. */
 export type SigningKey = { readonly kid: string; readonly privateKey: KeyObject; readonly publicJwk: JWK }
 export type SigningKeys = {
-  /** The key that signs. */
+  /** The key that signs new decision tokens. */
   readonly current: SigningKey
   /** The keys that verify: the current one and those that are not retired. */
   readonly all: readonly SigningKey[]

@@ -9,7 +9,7 @@ import { unlessUnavailable } from './unavailable.ts'
 export type DbOptions = {
   readonly url: string
   readonly log: Logger
-  /** Connections in the pool. */
+  /** Maximum number of connections in the pool. */
   readonly max?: number
   /** Milliseconds without an answer after which a connection is checked; a hung connection is closed. */
   readonly hangMs?: number
@@ -47,7 +47,7 @@ export async function openDb({
 }
 
 function connection(url: string): pg.ClientConfig {
-  // `bigint` columns hold versions, sequence numbers and byte counts: all far below 2^53.
+  // Parses `bigint` columns as numbers. They hold versions, sequence numbers and byte counts: all far below 2^53.
   const types: pg.CustomTypesConfig = {
     getTypeParser: (oid: number, format?: 'text' | 'binary') =>
       oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),

@@ -6,7 +6,7 @@ export type OrgRow = {
   readonly id: string
   readonly name: string
   readonly plan: string
-  /** Set for the plan Enterprise; null = unlimited. */
+  /** Retention of the audit log in days, set for the plan Enterprise; null = unlimited. */
   readonly auditRetentionDays: number | null
   readonly createdAt: Date
 }

@@ -26,10 +26,10 @@ export type ConnectionPoolOptions = {
 }
 
 /**
- * A failover that drops packets leaves connections without traffic for as long as the kernel retransmits (typically 15
- * minutes). A timeout alone cannot distinguish them from a slow statement, so a second connection queries whether the
- * server works on the statement. If it does not, the pool closes the connection and replaces all others, which lead to
- * the same server.
+ * Creates the connection pool. A failover that drops packets leaves connections without traffic for as long as the
+ * kernel retransmits (typically 15 minutes). A timeout alone cannot distinguish them from a slow statement, so a second
+ * connection queries whether the server works on the statement. If it does not, the pool closes the connection and
+ * replaces all others, which lead to the same server.
  */
 export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
   const { log, hangMs } = options

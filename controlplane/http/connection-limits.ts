@@ -31,7 +31,7 @@ export const CONNECTION_LIMITS: ConnectionLimitOptions = {
   maxPerGateway: 2_000,
 }
 
-/** `owner` is the principal; null while unauthenticated. */
+/** A connection. `owner` is the principal; null while unauthenticated. */
 type State = { readonly socket: Socket; readonly network: string; owner: string | null }
 
 export function limitConnections(server: Server, options: ConnectionLimitOptions): ConnectionLimits {

@@ -94,10 +94,10 @@ function statusesOf(route: Route): readonly number[] {
     ...(route.params === undefined ? [] : [404]),
     ...(route.statuses ?? []),
     421,
-    // Request line and header fields above the limit.
+    // 431: request line and header fields above the limit.
     431,
     500,
-    // The database does not answer.
+    // 503: the database does not answer.
     503,
   ]
   return [...new Set(statuses)].sort((a, b) => a - b)

@@ -35,7 +35,10 @@ export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly
   ]
 }
 
-/** Content security policy: files of this origin only, no frames; inline styles need the nonce of the response. */
+/**
+ * Returns the content security policy: files of this origin only, no frames; inline styles need the nonce of the
+ * response.
+ */
 function policyWith(nonce: string): string {
   return `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
 }

@@ -21,7 +21,10 @@ export type PendingRequests = {
 const MAX_PENDING = 100
 const MAX_PENDING_OF_NETWORK = 1_000
 
-/** `networks` of the pending requests, oldest first. Behind a proxy, one connection has requests from several networks. */
+/**
+ * State of a connection. `networks`: those of the pending requests, oldest first. Behind a proxy, one connection has
+ * requests from several networks.
+ */
 type State = { networks: (string | null)[]; isAuthenticated: boolean }
 
 export function createPendingRequests(): PendingRequests {

@@ -34,7 +34,10 @@ export type SidecarPrincipal = {
   review(): Promise<TokenState>
 }
 
-/** `stale`: the token has expired or the pod has a newer one, which does not show whether the pod still exists. */
+/**
+ * Result of a review. `stale`: the token has expired or the pod has a newer one, which does not show whether the pod
+ * still exists.
+ */
 export type TokenState = 'valid' | 'stale' | 'invalid'
 
 export type Principal =
@@ -50,7 +53,7 @@ export type Principal =
       readonly namespaces: Namespaces
       /** Namespaces of the role; absent for all namespaces. */
       readonly roleNamespaces?: ReadonlySet<string>
-      /** Lower roles in further namespaces. */
+      /** Lower roles that count in further namespaces. */
       readonly lowerRoles?: ReadonlyArray<{ readonly role: Role; readonly namespaces: Namespaces }>
       /** Resolves to the namespaces in which RBAC grants the right; absent for users with a role of their own. */
       readonly clusterRights?: (right: Right, reach: Reach) => Promise<Namespaces>

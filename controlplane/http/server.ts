@@ -45,7 +45,7 @@ export type ServerDeps = {
   readonly listenHost: string
   /** Addresses and ranges of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
-  /** Null for plain HTTP. */
+  /** Certificates of an HTTPS server; null for plain HTTP. */
   readonly tls: Tls | null
   readonly connectionLimits?: ConnectionLimitOptions
 }
@@ -181,7 +181,10 @@ function authenticator(declared: Route, { auth, connections, pending }: RouteDep
   }
 }
 
-/** An object with only `status`, `body` and optionally `headers` is a `RouteResult`; any other value is the body. */
+/**
+ * Reports whether the value is a `RouteResult`: an object with only `status`, `body` and optionally `headers`. Any
+ * other value is the body.
+ */
 function isResult(value: unknown): value is RouteResult {
   if (typeof value !== 'object' || value === null) return false
   const keys = Object.keys(value)

@@ -21,7 +21,7 @@ export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
  * within `URGENT_MS`, with an `unchecked` principal if necessary.
  */
 export type ClusterCallers = {
-  /** Undefined for an invalid token. */
+  /** Authenticates by a bearer token. Undefined for an invalid token. */
   byToken(token: string, address: string, isUrgent?: boolean): Promise<UserPrincipal | undefined>
   /** Authenticates by a verified certificate of a client CA of the cluster. Undefined for agents. */
   byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
@@ -38,7 +38,7 @@ export type Identify = {
     /** Address of the caller. */
     address?: string,
   ): Promise<UserPrincipal | undefined>
-  /** `address` of the caller. */
+  /** Authenticates by an approver key. `address`: that of the caller. */
   approverKey(key: string, address?: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent. Rejects with `rate_limited` when the agent exceeds its requests per minute. */
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
@@ -83,7 +83,7 @@ export async function authenticate(
   const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
   const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
-  // Skipped for urgent requests, because a kill switch must not wait for the database.
+  // Urgent requests skip this step, because a kill switch must not wait for the database.
   if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
 }
@@ -164,7 +164,7 @@ async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   return found
 }
 
-/** Chaperone's own keys are not sent to the API server. */
+/** Authenticates a user of the cluster by a bearer token. Does not send Chaperone's own keys to the API server. */
 async function clusterCaller(
   token: string,
   request: FastifyRequest,

@@ -8,7 +8,7 @@ import type { Principal, SidecarPrincipal } from '../route.ts'
 
 export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 
-/** Authenticates gateways. */
+/** Authenticates gateways and the sidecars of pods. */
 export type IdentifyGateway = {
   gatewayToken(token: string, isUrgent: boolean, address?: string): Promise<KnownGateway | undefined>
   /** Checks the owner of processes. Rejects with `forbidden` for processes of another gateway or pod. */
@@ -35,7 +35,7 @@ export type TokenPresenter = {
   readonly address: string
 }
 
-/** `isUrgent`: resolve within `URGENT_MS`, with an `unchecked` principal if necessary. */
+/** A call of a gateway. `isUrgent`: resolve within `URGENT_MS`, with an `unchecked` principal if necessary. */
 type GatewayCall = { readonly identify: IdentifyGateway; readonly isUrgent: boolean }
 
 /**

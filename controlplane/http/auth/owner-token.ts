@@ -19,7 +19,7 @@ export type BreakGlass = {
 export type OwnerTokenDeps = {
   /** Reports whether the admin token is read-only, because approvals require a session. `givesAccess`: see `Route`. */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
-  /** Null outside a cluster. */
+  /** State of the owner's token; null outside a cluster. */
   readonly breakGlass?: BreakGlass | null
 }
 
