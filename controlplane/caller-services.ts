@@ -30,7 +30,7 @@ import type { BreakGlass } from './http/auth/owner-token.ts'
 export type CallerServices = AsyncDisposable & {
   readonly identify: Identify
   readonly authority: GatewayCa
-  /** Null outside of a cluster. */
+  /** Identities of pods with a sidecar; null outside a cluster. */
   readonly pods: PodIdentities | null
   /** Approver groups of the cluster; undefined outside of a cluster. */
   readonly clusterGroups: ClusterGroups | undefined
@@ -38,9 +38,9 @@ export type CallerServices = AsyncDisposable & {
   readonly members: GroupMembers
   /** Resolves whether the user of a stored answer may still give it. */
   readonly confirmAnswer: ConfirmAnswer
-  /** Certificate authorities of client certificates; null outside of a cluster. */
+  /** Reads the certificate authorities (CAs) of client certificates; null outside a cluster. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
-  /** Null where no Secret of a cluster holds the owner's token. */
+  /** State of the owner's token, which a Secret of the cluster holds; null where no Secret holds it. */
   readonly breakGlass: BreakGlass | null
 }
 

@@ -9,7 +9,7 @@ import { isLoopbackOnly } from './http/auth/loopback-only.ts'
 
 export type ControlPlaneConfig = {
   readonly host: string
-  /** 0 = any free port. */
+  /** Port of the listener; 0 = any free port. */
   readonly port: number
   /** Whether the server also listens on 127.0.0.1, at the same port. */
   readonly listensOnLoopback: boolean
@@ -23,18 +23,21 @@ export type ControlPlaneConfig = {
   readonly installationKeyFile: string | null
   readonly localGatewayTokenFile: string | null
   readonly operatorTokenFile: string | null
-  /** Without a slash at the end; null = derived from host and port. */
+  /** Address of the dashboard for users, without a slash at the end; null = derived from host and port. */
   readonly publicUrl: string | null
   readonly registration: RegistrationMode
-  /** `session`: once there is an owner, the token of ADMIN_TOKEN_FILE cannot answer approvals or change rules. */
+  /**
+   * Restriction of the token of ADMIN_TOKEN_FILE. `session`: once there is an owner, the token cannot answer approvals
+   * or change rules.
+   */
   readonly approvals: ApprovalsMode
-  /** Null = the plan of the organisation decides. */
+  /** Retention of the audit log in days; null = the plan of the organisation decides. */
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
   /** Addresses and ranges of reverse proxies in front of this server. */
   readonly trustedProxies: readonly string[]
-  /** Null = plain HTTP. */
+  /** Certificate of the listener; null = plain HTTP. */
   readonly tls: TlsConfig | null
   /** The API server of the cluster; null outside of a cluster. */
   readonly kubeApi: PodApi | null
@@ -42,16 +45,16 @@ export type ControlPlaneConfig = {
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   /** In a cluster: the namespaces whose Gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
-  /** `PLATFORM_NAMESPACES`: namespaces whose Policies apply to all Gateways. */
+  /** Namespaces of the platform team (`PLATFORM_NAMESPACES`), whose Policies apply to all Gateways. */
   readonly platformNamespaces: readonly string[]
-  /** `DASHBOARD_EDITING`: the effect of edits of Gateways, Connectors, Permissions and Policies by users. */
+  /** Effect of edits of Gateways, Connectors, Permissions and Policies by users (`DASHBOARD_EDITING`). */
   readonly editing: EditingMode
-  /** `GATEWAY_FLOORS`: the minimum strictness of Gateways outside of the platform namespaces. */
+  /** Minimum strictness of Gateways outside the platform namespaces (`GATEWAY_FLOORS`). */
   readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
   readonly adminTokenSecret: { readonly namespace: string; readonly name: string } | null
-  /** Null = sign-in by password only. */
+  /** Settings of the identity provider; null = sign-in by password only. */
   readonly oidc: OidcSettings | null
   /** Whether users sign in by password. */
   readonly isPasswordOn: boolean
@@ -66,7 +69,10 @@ export type TlsConfig =
   | { readonly hosts: readonly [string, ...string[]] }
   | { readonly certFile: string; readonly keyFile: string }
 
-/** `local`: open for requests of this machine, by invitation for requests that a proxy forwarded. */
+/**
+ * How new users register. `local`: open for requests of this machine, by invitation for requests that a proxy
+ * forwarded.
+ */
 export type RegistrationMode = 'open' | 'local' | 'invite'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -213,7 +219,10 @@ function namespacedName(
   throw new Error(`${variable} is "${value}": set it to <namespace>/${what}`)
 }
 
-/** Returns the chosen mode; by default `local` where only this machine can reach the server, else `invite`. */
+/**
+ * Returns the configured registration mode. Default: `local` where only this machine can reach the server, else
+ * `invite`.
+ */
 function registration(env: Env, host: string): RegistrationMode {
   const chosen = choice(env, 'REGISTRATION', ['open', 'invite'])
   if (chosen !== null) return chosen as RegistrationMode

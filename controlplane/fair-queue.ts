@@ -1,4 +1,4 @@
-/** Runs `work` in the turn of `name`. Rejects as `work` does. */
+/** Runs `work` when it is the turn of the caller `name`. Rejects with the error of `work`. */
 export type FairQueue = <T>(name: string, work: () => Promise<T>) => Promise<T>
 
 export type FairQueueOptions = {
