@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 
 /**
- * Reason of a decision other than a plain allow: its source, the sentence, the matching rules, the risk. Stored because
- * rules change and questions arise weeks later.
+ * Reason of a decision other than a plain allow: its source, the sentence, the matching rules, the risk. Records store
+ * it, because rules change and questions arise weeks later.
  */
 export const RecordWhySchema = z.object({
   source: z.enum([
@@ -17,7 +17,7 @@ export const RecordWhySchema = z.object({
     'connector',
   ]),
   reason: z.string(),
-  /** The pattern of the winning permission, if one matched. */
+  /** Pattern of the permission that decided; null if none matched. */
   pattern: z.string().nullable(),
   rules: z.array(z.object({ policy: z.string(), rule: z.string() })),
   risk_score: z.number(),
@@ -28,13 +28,13 @@ export const RecordWhySchema = z.object({
 export type RecordWhy = z.infer<typeof RecordWhySchema>
 
 /**
- * Details of the audit events of a refused or held request beyond its record (spec 6.1). Records of allowed traffic
- * have none, and the traffic log stores none.
+ * Additional details for the audit events of a refused or held request (spec 6.1). Records of allowed traffic have
+ * none, and the traffic log stores none.
  */
 const RecordAuditSchema = z.object({
   /** Details of `action.requested` without the action type. */
   requested: z.record(z.string(), z.unknown()),
-  /** The sentence in the agent's response. */
+  /** Reason that the agent's response states. */
   reason: z.string(),
   matched_policy: z.string().nullable(),
   matched_rule: z.string().nullable(),
@@ -47,17 +47,20 @@ export type RecordAudit = z.infer<typeof RecordAuditSchema>
 /** Counts of a row that stands for many refusals of one agent. */
 export const RefusalsSchema = z.object({
   count: z.int().min(1).max(1_000_000_000),
-  /** ISO 8601 UTC. */
+  /** Times of the first and last refusal, ISO 8601 UTC. */
   first: z.iso.datetime(),
   last: z.iso.datetime(),
   distinct_targets: z.int().min(0),
   /** True if there were more distinct targets than the gateway tracks. */
   more_targets: z.boolean(),
-  /** The first of them, at most 32. */
+  /** First distinct targets, at most 32. */
   targets: z.array(z.string().max(400)).max(32),
-  /** Count by reason. */
+  /** Number of refusals by reason. */
   reasons: z.record(z.string().max(100), z.int().min(1)),
-  /** Count by action type, for known types; `mcp.*` and `*` for further types. Absent from rows of earlier versions. */
+  /**
+   * Number of refusals by action type, for a limited number of types; `mcp.*` and `*` for all others. Absent from rows
+   * of earlier versions.
+   */
   actions: z.record(z.string().max(400), z.int().min(1)).optional(),
 })
 
@@ -70,39 +73,53 @@ export const RecordSchema = z.object({
   process_id: z.string().max(128),
   /** Increases by one per record of a process: a gap is a lost record. */
   seq: z.number().int().nonnegative(),
-  /** ISO 8601 UTC, time of acceptance of the request. */
+  /** Time at which the gateway accepted the request, ISO 8601 UTC. */
   time: z.iso.datetime(),
   gateway: z.string().max(300),
   agent: z.string().max(300).nullable(),
   connector: z.string().max(300).nullable(),
-  /** The action that represents the request: the riskiest of several, the strictest of `candidates`. */
+  /**
+   * Action that represents the request: the riskiest of several actions, or the candidate with the strictest decision.
+   */
   action_type: z.string().nullable(),
-  /** Every possible action of a request that could not be settled; absent otherwise. */
+  /** All candidates of a request whose action stayed undetermined; absent otherwise. */
   candidates: z.array(z.string()).nullish(),
-  /** Distinct names of a request with several actions, in order; absent otherwise. */
+  /** Distinct action names of a request with several actions, in order; absent otherwise. */
   actions: z.array(z.string()).max(64).nullish(),
-  /** Number of actions; absent for a single one. */
+  /** Number of actions of the request; absent for a single one. */
   action_count: z.int().min(2).nullish(),
-  /** Effect classes of its actions; `unknown` where those of one are not known; absent where there are none. */
+  /**
+   * Effect classes of the request's actions, with `unknown` if those of one action are not known. Absent if there are
+   * none.
+   */
   effects: z.array(z.string().max(32)).max(16).nullish(),
   decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
   /** Verdict of full enforcement, if it differs from `decision`. */
   would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),
-  /** `approved`, `executed` (an order by token), `would deny`, `would hold`, `unknown` (crashed between intent and result), … */
+  /**
+   * Short remark: `approved`, `executed` (an order by token), `would deny`, `would hold`, `unknown` (crashed between
+   * intent and result), …
+   */
   note: z.string().nullable(),
-  /** One of the closed reasons of spec 4.5 for a refusal, else a short sentence. */
+  /** For a refusal, one of the closed reasons of spec 4.5; else a short sentence. */
   reason: z.string().nullable(),
   approval_id: z.string().nullable(),
-  /** Set for denied, held, killed and executed-after-hold requests: they have an audit event. */
+  /**
+   * Id of the action in its audit events. Set only for requests that were denied, held, killed, or executed after a
+   * hold.
+   */
   act_id: z.string().nullable(),
   method: z.string(),
   host: z.string().nullable(),
   path: z.string().nullable(),
-  /** Owner of the handles in the request: `foreign` and `unknown` before `own`; absent if it has none. */
+  /**
+   * Owner of the handles in the request. For several, `foreign` and `unknown` take precedence over `own`. Absent if it
+   * has none.
+   */
   handle: HandleOwnerSchema.nullish(),
   /** Handles that the provider's response gave to the agent. */
   given: z.array(GivenHandle).max(8).nullish(),
-  /** Status of the agent's response. */
+  /** HTTP status of the response that the agent received. */
   status: z.int().min(0).max(999).nullable(),
   error_type: z.string().nullable(),
   latency_ms: z.number(),
@@ -113,12 +130,15 @@ export const RecordSchema = z.object({
   policies: z.array(z.string()),
   snapshot_version: z.number().int().nullable(),
   transport: z.string(),
-  /** For requests that were denied, held, or allowed only by the level; a plain allow names its permission above. */
+  /**
+   * Explanation of a request that was denied, held, or allowed only by the level. A plain allow names its permission
+   * above.
+   */
   why: RecordWhySchema.nullish(),
   audit: RecordAuditSchema.nullish(),
   /**
-   * For a row that counts refusals: differing fields are null, or `*` for the method. Absent from the record of one
-   * request.
+   * Counts of a row that stands for several refusals; absent from the record of one request. In such a row, fields that
+   * differ are null, or `*` for the method.
    */
   refusals: RefusalsSchema.nullish(),
 })

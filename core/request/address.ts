@@ -1,7 +1,7 @@
 /** A range of addresses: the network's bytes (4 or 16) and its prefix length. */
 export type Cidr = { readonly network: Uint8Array; readonly bits: number }
 
-/** `this network`; 0.0.0.0 reaches the machine itself. */
+/** Addresses of `this network`. A connection to 0.0.0.0 reaches the machine itself. */
 const UNSPECIFIED = ['0.0.0.0/8']
 
 /**
@@ -35,7 +35,7 @@ const NONE = new Uint8Array(0)
 const LAST: readonly number[] = [12, 13, 14, 15]
 const [TEREDO = { network: NONE, bits: 0 }] = ranges(['2001::/32'])
 
-/** Reachable only if explicitly allowed. */
+/** Addresses that are reachable only if a setting allows them. */
 const PRIVATE = ranges([
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -61,8 +61,8 @@ const PRIVATE = ranges([
 ])
 
 /**
- * IPv6 forms that carry an IPv4 address: the network, and the possible offsets in the 16 bytes. `isExact`: the offset
- * is certain; otherwise 0.0.0.0/8 means that there is no IPv4 address.
+ * IPv6 networks whose addresses contain an IPv4 address, with the possible offsets of its bytes. `isExact`: the offset
+ * is certain. Otherwise an address in 0.0.0.0/8 means that there is no IPv4 address.
  */
 const CARRIERS: ReadonlyArray<{
   readonly range: Cidr
@@ -80,7 +80,7 @@ const CARRIERS: ReadonlyArray<{
   ...carrier('2001::/32', false, [4, 5, 6, 7]),
 ]
 
-/** Reason why an address is not dialled. `isFinal`: no setting allows it. */
+/** Reason why the gateway does not connect to an address. `isFinal`: no setting allows it. */
 export type AddressRefusal = { readonly why: string; readonly isFinal: boolean }
 
 /**
@@ -111,7 +111,7 @@ function isWithinAll(bytes: Uint8Array, allowed: readonly Cidr[]): boolean {
   return isWithin(bytes, allowed) && carried.every((address) => isWithin(address, allowed))
 }
 
-/** Returns the IPv4 addresses at certain offsets. */
+/** Returns the IPv4 addresses that an IPv6 address contains at certain (exact) offsets. */
 function carriedExactly(bytes: Uint8Array): readonly Uint8Array[] {
   if (bytes.length !== 16) return []
   const found = CARRIERS.filter(({ range, isExact }) => isExact && hasPrefix(bytes, range))
@@ -126,12 +126,18 @@ function carriesRefused(bytes: Uint8Array): boolean {
   return isRefused || isWithin(teredoClient(bytes), NEVER_EMBEDDED) || isWithin(isatap(bytes), NEVER_EMBEDDED)
 }
 
-/** Teredo (2001::/32) contains the client's address with every bit inverted; empty elsewhere. */
+/**
+ * Returns the client's address in a Teredo address (2001::/32), which contains it with every bit inverted; empty for
+ * other addresses.
+ */
 function teredoClient(bytes: Uint8Array): Uint8Array {
   return hasPrefix(bytes, TEREDO) ? pick(bytes, LAST).map((byte) => byte ^ 0xff) : NONE
 }
 
-/** ISATAP: the interface identifier `0:5efe` or `200:5efe` before an IPv4 address, in any network; empty elsewhere. */
+/**
+ * Returns the IPv4 address in an ISATAP address: it follows the interface identifier `0:5efe` or `200:5efe`, in any
+ * network. Empty for other addresses.
+ */
 function isatap(bytes: Uint8Array): Uint8Array {
   const isOne = (bytes[8] ?? 0) % 2 === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
   return isOne ? pick(bytes, LAST) : NONE
@@ -167,7 +173,7 @@ function hasPrefix(bytes: Uint8Array, { network, bits }: Cidr): boolean {
   return ((bytes[whole] ?? 0) & mask & 0xff) === ((network[whole] ?? 0) & mask & 0xff)
 }
 
-/** Four decimal numbers without leading zeros: resolvers differ in other notations. */
+/** Parses four decimal numbers without leading zeros; null for other notations, which resolvers read differently. */
 function parseIpv4(text: string): Uint8Array | null {
   const parts = text.split('.')
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255))

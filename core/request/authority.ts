@@ -1,14 +1,14 @@
 import { type RawRequest, type Refusal, refusal } from './canonical.ts'
 
-/** A host and port from one part of a request; the port is absent if that part has none (SNI). */
+/** Host and port as one part of a request names them. The port is absent if that part has none (SNI). */
 export type Authority = { readonly host: string; readonly port?: number }
 type Named = Required<Authority>
 
 const DEFAULT_PORTS = { http: 80, https: 443 } as const
 
 /**
- * Reads `host`, `host:port` or `[v6]:port`. Lower case, one trailing dot removed, default port filled in.
- * User information, empty labels, percent escapes and bad ports are refused.
+ * Parses `host`, `host:port` or `[v6]:port`. Returns the host in lower case without a trailing dot, and the default
+ * port if there is none. Refuses user information, empty labels, percent escapes and invalid ports.
  */
 export function parseAuthority(text: string, scheme: 'http' | 'https'): Named | Refusal {
   const found = known[scheme].get(text)
@@ -18,7 +18,7 @@ export function parseAuthority(text: string, scheme: 'http' | 'https'): Named | 
   return read
 }
 
-/** Caches the authorities of recent requests. Bounded, because clients may invent names. */
+/** Cache of the authorities in recent requests. Bounded, because clients may invent names. */
 const known = { http: new Map<string, Named>(), https: new Map<string, Named>() } as const
 const MAX_KNOWN = 1_024
 
@@ -48,8 +48,8 @@ export function normaliseHost(text: string): string | null {
 }
 
 /**
- * Checks that CONNECT authority, SNI, Host, `:authority` and an absolute-form target name the same host, else 421.
- * `first` and `second` come from the request itself.
+ * Checks that CONNECT authority, SNI, Host, `:authority` and an absolute-form target name the same host; else returns a
+ * refusal (421). `first` and `second` are the parts of the request itself.
  */
 export function agreeOnHost(
   raw: RawRequest,

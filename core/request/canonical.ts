@@ -14,12 +14,12 @@ export type RawRequest = {
   readonly sources: RequestSources
 }
 
-/** Every place that names the host. All present ones must agree (421 otherwise). */
+/** The parts of a request that name its host. All parts that are present must agree (421 otherwise). */
 export type RequestSources = {
-  /** `host:port` of the CONNECT that opened the tunnel. */
+  /** Authority `host:port` of the CONNECT request that opened the tunnel. */
   readonly connectAuthority?: string
   readonly sni?: string
-  /** HTTP/2 `:authority`. The Host header and an absolute-form target are read from the request itself. */
+  /** `:authority` of HTTP/2. The Host header and an absolute-form target are read from the request itself. */
   readonly authority?: string
 }
 
@@ -27,10 +27,10 @@ export type BodyInfo = {
   /** Declared length in bytes; absent when chunked or on HTTP/2 without content-length. */
   readonly length?: number | undefined
   readonly isChunked: boolean
-  /** Lower case without parameters, e.g. `application/json`. */
+  /** Media type in lower case without parameters, e.g. `application/json`. */
   readonly mediaType?: string | undefined
   readonly charset?: string | undefined
-  /** Content-Encoding, lower case; absent means identity. */
+  /** Content-Encoding in lower case; absent means identity. */
   readonly encoding?: string | undefined
 }
 
@@ -38,7 +38,7 @@ export type BodyInfo = {
 export type CanonicalRequest = {
   readonly method: string
   readonly scheme: 'http' | 'https'
-  /** Lower case, no trailing dot, no port; an IPv6 literal without brackets. */
+  /** Host in lower case, without a trailing dot and without a port; an IPv6 literal without brackets. */
   readonly host: string
   readonly port: number
   /**
@@ -47,11 +47,13 @@ export type CanonicalRequest = {
    */
   readonly rawTarget: string
   readonly rawPath: string
-  /** Without `?`; empty if there is none. */
+  /** Query without `?`; empty if there is none. */
   readonly rawQuery: string
   /** Path segments still percent-encoded. `/a/b` has two; `/` has none. */
   readonly rawSegments: readonly string[]
-  /** Decoded once. A segment whose decoded text contains `/` is only valid inside a tail parameter. */
+  /**
+   * Path segments, decoded once. A segment whose decoded text contains `/` is only valid inside a `{name+}` parameter.
+   */
   readonly segments: readonly string[]
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
   readonly rawHeaders: RawHeaders
@@ -59,7 +61,7 @@ export type CanonicalRequest = {
   readonly isUpgrade: boolean
 }
 
-/** A refusal is a value with the problem and the correction. */
+/** A refusal as a value. `detail` states the problem and the correction. */
 export type Refusal = { readonly kind: 'refusal'; readonly code: ErrorCode; readonly detail: string }
 
 export function isRefusal(value: unknown): value is Refusal {

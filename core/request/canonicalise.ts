@@ -39,7 +39,7 @@ function judgeMethod(method: string): Refusal | null {
 function agreeOnScheme(raw: RawRequest, target: SplitTarget): 'http' | 'https' | Refusal {
   if (target.scheme === undefined || target.scheme === raw.scheme) return raw.scheme
   if (raw.httpVersion === '2') return refusal('malformed_request', 'an HTTP/2 :path must begin with /')
-  // A plain proxy connection may request https; a request inside TLS must not request plain http.
+  // An explicit proxy connection in plain HTTP may request https. A request inside of TLS must not request plain http.
   if (raw.scheme === 'http' && raw.sources.connectAuthority === undefined) return target.scheme
   return refusal('misdirected', `the target says ${target.scheme} on a connection that is ${raw.scheme}`)
 }
@@ -68,7 +68,7 @@ function assemble(
   }
   const overriding = judgePairs(query, target.rawQuery, 'query parameter')
   if (overriding !== null) return overriding
-  // One literal without spreads: this runs for every request.
+  // Written as one literal without spreads for speed: this runs for every request.
   return {
     method: raw.method,
     scheme,
@@ -99,7 +99,8 @@ export function isWebSocket(upgrade: string | null | undefined): boolean {
 }
 
 /**
- * Reads a CONNECT that stays a tunnel. It has no path: its target is the authority, which Host must repeat if present.
+ * Reads a CONNECT for a tunnel whose content is not inspected. It has no path: its target is the authority, which Host
+ * must repeat if present.
  */
 function readConnect(raw: RawRequest, facts: HeaderFacts): CanonicalRequest | Refusal {
   const authority = agreeOnHost(raw, 'https', raw.target, facts.host)

@@ -17,7 +17,7 @@ export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVe
   }
 }
 
-/** In bytes; `unknown` if only the end determines it, or if there is no body. */
+/** Returns the length in bytes. `unknown` if the end of the stream determines it, or if there is no body. */
 function readLength(
   facts: HeaderFacts,
   httpVersion: RawRequest['httpVersion'],
@@ -56,7 +56,7 @@ type MediaType = {
 
 const NONE: MediaType = { kind: 'media', mediaType: undefined, charset: undefined }
 
-/** Most clients use one or two media types. Bounded, because every multipart boundary is new. */
+/** Cache of parsed Content-Type values. Bounded, because every multipart boundary is new. */
 const known = new Map<string, MediaType>()
 const MAX_KNOWN = 256
 
@@ -72,7 +72,7 @@ function readMediaType(value: string | undefined): MediaType | Refusal {
 }
 
 function parseMediaType(value: string): MediaType | Refusal {
-  // A list of types indicates two merged headers: readers would select different ones.
+  // A list of types indicates two merged headers, of which readers would select different ones.
   const [type = '', ...parameters] = value.split(';')
   if (type.includes(',')) return refusal('ambiguous_request', 'Content-Type must name one media type')
   const charsets = parameters.map(charsetOf).filter((charset) => charset !== undefined)

@@ -1,15 +1,15 @@
-/** Properties of a header field by its name. */
+/** Properties of a header field that follow from its name. */
 export type HeaderName = {
   readonly lower: string
   readonly isToken: boolean
-  /** Framing, host identity or the reading of the body depends on its value. */
+  /** True if framing, host identity or the reading of the body depends on the field's value. */
   readonly isRead: boolean
-  /** Some servers use it instead of the classified method or path. */
+  /** True if some servers use the field's value instead of the classified method or path. */
   readonly isOverride: boolean
-  /** The name that CGI-like servers read instead of this one, if relevant; else null. */
+  /** Name in `SHADOWED` that CGI-like servers read instead of this one; null if there is none. */
   readonly shadows: string | null
   readonly isForbiddenInH2: boolean
-  /** Some servers treat the request as one of the user in the value. */
+  /** True if some servers execute the request as the user in the field's value. */
   readonly isImpersonation: boolean
 }
 
@@ -57,7 +57,10 @@ export const ACCOUNT_HEADERS: ReadonlySet<string> = new Set([
   ...['x-amz-target', 'soapaction'],
 ])
 
-/** CGI-like servers read a header whose name equals one of these after replacing `_` with `-` as that header. */
+/**
+ * Header names that another spelling must not imitate: CGI-like servers replace `_` with `-`, and read `x_api_key` as
+ * `x-api-key`.
+ */
 const SHADOWED = new Set([
   ...READ,
   'authorization',
@@ -79,7 +82,7 @@ const H2_FORBIDDEN = new Set(['connection', 'keep-alive', 'proxy-connection', 't
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Caches the few dozen names that clients send. Bounded, because clients may invent names. */
+/** Cache of the properties by header name. Bounded, because clients may invent names. */
 const known = new Map<string, HeaderName>()
 const MAX_KNOWN = 1_024
 const MAX_LENGTH = 64

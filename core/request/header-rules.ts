@@ -2,7 +2,10 @@ import { LIMITS } from '../wire/limits.ts'
 import { type RawRequest, type Refusal, refusal } from './canonical.ts'
 import { type HeaderName, headerName } from './header-names.ts'
 
-/** Values of the fields that determine framing, host identity and the reading of the body: the first of each name. */
+/**
+ * Values of the fields that determine framing, host identity and the reading of the body. For a repeated name, the
+ * first value.
+ */
 export type HeaderFacts = {
   readonly kind: 'facts'
   host: string | undefined
@@ -11,13 +14,16 @@ export type HeaderFacts = {
   contentType: string | undefined
   contentEncoding: string | undefined
   upgrade: string | undefined
-  /** All values, joined by commas. */
+  /** All values of the Connection field, joined by commas. */
   connection: string | undefined
-  /** Names that occur more than once although they must not; null if there are none. */
+  /** Names that occur more than once although they must be unique; null if there are none. */
   repeated: string[] | null
 }
 
-/** Fields that must be unique, because two readers could select different values. In the order of reporting. */
+/**
+ * Fields that must be unique, because two readers could select different values. In the order in which refusals name
+ * them.
+ */
 const SINGLE = {
   host: 'host',
   'content-length': 'contentLength',
@@ -28,7 +34,7 @@ const SINGLE = {
 } as const
 type SingleName = keyof typeof SINGLE
 
-/** Fields that `Connection` may name. Any other one would be an end-to-end field that a hop removes. */
+/** Fields that `Connection` may list. A hop would remove any other listed field, although it is an end-to-end field. */
 const NOMINABLE = new Set([
   'close',
   'keep-alive',
@@ -39,7 +45,7 @@ const NOMINABLE = new Set([
   'trailer',
 ])
 
-// Characters that are invalid in a field value: everything below space except tab, and DEL.
+// Matches characters that are invalid in a field value: everything below space except tab, and DEL.
 const BAD_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
 const NOT_ASCII = /[^\t\u0020-\u007e]/
@@ -73,7 +79,10 @@ function noFacts(): HeaderFacts {
   }
 }
 
-/** Size on an HTTP/1.1 connection: request line, and four bytes for the colon, space and line end of each field. */
+/**
+ * Returns the size of the head on an HTTP/1.1 connection: the request line, and for each field four bytes for colon,
+ * space and line end.
+ */
 function blockBytes(raw: RawRequest): number {
   let bytes = raw.method.length + raw.target.length + 12
   for (const text of raw.rawHeaders) bytes += text.length + 2
@@ -104,7 +113,7 @@ function judgeField(
     return refusal('malformed_request', 'a header name holds a character that is not allowed there')
   if (BAD_VALUE.test(value))
     return refusal('malformed_request', `the header ${name} holds a control character`)
-  // JavaScript trims no-break spaces, servers do not: interpreted values must be ASCII.
+  // JavaScript trims no-break spaces, servers do not. Therefore values that the gateway interprets must be ASCII.
   if (known.isRead && NOT_ASCII.test(value)) {
     return refusal('malformed_request', `the header ${name} holds a character that is not ASCII`)
   }
@@ -149,7 +158,7 @@ function judgeNominations({ connection }: HeaderFacts): Refusal | null {
   return null
 }
 
-/** Returns comma-separated items, lower case, without empty ones. */
+/** Returns the items of a comma-separated value in lower case, without empty ones. */
 export function listItems(values: string | undefined): string[] {
   if (values === undefined) return []
   const items = values.toLowerCase().split(',')

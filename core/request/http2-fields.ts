@@ -7,10 +7,13 @@ const CONTINUATION = 9
 const END_HEADERS = 0x4
 const PADDED = 0x8
 const PRIORITY = 0x20
-/** The library rejects longer header blocks, and more concurrent streams, long before. */
+/**
+ * Maximum length of a header block. The HTTP/2 library rejects long blocks, and limits concurrent streams, far below
+ * these bounds.
+ */
 const MAX_BLOCK_BYTES = 1_048_576
 const MAX_UNTAKEN = 16_384
-/** Five bytes after the prefix exceed any length that fits into a frame. */
+/** Maximum bytes of an integer after its prefix. Five bytes exceed any length that fits into a frame. */
 const MAX_INTEGER_BYTES = 5
 
 /**
@@ -25,12 +28,12 @@ export class Http2FieldCounter {
   #block: { readonly stream: number; readonly parts: Uint8Array[]; bytes: number } | null = null
   #isBroken = false
 
-  /** Reads the next bytes of the client, split arbitrarily. */
+  /** Reads the next bytes from the client, which may be split at any position. */
   read(chunk: Uint8Array): void {
     if (this.#isBroken) return
     let bytes = this.#unread.length === 0 ? chunk : joined([this.#unread, chunk])
     for (let rest = this.#readOne(bytes); rest !== null; rest = this.#readOne(bytes)) bytes = rest
-    // A copy: the socket's reader may reuse its buffer.
+    // Copies the bytes, because the socket's reader may reuse its buffer.
     this.#unread = new Uint8Array(bytes)
   }
 
@@ -45,7 +48,8 @@ export class Http2FieldCounter {
   }
 
   /**
-   * Reads one frame, or skips the available part of an irrelevant one. Returns the rest; null if more bytes are needed.
+   * Reads one frame, or skips the available part of a frame without a header block. Returns the rest of the bytes; null
+   * if more are needed.
    */
   #readOne(bytes: Uint8Array): Uint8Array | null {
     const skipped = Math.min(this.#skip, bytes.length)
@@ -76,7 +80,10 @@ export class Http2FieldCounter {
     return (flags & END_HEADERS) === 0 || this.#endBlock(stream, joined(block.parts))
   }
 
-  /** A second header list of a stream contains its trailers, which are not forwarded. */
+  /**
+   * Records the field count of a stream's header list. The second list of a stream contains trailers, which are not
+   * forwarded, so it is not counted.
+   */
   #endBlock(stream: number, block: Uint8Array): boolean {
     this.#block = null
     const count = countFieldLines(block)

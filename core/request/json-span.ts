@@ -1,7 +1,10 @@
-/** Where a value stands in a text. */
+/** Position of a value in a text: from `start` to before `end`. */
 export type Span = { readonly start: number; readonly end: number }
 
-/** The value at a path of members of an object; null where there is none. `text`: JSON that was read strictly. */
+/**
+ * Returns the position of the value at a path of object members; null if there is none. `text`: JSON that
+ * `parseStrictJson` accepted.
+ */
 export function spanOf(text: string, path: readonly string[]): Span | null {
   let span: Span | null = { start: skipBlanks(text, 0), end: text.length }
   for (const member of path) span = span === null ? null : memberSpan(text, span.start, member)

@@ -8,15 +8,18 @@ import { decodedLeniently } from './percent.ts'
 import { judgePairCount } from './target.ts'
 
 /**
- * Names that make frameworks use another method from a query, a form or JSON: `_method` and its PHP variants, also as a
- * list, and the names of the headers. Padding and indexes are removed before the length is checked: servers remove any
- * amount of them.
+ * Reports whether frameworks read another method from a field of this name in a query, a form or JSON: `_method` and
+ * its PHP variants, also as a list, and the names of the headers. Padding and indexes are removed before the length is
+ * checked, because servers remove any amount of them.
  */
 function isOverrideName(name: string): boolean {
   return readingsOf(name).some((reading) => reading.length <= MAX_NAME && overridesMethod(reading))
 }
 
-/** Normalizes `_method[0]` and `[_method]` to `_method`, and `.method` and `[method` like PHP. */
+/**
+ * Returns the names that servers read: `_method` for `_method[0]` and `[_method]`, and PHP's readings of `.method` and
+ * `[method`.
+ */
 function readingsOf(name: string): readonly string[] {
   const text = withoutPadding(name)
   const end = text.indexOf('[', 1)
@@ -27,7 +30,10 @@ function readingsOf(name: string): readonly string[] {
   return [`_${rest}`, withoutPadding(close === -1 ? rest : rest.slice(0, close))]
 }
 
-/** Removes white space, control and invisible characters at both ends. Linear in the length of the padding. */
+/**
+ * Returns the text without white space, control and invisible characters at both ends. Linear in the length of the
+ * padding.
+ */
 function withoutPadding(text: string): string {
   let start = 0
   let end = text.length
@@ -45,8 +51,8 @@ const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Z}]/u
 const MAX_NAME = 64
 
 /**
- * Checks the pairs of a query or form as text, including the splits of servers that treat `;` as `&`. Also refuses a
- * name with a NUL: some servers truncate there and read `token%00` as `token`.
+ * Refuses a query or form with a name that overrides the method, also in the splits of servers that treat `;` as `&`.
+ * Also refuses a name with a NUL: some servers truncate there and read `token%00` as `token`.
  */
 export function judgePairNames(text: string, where: string): Refusal | null {
   const tooMany = judgePairCount(text)
@@ -65,7 +71,7 @@ function judgePairName(name: string, where: string): Refusal | null {
   return isOverrideName(decoded) ? overriding(where, decoded) : null
 }
 
-/** The same for decoded pairs. */
+/** Refuses decoded pairs with a name that overrides the method. Searches `text` as well if it contains a `;`. */
 export function judgePairs(
   pairs: ReadonlyArray<readonly [string, string]>,
   text: string,
@@ -75,7 +81,7 @@ export function judgePairs(
   return text.includes(';') ? judgePairNames(text, where) : null
 }
 
-/** Checks the names of the parts of a multipart form. */
+/** Refuses a multipart form whose parts have names that override the method or contain a NUL. */
 export function judgePartNames(names: readonly string[]): Refusal | null {
   if (names.some((name) => name.includes('\0')))
     return refusal('ambiguous_request', 'the name of a part holds a NUL; remove it')
@@ -86,7 +92,9 @@ export function judgePartNames(names: readonly string[]): Refusal | null {
 /** Format in which a body can override the method; null if servers do not support it. */
 export type OverridableFormat = 'json' | 'form' | 'multipart'
 
-/** Frameworks override the method of POST only. */
+/**
+ * Returns the format in which this body could override the method; null if it cannot. Frameworks override only POST.
+ */
 export function overridableFormat({ method, body }: CanonicalRequest): OverridableFormat | null {
   const { mediaType } = body
   if (method !== 'POST' || mediaType === undefined) return null
@@ -112,7 +120,7 @@ export function judgeBodyOverride(bytes: Uint8Array, request: CanonicalRequest):
 
 const ASCII_LIKE: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'iso-8859-1', 'windows-1252'])
 
-/** Invalid JSON has no members for any server. */
+/** Refuses a JSON object with a member that overrides the method. Servers find no members in invalid JSON. */
 function judgeMembers(text: string): Refusal | null {
   if (exceedsJsonBounds(text)) return tooManyValues()
   let value: unknown
@@ -126,7 +134,10 @@ function judgeMembers(text: string): Refusal | null {
   return found === undefined ? null : overriding('JSON member', found)
 }
 
-/** An irregular form is searched as text, which also refuses text that merely resembles such a name. */
+/**
+ * Refuses a multipart form with a part that overrides the method. A form that `readPartNames` refuses is searched as
+ * text, so text that merely resembles such a name is refused too.
+ */
 function judgeParts(bytes: Uint8Array, request: CanonicalRequest): Refusal | null {
   const boundary = boundaryOf(headerValue(request.rawHeaders, 'content-type') ?? '')
   const names = typeof boundary === 'string' ? readPartNames(bytes, boundary) : boundary

@@ -14,7 +14,7 @@ export type Resolve = (host: string) => Promise<readonly Address[]>
  */
 export type Reach = 'public' | 'private' | readonly Cidr[]
 
-/** All checked addresses, or the first one that is refused. */
+/** Result of a check: all addresses of the host, or the first one that is refused. */
 export type Checked =
   | { readonly ok: true; readonly addresses: readonly Address[] }
   | { readonly ok: false; readonly address: string; readonly refusal: AddressRefusal }

@@ -8,7 +8,10 @@ export function decodePercent(text: string): string | null {
   }
 }
 
-/** The same for a form or query component, where `+` is a space. */
+/**
+ * Decodes percent escapes once in a form or query component, where `+` is a space. Null for an invalid escape or
+ * invalid UTF-8.
+ */
 export function decodeComponent(text: string): string | null {
   return decodePercent(text.includes('+') ? text.replaceAll('+', ' ') : text)
 }
@@ -23,12 +26,15 @@ export function hidesSecondEncoding(decoded: string): boolean {
   return decoded.includes('%') && /%(25)*(2e|2f|5c|00)/i.test(decoded)
 }
 
-/** Decodes until nothing changes. */
+/** Decodes percent escapes repeatedly until nothing changes. */
 export function decodedFully(text: string): string {
   return text.includes('%') ? (decodings([text]).at(-1)?.[0] ?? text) : text
 }
 
-/** Returns the texts, the texts decoded once, and so on until nothing changes, like lenient servers. */
+/**
+ * Returns the texts, the texts decoded once, and so on until nothing changes, because lenient servers decode several
+ * times.
+ */
 export function decodings(texts: readonly string[]): readonly (readonly string[])[] {
   const found = [texts]
   for (let now = texts; found.length <= MAX_DECODINGS; ) {

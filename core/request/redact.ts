@@ -12,10 +12,13 @@ export function recordPath({ rawPath, rawQuery }: Pick<CanonicalRequest, 'rawPat
   return `${path}?${rawQuery.replace(PAIR, hidden)}`.slice(0, MAX_PATH)
 }
 
-/** Older servers treat `;` as `&`. */
+/** Matches one pair of a query. Older servers separate pairs at `;` like at `&`. */
 const PAIR = /[^&;]+/g
 
-/** Compares the decoded name: `to%6ben` is `token`. A name that cannot be decoded is hidden as well. */
+/**
+ * Returns the pair with its value hidden if the decoded name is that of a secret: `to%6ben` is `token`. A value is also
+ * hidden if its name cannot be decoded.
+ */
 function hidden(text: string): string {
   const equals = text.indexOf('=')
   if (equals < 0) return text
@@ -27,7 +30,10 @@ function isSecretName(text: string): boolean {
   return isRefusal(pair) || SECRET_NAME.test(pair[0])
 }
 
-/** Parameters of path segments (RFC 3986, 3.3) begin with `;`; servers also split them at other characters. */
+/**
+ * Returns the path with hidden values of secret parameters. Parameters of path segments (RFC 3986, 3.3) begin with `;`;
+ * servers also split them at other characters.
+ */
 function shownPath(path: string): string {
   return EQUALS.test(path) ? path.replace(PATH_PARAMETER, hiddenInPath) : path
 }
@@ -35,7 +41,7 @@ function shownPath(path: string): string {
 const EQUALS = /=|%3d/i
 const PATH_PARAMETER = /[^/;]+/g
 
-/** Bounds the work for one segment. */
+/** Maximum number of `=` that are checked in one segment, which bounds the work. */
 const MAX_EQUALS = 16
 
 /** Hides the text from the first `=` whose preceding text, after any separator, is the name of a secret. */

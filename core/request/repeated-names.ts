@@ -2,7 +2,7 @@ import { fold } from '../action/pattern.ts'
 
 export type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 
-/** Normalizes the parameter names that servers which ignore case or surrounding blanks confuse. */
+/** Returns the parameter name without case and surrounding blanks, as some servers compare names. */
 export function looseName(name: string): string {
   return fold(name.trim())
 }
@@ -18,7 +18,7 @@ export function isNamed(name: string, pairs: Pairs): boolean {
   return pairs.some(([own]) => looseName(plainName(looseName(own))) === looseName(name))
 }
 
-/** The pairs of one parameter in any spelling. `isList`: a name has brackets, which indicate a list or an object. */
+/** Pairs of one parameter in all its spellings. `isList`: a name has brackets, which indicate a list or an object. */
 type Group = { readonly names: Set<string>; readonly values: string[]; isList: boolean }
 
 /**
@@ -37,7 +37,8 @@ export function queryFacts(query: Pairs): Readonly<Record<string, string | reado
 }
 
 /**
- * Returns query parameters with exact names: repeated names become a list, and so do brackets if the API supports them.
+ * Returns query parameters as facts with exact names. A repeated name becomes a list, and so do brackets if the API
+ * supports them.
  */
 export function plainQueryFacts(
   query: Pairs,

@@ -80,7 +80,7 @@ function decodeAll(rawSegments: readonly string[]): readonly string[] | Refusal 
   return segments
 }
 
-/** A server that decodes again and trims reads `..%20` as `..`. */
+/** Reports whether a server that decodes again and trims reads the segment as a dot segment: `..%20` as `..`. */
 function hidesDots(decoded: string): boolean {
   return decoded.includes('%') && decodings([decoded]).some(([text = '']) => isDotted(text))
 }
@@ -95,13 +95,16 @@ function judgeSegment(segment: string, isLast: boolean): Refusal | null {
   return null
 }
 
-/** Also `a%2F..%2Fb`, `..;x`, which servers with path parameters read as `..`, and `.. ` for servers that trim. */
+/**
+ * Reports whether servers read the segment as a dot segment. Includes `a%2F..%2Fb`, `..;x` for servers with path
+ * parameters, and `.. ` for servers that trim.
+ */
 function isDotted(segment: string): boolean {
   if (!segment.includes('.')) return false
   return segment.split('/').some((part) => /^\s*\.\.?\s*(;|$)/.test(part))
 }
 
-/** Maximum pairs of one form. A query is bounded by the size of a request head. */
+/** Maximum number of pairs in one form. The size of a request head bounds those of a query. */
 export const MAX_FORM_PAIRS = 10_000
 
 /** Returns a refusal for a form with too many fields; else null. Counts only up to the bound. */
@@ -152,7 +155,10 @@ function addPart(part: string, pairs: Array<readonly [string, string]>): Refusal
   return null
 }
 
-/** Returns the part itself and its pieces, also without leading blanks, which some servers remove. */
+/**
+ * Returns the readings of one part: itself, its pieces between `;`, and each without leading blanks, which some servers
+ * remove.
+ */
 function readingsOf(part: string): readonly string[] {
   const pieces = part.split(';').filter((piece) => piece !== '')
   const trimmed = pieces.map((piece) => piece.replace(/^[+ ]+/, ''))

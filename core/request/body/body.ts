@@ -5,9 +5,10 @@ import { judgePairs } from '../method-override.ts'
 import { judgePairCount, readPairs } from '../target.ts'
 
 /**
- * Reads a whole body as far as a class can depend on it. 415 for an encoding other than identity or a charset other
- * than UTF-8; 400 for invalid UTF-8 or JSON that two parsers could read differently. A body labelled JSON that is not
- * JSON is `invalid`; media types that cannot decide anything (multipart, octet-stream, none) are `opaque`.
+ * Parses a whole body as far as a classification can depend on it. 415 for an encoding other than identity or a charset
+ * other than UTF-8; 400 for invalid UTF-8 or JSON that two parsers could read differently. A body with the media type
+ * of JSON that is not JSON is `invalid`; media types from which no action follows (multipart, octet-stream, none) are
+ * `opaque`.
  */
 export function parseBody(
   bytes: Uint8Array,
@@ -33,7 +34,7 @@ export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal 
   return refusal('unsupported_body', `the body's charset is ${charset}; send UTF-8`)
 }
 
-/** True for a body labelled JSON in UTF-8 without an encoding. */
+/** True for a body with the media type of JSON, in UTF-8 and without an encoding. */
 export function isPlainJson(info: BodyInfo): boolean {
   return formatOf(info.mediaType) === 'json' && judgeLabel(info) === null
 }
@@ -97,7 +98,7 @@ export type KeyScan = {
 const MAX_TOKEN_BYTES = 256
 
 type State = {
-  /** By folded spelling. */
+  /** Requested keys by their folded spelling. */
   readonly wanted: ReadonlyMap<string, string>
   readonly found: Map<string, unknown>
   readonly sighted: Set<string>
@@ -109,15 +110,15 @@ type State = {
   key: string | null
   /** Bytes of the current token at depth 1; null if it is too long or belongs to no requested key. */
   token: number[] | null
-  /** The value is an object or a list. */
+  /** True if the value of the current key is an object or a list. */
   isNested: boolean
   isClosed: boolean
   isAmbiguous: boolean
-  /** The text is not a JSON object. */
+  /** True if the text is not a JSON object. */
   isBroken: boolean
 }
 
-/** `keys` are top-level names such as `stream`. One pass over the bytes, without a copy. */
+/** Creates a scan for top-level keys such as `stream`. It passes once over the bytes and copies none of them. */
 export function createKeyScan(keys: readonly string[]): KeyScan {
   const state: State = {
     wanted: new Map(keys.map((key) => [fold(key), key])),
@@ -151,7 +152,7 @@ export function createKeyScan(keys: readonly string[]): KeyScan {
   }
 }
 
-/** True if the bytes so far end within a key or the value of a requested key. */
+/** Reports whether the bytes so far end inside of a key, or of the value of a requested key. */
 function isCut({ isClosed, depth, role, key, token }: State): boolean {
   if (isClosed || depth === 0) return false
   return key !== null || (depth === 1 && role === 'key' && token !== null && token.length > 0)
@@ -170,7 +171,8 @@ function takeInString(state: State, byte: number): void {
 }
 
 function takeOutside(state: State, byte: number): void {
-  // After the object, before it, and text that is never JSON: comments, other quotes, bare words.
+  // A byte before or after the object, or one that JSON does not contain outside of strings: comments, other quotes,
+  // bare words.
   if (state.isClosed || (state.depth === 0 && byte !== 0x7b) || OUTSIDE_STRINGS[byte] !== 1) {
     state.isBroken = true
   } else if (byte === 0x22) {
@@ -183,7 +185,7 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** Structure, numbers and the letters of `true`, `false` and `null`. */
+/** Bytes that JSON contains outside of strings: structure, numbers, and the letters of `true`, `false` and `null`. */
 const OUTSIDE_STRINGS = new Uint8Array(256)
 for (const char of '{}[]:,"0123456789+-.eEtrufalsn') OUTSIDE_STRINGS[char.charCodeAt(0)] = 1
 

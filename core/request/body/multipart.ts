@@ -15,7 +15,7 @@ export function boundaryOf(contentType: string): string | Refusal {
 }
 
 const HEADER_END = '\r\n\r\n'
-/** The usual headers of clients: one disposition with a plain name, optionally a file name, a type and a length. */
+/** Matches the Content-Disposition that clients usually send: a plain name, and optionally a file name. */
 const DISPOSITION =
   /^content-disposition: *form-data; *name="([^"\\%\r\n]*)"(?:; *filename="[^"\\\r\n]*")?(?:; *filename\*=[^;"\r\n]*)?$/i
 const OTHER = /^content-(?:type|length|transfer-encoding): *[^\r\n]*$/i
@@ -29,13 +29,16 @@ export function readPartNames(bytes: Uint8Array, boundary: string): readonly str
   return isRefusal(parts) ? parts : parts.map(({ name }) => name)
 }
 
-/** Head and content of a part, without delimiters: the bytes from `start` to before `end`. */
+/** One part of a form. Its head and content are the bytes from `start` to before `end`, without delimiters. */
 export type Part = { readonly name: string; readonly start: number; readonly end: number }
 
 export const MAX_PARTS = 1_000
 export const MAX_PART_HEAD = 4_096
 
-/** Returns the parts of a multipart form, in order; 415 as `readPartNames`. Reads at most `MAX_PARTS`. */
+/**
+ * Returns the parts of a multipart form, in order, at most `MAX_PARTS`. Refuses an ambiguous form (415) like
+ * `readPartNames`.
+ */
 export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] | Refusal {
   // One character per byte, so that decoding cannot move a delimiter.
   const text = LATIN1.decode(bytes)
@@ -56,12 +59,12 @@ export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] 
   return hidesBoundary(text, delimiter) ? unclear('contains its boundary within a part') : named
 }
 
-/** The header fields of a part that `readParts` found. */
+/** Returns the header fields of a part that `readParts` found. */
 export function partHead(bytes: Uint8Array, part: Part): string {
   return LATIN1.decode(bytes.subarray(part.start, headEndOf(bytes, part)))
 }
 
-/** The content of a part that `readParts` found. */
+/** Returns the content of a part that `readParts` found. */
 export function partContent(bytes: Uint8Array, part: Part): Uint8Array {
   return bytes.subarray(headEndOf(bytes, part) + HEADER_END.length, part.end)
 }
@@ -71,7 +74,9 @@ function headEndOf(bytes: Uint8Array, { start, end }: Part): number {
   return start + head.indexOf(HEADER_END)
 }
 
-/** Lenient readers treat a line that begins with LF or CR alone before the boundary as a delimiter. */
+/**
+ * Reports whether a line begins with LF or CR alone before the boundary, which lenient readers treat as a delimiter.
+ */
 function hidesBoundary(text: string, delimiter: string): boolean {
   for (let at = text.indexOf(`\n${delimiter}`); at !== -1; at = text.indexOf(`\n${delimiter}`, at + 1)) {
     if (text[at - 1] !== '\r') return true

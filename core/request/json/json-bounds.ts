@@ -1,24 +1,26 @@
 import { type Refusal, refusal } from '../canonical.ts'
 
 export const MAX_JSON_DEPTH = 64
-/** Maximum objects, lists and keys of one body, which dominate the parsing time. */
+/** Maximum number of objects, lists and keys in one body. Their number dominates the parsing time. */
 export const MAX_JSON_NODES = 20_000
-/** Weight of a key that must be decoded, or folded because it may decide. */
+/** Number of nodes that a key counts as if it must be decoded, or folded because it may decide. */
 export const SLOW_KEY_NODES = 8
-/** Maximum members and elements of one body; plain elements are cheap. */
+/**
+ * Maximum number of members and elements in one body. Higher than `MAX_JSON_NODES`, because plain elements are cheap.
+ */
 export const MAX_JSON_COMMAS = 200_000
 
-/** Bounds of a scan. The reader of a body bounds its bytes. */
+/** Bounds of a scan. Readers limit the number of bytes before the scan. */
 export const SCAN_BOUNDS = {
-  /** Bytes between two yields: a fraction of a millisecond, some milliseconds for the worst input. */
+  /** Bytes between two yields. They take a fraction of a millisecond; the worst input takes some milliseconds. */
   sliceBytes: 64 * 1024,
-  /** Keys of all objects that are open at the same time. */
+  /** Maximum number of keys of all objects that are open at the same time. */
   openKeys: 20_000,
-  /** Characters of those keys. */
+  /** Maximum number of characters in those keys. */
   openKeyChars: 1024 * 1024,
-  /** Text of all kept values. */
+  /** Maximum size of the text of all kept values. */
   keptBytes: 1024 * 1024,
-  /** Maximum number of root members with recorded positions. */
+  /** Maximum number of root members whose positions are recorded. */
   members: 256,
 } as const
 

@@ -1,7 +1,7 @@
-/** `more`: all bytes up to the given end are read; a token may be incomplete. */
+/** A JSON token. `more`: all bytes up to the given end are read; a token may be incomplete. */
 export type Token = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'number' | 'literal' | 'invalid' | 'more'
 
-/** Longer numbers are rejected: no server keeps so many digits. */
+/** Maximum length of a number. Longer ones are rejected, because no server keeps so many digits. */
 export const MAX_NUMBER_BYTES = 1_024
 
 /**
@@ -14,7 +14,7 @@ export class JsonLexer {
   end = 0
   readonly #bytes: Uint8Array
   #at = 0
-  /** The text before `#at` ends within a string that began at `start`. */
+  /** True if the text before `#at` ends inside of a string that began at `start`. */
   #isInString = false
   #hasEscapes = false
 
@@ -38,7 +38,7 @@ export class JsonLexer {
     return this.#begin(bytes[at] ?? 0, limit)
   }
 
-  /** Decodes the last string. */
+  /** Returns the decoded text of the last string. */
   text(): string {
     const bytes = this.#bytes
     const [from, to] = [this.start + 1, this.end - 1]
@@ -93,7 +93,7 @@ export class JsonLexer {
     return 6
   }
 
-  /** Reads a number or literal completely, beyond the slice if needed: they are short. */
+  /** Reads a number or literal completely. It may extend beyond the slice, because both are short. */
   #number(): Token {
     const end = this.#wordEnd(MAX_NUMBER_BYTES)
     if (!NUMBER.test(this.#latin1(end))) return 'invalid'
@@ -131,7 +131,7 @@ function skipPlain(bytes: Uint8Array, from: number, limit: number): number {
   return at
 }
 
-/** Fast path for short ASCII keys, for which a decoder costs several times as much. Null for other text. */
+/** Returns a short ASCII key, for which a decoder costs several times as much; null for other text. */
 function shortAscii(bytes: Uint8Array, from: number, to: number): string | null {
   if (to - from > SHORT) return null
   let text = ''
@@ -151,7 +151,7 @@ const MINUS = 0x2d
 const LOWER_U = 0x75
 const BLANK = 1
 const DIGIT = 2
-/** A byte that ends a number or a literal without being a part of it. */
+/** Class of bytes that end a number or a literal without being a part of it. */
 const BREAK = 3
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/

@@ -22,11 +22,11 @@ import { addKey, type KeySet } from './strict-json.ts'
 
 export type ScanRequest = {
   /**
-   * Members to keep, as paths from the root: `model`, `requests.*.model`; `*` stands for the elements of a list. Keys
-   * that fold to one of them at its position are refused.
+   * Members to keep, as paths from the root: `model`, `requests.*.model`; `*` stands for the elements of a list. The
+   * scan refuses other keys that fold to one of them at its position.
    */
   readonly keep: readonly string[]
-  /** Members to find at any depth. */
+  /** Rules for members that the scan finds at any depth. */
   readonly find?: FindRules | undefined
 }
 
@@ -44,7 +44,7 @@ export type ScannedJson = {
   readonly members: readonly RootMember[]
   /** Number of members of the root. */
   readonly memberCount: number
-  /** In text order; empty without rules. */
+  /** Found members in text order; empty without `find`. */
   readonly found: readonly FoundMembers[]
 }
 
@@ -67,21 +67,21 @@ export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Slice
   return scan.finish()
 }
 
-/** One open object or list. */
+/** State of an open object or list. */
 type Frame = {
   readonly isObject: boolean
   readonly keys: KeySet
-  /** Kept paths below it; null for none. */
+  /** Paths of members to keep below this object or list; null if there are none. */
   readonly paths: MemberPaths | null
-  /** The name of the current member. */
+  /** Name of the current member. */
   key: string
   keyCount: number
   keyChars: number
-  /** Its kept part; created on first use. */
+  /** Object or list with the kept members; created with the first of them. */
   kept: Record<string, unknown> | unknown[] | null
 }
 
-/** A kept value in progress. */
+/** State of a kept value whose end is not read yet. */
 type Keeping = { readonly start: number; readonly depth: number; nodes: number; commas: number }
 
 type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end' | 'nothing'
@@ -231,7 +231,7 @@ class Scan {
     return isTooMuch ? tooManyKeys() : null
   }
 
-  /** Returns the kept paths of the value that begins here. */
+  /** Returns the paths to keep of the value that begins here; null if none are. */
   #pathsHere(): MemberPaths | null {
     const frame = this.#stack.at(-1)
     if (frame === undefined) return this.#rootPaths
@@ -274,7 +274,7 @@ class Scan {
     return null
   }
 
-  /** Returns the kept part of the frame at this depth, and links it into its parents. */
+  /** Returns the object or list with the kept members at this depth, and links it into its parents. */
   #keptPart(at: number): Record<string, unknown> | unknown[] {
     const frame = this.#stack[at]
     if (frame === undefined) return []
@@ -289,7 +289,10 @@ class Scan {
 
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Names come from the kept paths, never from the text. */
+/**
+ * Adds a kept value. `key` comes from the kept paths, never from the text, which could contain a name such as
+ * `__proto__`.
+ */
 function put(into: Record<string, unknown> | unknown[], key: string, value: unknown): void {
   if (Array.isArray(into)) into.push(value)
   else into[key] = value

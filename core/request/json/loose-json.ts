@@ -15,7 +15,10 @@ export function isLooseJson(text: string): boolean {
   return (strict[0] === '{' || strict[0] === '[') && isJson(strict.join(''))
 }
 
-/** Limits the blocking time to some milliseconds; a message that is accidentally invalid is shorter. */
+/**
+ * Maximum length of a text that is checked, which limits the blocking time to some milliseconds. A message that is
+ * accidentally invalid is shorter.
+ */
 export const MAX_LOOSE_CHARS = 32 * 1024
 const BLANK = /\s/
 const STRUCTURE = '{}[]:,'
@@ -23,7 +26,7 @@ const WORD = /[^\s{}[\]:,"'#]+/y
 const DOUBLE = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y
 const SINGLE = /'[^'\\]*(?:\\[\s\S][^'\\]*)*'/y
 
-/** Returns the end of the token at `at`; -1 if it never ends. */
+/** Returns the end of the token at `at`; -1 for a token without an end. */
 function tokenEnd(text: string, at: number): number {
   const first = text.charAt(at)
   if (STRUCTURE.includes(first) || BLANK.test(first)) return at + 1
@@ -52,7 +55,7 @@ function isSkipped(text: string, at: number): boolean {
   return BLANK.test(first) || first === '#' || text.startsWith('//', at) || text.startsWith('/*', at)
 }
 
-/** Appends the strict JSON equivalent of the token. */
+/** Appends the token's equivalent in strict JSON. */
 function addToken(strict: string[], first: string): void {
   const last = strict.at(-1)
   if ((first === '}' || first === ']') && last === ',' && hasMember(strict)) strict.pop()
@@ -61,7 +64,7 @@ function addToken(strict: string[], first: string): void {
   else strict.push(first === '"' || first === "'" ? TEXT : WORDS_VALUE)
 }
 
-/** No reader treats a comma without a preceding value as a value. */
+/** Reports whether a value precedes the comma. No reader treats a comma without one as a value. */
 function hasMember(strict: readonly string[]): boolean {
   return strict.at(-2) !== '{' && strict.at(-2) !== '['
 }

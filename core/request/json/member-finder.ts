@@ -1,26 +1,26 @@
 import { textBeginning } from '../body/text-beginning.ts'
 
-/** Members that a scan finds at any depth. */
+/** Rules for members that a scan finds at any depth. */
 export type FindRules = {
   /**
    * Path suffixes: `server_url`, `source.url`, `tools.*.type`; `*` stands for the elements of a list, `tools.*.?` for
    * the names of all members there, and `^` for the root (`^.agent`).
    */
   readonly ends: readonly string[]
-  /** Members with arbitrary JSON of the caller, which is not searched. */
+  /** Names of members with arbitrary JSON of the caller, which the scan does not search. */
   readonly opaque: readonly string[]
 }
 
-/** The found members of one object, or elements of one list. */
+/** Found members of one object, or found elements of one list. */
 export type FoundMembers = {
   /** Keys from the root to the object; `*` stands for an element of a list. */
   readonly place: readonly string[]
   /**
-   * By name. Long texts are truncated; `CONTAINER` stands for an object or a list. Elements of a list are one list
-   * under `*`.
+   * Found values by member name. Long texts are truncated; `CONTAINER` stands for an object or a list. Elements of a
+   * list are one list under `*`.
    */
   readonly members: ReadonlyMap<string, unknown>
-  /** The names of its members, if all of them were requested. */
+  /** Names of all members of the object, if a rule (`?`) requests them; else empty. */
   readonly names: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export const FIND_BOUNDS = {
   members: 16_384,
 } as const
 
-/** Stands for a value that is an object or a list. */
+/** Placeholder for a value that is an object or a list. */
 export const CONTAINER: unknown = Object.freeze({})
 
 type End = { readonly parents: readonly string[]; readonly isRooted: boolean }
@@ -43,7 +43,7 @@ type Compiled = {
   readonly opaque: ReadonlySet<string>
 }
 type Growing = { place: readonly string[]; members: Map<string, unknown>; names: string[] }
-/** An open object or list. `list`: suffixes of its elements; `isNamed`: all its names are requested. */
+/** An open object or list. `isNamed`: a rule requests the names of all its members. */
 type Level = {
   readonly isObject: boolean
   readonly isOpaque: boolean
@@ -57,7 +57,7 @@ export class MemberFinder {
   readonly #rules: Compiled
   readonly #bytes: Uint8Array
   readonly #levels: Level[] = []
-  /** The key of each open level, then that of the current member. */
+  /** Keys of the open objects and lists, then the key of the current member. */
   readonly #keys: string[] = []
   #isWanted = false
   #memberCount = 0
@@ -67,7 +67,7 @@ export class MemberFinder {
     this.#rules = compiled(rules)
   }
 
-  /** False if there is more to record than the bounds allow. */
+  /** False if the rules find more than the bounds allow. */
   get isWithinBounds(): boolean {
     return this.found.length <= FIND_BOUNDS.objects && this.#memberCount <= FIND_BOUNDS.members
   }
@@ -135,7 +135,7 @@ export class MemberFinder {
     return ends?.some((end) => this.#endsWith(end, 1)) === true
   }
 
-  /** Compares with the keys before the last `skipped` ones. */
+  /** Reports whether the keys, without the last `skipped` ones, end with the parents of the rule. */
   #endsWith({ parents, isRooted }: End, skipped = 0): boolean {
     const from = this.#keys.length - skipped - parents.length
     return (

@@ -4,11 +4,11 @@ import { fold, MAX_FOLDED } from './strict-json.ts'
 export type MemberPaths = {
   /** The value at this path is kept completely. */
   readonly isKept: boolean
-  /** By exact name. */
+  /** Paths below each member, by its exact name. */
   readonly members: ReadonlyMap<string, MemberPaths>
-  /** Paths of list elements; null if nothing of them is kept. */
+  /** Paths below the elements of a list; null if nothing in them is kept. */
   readonly elements: MemberPaths | null
-  /** Folded name -> exact name. */
+  /** Exact names by their folded spelling. */
   readonly folded: ReadonlyMap<string, string>
 }
 
@@ -19,7 +19,7 @@ type Growing = {
   readonly folded: Map<string, string>
 }
 
-/** Requests share a few lists of paths. */
+/** Cache of tries by the list of paths. Requests share a few lists. */
 const made = new WeakMap<readonly string[], MemberPaths>()
 
 /** Returns the trie of paths such as `model` and `requests.*.model`. */

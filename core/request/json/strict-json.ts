@@ -32,7 +32,9 @@ function tryParse(text: string): ParsedJson | null {
   }
 }
 
-/** One open object or array: the `keys` of an object so far; the `path` of its members, for the deciding ones. */
+/**
+ * State of an open object or list: its `keys` so far, and the `path` of its members, which may contain deciding keys.
+ */
 type Frame = {
   readonly isObject: boolean
   readonly path: string | null
@@ -46,13 +48,13 @@ type Scan = {
   readonly text: string
   readonly folded: ReadonlyMap<string, readonly FoldedKey[]>
   readonly stack: Frame[]
-  /** Objects, lists and keys so far. */
+  /** Number of objects, lists and keys so far. */
   nodes: number
   commas: number
 }
 type FoldedKey = { readonly exact: string; readonly folded: string }
 
-/** Scans only the structure: strings are skipped, numbers and literals ignored. */
+/** Checks the structure of the text and its keys. Skips the content of other strings, numbers and literals. */
 function scanKeys(text: string, decidingKeys: readonly string[]): Refusal | null {
   const scan: Scan = { text, folded: foldedKeys(decidingKeys), stack: [], nodes: 0, commas: 0 }
   for (let at = 0; at < text.length; ) {
@@ -94,7 +96,7 @@ function open(scan: Scan, isObject: boolean): Refusal | null {
     return tooDeep()
   }
   const parent = stack.at(-1)
-  // Elements of a root array are roots themselves: a JSON-RPC batch. Other arrays contain no deciding keys.
+  // Elements of a root list count as roots, because a JSON-RPC batch is a list. Other lists contain no deciding keys.
   const path =
     parent === undefined || (!parent.isObject && parent.path === '')
       ? ''
@@ -120,7 +122,7 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
 }
 
-/** Returns the weight of a key: decoding and folding cost several times as much as a plain key. */
+/** Returns the number of nodes that a key counts as. Decoding and folding cost several times as much as a plain key. */
 function weightOf(inner: string, mayDecide: boolean): number {
   const isSlow = inner.includes('\\') || (mayDecide && !PLAIN.test(inner))
   return isSlow ? SLOW_KEY_NODES : 1
@@ -137,17 +139,23 @@ function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Ref
   return null
 }
 
-/** Longer keys cannot fold to a deciding one; folding may multiply the length of a key by 18. */
+/**
+ * Maximum length of a key that is folded. Longer keys cannot fold to a deciding one; folding may multiply the length of
+ * a key by 18.
+ */
 export const MAX_FOLDED = 512
 
-/** Upper then lower, because some letters (long s, dotless i) map to ASCII in one direction only. */
+/**
+ * Folds a key by NFKC and case. Converts to upper, then to lower case, because some letters (long s, dotless i) map to
+ * ASCII in one direction only.
+ */
 export function fold(key: string): string {
   return PLAIN.test(key) ? key : key.normalize('NFKC').toUpperCase().toLowerCase()
 }
 
 const PLAIN = /^[a-z0-9_]*$/
 
-/** Requests share a few lists of keys. */
+/** Cache of folded keys by the list of deciding keys. Requests share a few lists. */
 const groups = new WeakMap<readonly string[], Map<string, FoldedKey[]>>()
 
 function foldedKeys(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {
@@ -199,10 +207,10 @@ export function stringEnd(text: string, start: number): number {
   return at === -1 ? text.length : at + 1
 }
 
-/** With more escaped quotes, a search for each costs more than a linear walk. */
+/** Maximum number of searches for the closing quote. With more escaped quotes, walking through the text is faster. */
 const MAX_SEARCHES = 16
 
-/** The same, starting inside a string. */
+/** Returns the index after the closing quote by walking through the text from a position inside of the string. */
 function walkString(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -225,7 +233,7 @@ function trailing(text: string, at: number): Refusal | null {
   return trailingData()
 }
 
-/** A list while short, then a set: small objects stay cheap, large ones linear. */
+/** Set of keys: a list while it is short, then a `Set`. Small objects stay cheap, and large ones take linear time. */
 export type KeySet = { readonly list: string[]; set: Set<string> | null }
 
 export function addKey(keys: KeySet, key: string): boolean {
