@@ -12,7 +12,10 @@ import { pem } from '../../core/x509/der.ts'
 import type { Keyring } from './keyring.ts'
 
 export type DerivedCa = {
-  /** The root certificate, PEM. Each process creates its own, with the same name and key, so that any of them verifies all chains. */
+  /**
+   * The root certificate, PEM. Each process creates its own, with the same name and key, so that any of them verifies
+   * all chains.
+   */
   readonly caPem: string
   readonly issuer: Issuer
 }

@@ -17,7 +17,10 @@ export type IssuedCertificate = {
 export type GatewayCa = {
   /** The root certificate that governed pods trust, PEM. */
   readonly caPem: string
-  /** Issues an intermediate certificate for a PKCS#10 request (PEM), valid for a day. Throws `validation` for an invalid request. */
+  /**
+   * Issues an intermediate certificate for a PKCS#10 request (PEM), valid for a day. Throws `validation` for an invalid
+   * request.
+   */
   issue(request: string, terms: IssueTerms): IssuedCertificate
 }
 
@@ -34,7 +37,10 @@ const INTERMEDIATE_MS = DAY_MS
 /** Maximum length of a common name in X.509. */
 const MAX_NAME = 64
 
-/** Creates the root CA of the certificates that sidecars present to governed pods. Each sidecar creates its own key and requests a certificate. */
+/**
+ * Creates the root CA of the certificates that sidecars present to governed pods. Each sidecar creates its own key and
+ * requests a certificate.
+ */
 export function createGatewayCa(keyring: Keyring, nowMs: number): GatewayCa {
   const { caPem, issuer } = createDerivedCa(keyring, {
     purpose: 'gateway authority',

@@ -4,7 +4,10 @@ import type { Sealed } from './sealed.ts'
 export type Keyring = {
   /** Id of the master key, 12 hexadecimal digits, stored with each secret. The key cannot be derived from it. */
   readonly id: string
-  /** Encrypts a secret with the row's id as additional authenticated data, so that it cannot be decrypted in another row. */
+  /**
+   * Encrypts a secret with the row's id as additional authenticated data, so that it cannot be decrypted in another
+   * row.
+   */
   seal(secret: string, rowId: string): Sealed
   /** Decrypts a secret. Throws for another key, another row id or modified bytes. */
   open(sealed: Sealed, rowId: string): string

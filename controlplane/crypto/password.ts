@@ -10,8 +10,8 @@ const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
 const KEY_BYTES = 32
 
 /**
- * Hashes run in libuv's thread pool, which opening a database connection also uses. The concurrency leaves threads for it; the queue is
- * short enough to complete in a few seconds.
+ * Hashes run in libuv's thread pool, which opening a database connection also uses. The concurrency leaves threads for
+ * it; the queue is short enough to complete in a few seconds.
  */
 const CONCURRENCY = 2
 const MAX_QUEUED = 150
@@ -24,11 +24,13 @@ export type PasswordCost = { readonly N: number; readonly r: number; readonly p:
  * caller.
  */
 export type Passwords = {
-  /** Returns `scrypt$N$r$p$salt$hash`, with salt and hash in base64. Rejects with `rate_limited` when the queue is full. */
+  /**
+   * Returns `scrypt$N$r$p$salt$hash`, with salt and hash in base64. Rejects with `rate_limited` when the queue is full.
+   */
   hash(password: string, turn: string): Promise<string>
   /**
-   * Verifies a password. An undefined hash (unknown user) is false and takes as long as a wrong password, so that the response time does
-   * not reveal whether an account exists. Rejects with `rate_limited` when the queue is full.
+   * Verifies a password. An undefined hash (unknown user) is false and takes as long as a wrong password, so that the
+   * response time does not reveal whether an account exists. Rejects with `rate_limited` when the queue is full.
    */
   verify(password: string, stored: string | undefined, turn: string): Promise<boolean>
 }

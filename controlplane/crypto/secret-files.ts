@@ -26,7 +26,10 @@ export async function readSecretFile(path: string, setting: string): Promise<str
   return text.trim()
 }
 
-/** Reads a token file, or creates it with a random token and mode 0600. The folder must only be writable when the file is missing. */
+/**
+ * Reads a token file, or creates it with a random token and mode 0600. The folder must only be writable when the file
+ * is missing.
+ */
 export async function readOrCreateToken(path: string, setting: string): Promise<string> {
   if (existsSync(path)) return await readSecretFile(path, setting)
   // Linked into place, so that readers never see a partial token and concurrent starts use the same one.

@@ -8,7 +8,9 @@ import {
 } from '../features/tokens/signing-key-store.ts'
 import type { Keyring } from './keyring.ts'
 
-/** An Ed25519 key. `publicJwk` has `kid`, `alg` and `use`, and is published to gateways and at `/.well-known/jwks.json`. */
+/**
+ * An Ed25519 key. `publicJwk` has `kid`, `alg` and `use`, and is published to gateways and at `/.well-known/jwks.json`.
+ */
 export type SigningKey = { readonly kid: string; readonly privateKey: KeyObject; readonly publicJwk: JWK }
 export type SigningKeys = {
   /** The key that signs new decision tokens. */

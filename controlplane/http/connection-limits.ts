@@ -3,11 +3,14 @@ import { networkOf } from '../features/sessions/attempts.ts'
 import type { Principal } from './route.ts'
 
 /**
- * Limits the connections of each caller. Unauthenticated connections have a separate limit; when it is reached, the oldest connection of
- * the network with the most connections is closed. A network is an IPv4 address or an IPv6 /64.
+ * Limits the connections of each caller. Unauthenticated connections have a separate limit; when it is reached, the
+ * oldest connection of the network with the most connections is closed. A network is an IPv4 address or an IPv6 /64.
  */
 export type ConnectionLimits = {
-  /** Assigns the connection to the principal of an authenticated request. Closes the principal's oldest connection above its limit. */
+  /**
+   * Assigns the connection to the principal of an authenticated request. Closes the principal's oldest connection above
+   * its limit.
+   */
   authenticated(socket: Socket, principal: Principal): void
 }
 

@@ -19,7 +19,8 @@ const KNOWN: Readonly<Record<string, { readonly code: ErrorCode; readonly detail
     detail: 'The path has an invalid percent-encoding.',
   },
   FST_ERR_MAX_PARAM_LENGTH: { code: 'malformed_request', detail: 'A segment of the path is too long.' },
-  // PostgreSQL unique_violation. Services check for duplicates and name the field; this is the error of concurrent requests.
+  // PostgreSQL unique_violation. Services check for duplicates and name the field; this is the error of concurrent
+  // requests.
   '23505': {
     code: 'conflict',
     detail: 'An object with this name exists already. Choose another name, or change the existing object.',

@@ -40,7 +40,10 @@ const HTTP_SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])
 
-/** Reports whether 127.0.0.1 is reachable. Checks the bound addresses, because the name `localhost` may resolve to `::1` only. */
+/**
+ * Reports whether 127.0.0.1 is reachable. Checks the bound addresses, because the name `localhost` may resolve to `::1`
+ * only.
+ */
 function isReachable(host: string, addresses: readonly (string | AddressInfo)[]): boolean {
   return (
     (isIP(host) !== 0 && isLoopback(host)) ||

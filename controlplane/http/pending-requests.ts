@@ -2,13 +2,14 @@ import type { Socket } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
 
 /**
- * Limits the pending requests of a connection, because Node parses pipelined requests without a limit and one connection could exhaust
- * the memory. Unauthenticated connections of one network share a further limit, above which each of them can have one pending request.
+ * Limits the pending requests of a connection, because Node parses pipelined requests without a limit and one
+ * connection could exhaust the memory. Unauthenticated connections of one network share a further limit, above which
+ * each of them can have one pending request.
  */
 export type PendingRequests = {
   /**
-   * Counts a request from `network`. Closes the connection and returns false above the limit of the connection. Throws `not_ready` above
-   * the limit of the network.
+   * Counts a request from `network`. Closes the connection and returns false above the limit of the connection. Throws
+   * `not_ready` above the limit of the network.
    */
   begin(socket: Socket, network: string): boolean
   /** Removes the requests of an authenticated connection from the count of their networks. */

@@ -7,7 +7,10 @@ export type RateWindow = {
   hit(key: string): ReturnType<SlidingWindow['take']>
 }
 
-/** Creates a sliding window of one minute per key. Keys without requests for a minute are evicted. `nowMs` must be monotonic. */
+/**
+ * Creates a sliding window of one minute per key. Keys without requests for a minute are evicted. `nowMs` must be
+ * monotonic.
+ */
 export function createRateWindow(limit: number, nowMs: () => number): RateWindow {
   const windows = new Map<string, { readonly window: SlidingWindow; lastAt: number }>()
   let sweepAt = nowMs() + WINDOW_MS

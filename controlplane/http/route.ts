@@ -5,8 +5,9 @@ import type { ClusterUser } from '../db/cluster-user.ts'
 import type { Restriction } from './auth/restriction.ts'
 
 /**
- * Callers of a route: a right admits users who have it; `session` any signed-in user; `agent_or_admin` an agent key, or a user with the
- * right to lift kill switches. The admin token acts as an owner. A route without `auth` does not compile.
+ * Callers of a route: a right admits users who have it; `session` any signed-in user; `agent_or_admin` an agent key, or
+ * a user with the right to lift kill switches. The admin token acts as an owner. A route without `auth` does not
+ * compile.
  */
 export type RouteAuth =
   | 'none'
@@ -89,7 +90,10 @@ export type RouteInput<P, Q, B> = {
   readonly query: Q
   readonly body: B
   readonly principal: Principal
-  /** Namespaces in which the user has the right that the route requires. Other objects are not visible. Empty without a user. */
+  /**
+   * Namespaces in which the user has the right that the route requires. Other objects are not visible. Empty without a
+   * user.
+   */
   readonly namespaces: Namespaces
   readonly requestId: string
   readonly log: FastifyBaseLogger
@@ -147,7 +151,10 @@ type Reply<R> = R extends z.ZodType ? DeepReadonly<z.input<R>> | RouteResult | u
 
 type Infer<S> = S extends z.ZodType ? z.infer<S> : undefined
 
-/** Declares a route. The handler's types follow from the input schemas, which should be strict objects, so that 400 names unknown fields. */
+/**
+ * Declares a route. The handler's types follow from the input schemas, which should be strict objects, so that 400
+ * names unknown fields.
+ */
 export function route<
   P extends z.ZodType | undefined = undefined,
   Q extends z.ZodType | undefined = undefined,

@@ -56,13 +56,14 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
   const maxHeaderSize = maxHeaderBytes(deps.listenHost)
   const app = fastify({
     ...(deps.tls === null ? {} : { serverFactory: secureServer(deps.tls, maxHeaderSize) }),
-    // The framework's logger is disabled, because URLs may contain tokens (`/setup?token=`) and a logger per request is expensive.
-    // Errors are logged by `errorSender`.
+    // The framework's logger is disabled, because URLs may contain tokens (`/setup?token=`) and a logger per request is
+    // expensive. Errors are logged by `errorSender`.
     genReqId: () => newId('request'),
     bodyLimit: BODY_LIMIT,
     trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     forceCloseConnections: 'idle',
-    // Limits how long a request may take to arrive. Responses are not limited, because streams to gateways last for days.
+    // Limits how long a request may take to arrive. Responses are not limited, because streams to gateways last for
+    // days.
     requestTimeout: 60_000,
     http: { headersTimeout: 20_000, maxHeaderSize },
     keepAliveTimeout: 75_000,
@@ -98,8 +99,9 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
 }
 
 /**
- * Returns the limit of header fields. Cookies are shared between ports, so a server on another port of loopback could set as many cookies
- * as a browser stores (180 of 4 KiB) and lock users out; the limit on loopback is above that. Elsewhere the limit protects the memory.
+ * Returns the limit of header fields. Cookies are shared between ports, so a server on another port of loopback could
+ * set as many cookies as a browser stores (180 of 4 KiB) and lock users out; the limit on loopback is above that.
+ * Elsewhere the limit protects the memory.
  */
 function maxHeaderBytes(listenHost: string): number {
   return isLoopback(listenHost) ? 1024 * 1024 : 64 * 1024
@@ -149,7 +151,10 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
   })
 }
 
-/** Closes an unauthenticated connection whose body is not complete in time. Authenticated requests have `requestTimeout`. */
+/**
+ * Closes an unauthenticated connection whose body is not complete in time. Authenticated requests have
+ * `requestTimeout`.
+ */
 function anonymous({ pending }: RouteDeps): onRequestHookHandler {
   return ({ raw, ip }, reply, done) => {
     const { socket } = raw
@@ -223,8 +228,8 @@ function stamp(requestId: string, reply: FastifyReply, version: string): void {
 }
 
 /**
- * Returns request and reply for handlers that write the response themselves. The common header fields are set when `reply` is first read;
- * for other responses the framework sets them, which is about 5 % cheaper.
+ * Returns request and reply for handlers that write the response themselves. The common header fields are set when
+ * `reply` is first read; for other responses the framework sets them, which is about 5 % cheaper.
  */
 function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, never, never>['raw'] {
   return {

@@ -16,7 +16,10 @@ export type SignInReason = 'signed_out' | 'page_secret'
 type Listener = (why: SignInReason) => void
 const onSignedOut = new Set<Listener>()
 
-/** Calls the listener for every response that requires a sign-in: 401, and 403 for a page without its secret. Returns the unsubscribe function. */
+/**
+ * Calls the listener for every response that requires a sign-in: 401, and 403 for a page without its secret. Returns
+ * the unsubscribe function.
+ */
 export function whenSignedOut(listener: Listener): () => void {
   onSignedOut.add(listener)
   return () => onSignedOut.delete(listener)

@@ -2,14 +2,18 @@ import type { HEADERS } from '../../../core/wire/limits.ts'
 
 export const PAGE_SECRET_HEADER: (typeof HEADERS)['pageSecret'] = 'X-Service-Page-Secret'
 
-/** Header value of a page without a secret. A sign-in with this header returns a secret, also from browsers that send no `Sec-Fetch-Site`. */
+/**
+ * Header value of a page without a secret. A sign-in with this header returns a secret, also from browsers that send no
+ * `Sec-Fetch-Site`.
+ */
 const NONE = 'none'
 const KEY = 'chaperone.page-secret'
 let kept: string | null = null
 
 /**
  * Returns the secret of this session. `localStorage` is bound to the origin with its port, so servers on other ports
- * cannot read it (unlike the cookie), and all tabs share it (unlike `sessionStorage`): an approver can answer a card in a new tab.
+ * cannot read it (unlike the cookie), and all tabs share it (unlike `sessionStorage`): an approver can answer a card in
+ * a new tab.
  */
 export function pageSecret(): string {
   return stored() ?? kept ?? NONE

@@ -2,7 +2,10 @@ import { type ApiError, asApiError, ApiError as Failure } from '../api/api-error
 import { call } from '../api/client.ts'
 import { signInErrorText } from './sign-in-errors.ts'
 
-/** State of a sign-in while the user is at the identity provider, in sessionStorage, which is bound to the origin with its port. */
+/**
+ * State of a sign-in while the user is at the identity provider, in sessionStorage, which is bound to the origin with
+ * its port.
+ */
 type Pending = { readonly secret: string; readonly page: string; readonly setupToken: string | null }
 
 const KEY = 'chaperone.provider-sign-in'

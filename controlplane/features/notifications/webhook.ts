@@ -13,7 +13,10 @@ export type WebhookDeps = {
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
 }
 
-/** Delivers decision notifications, signed as Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+/**
+ * Delivers decision notifications, signed as Standard Webhooks (`webhook-id`, `webhook-timestamp`,
+ * `webhook-signature`).
+ */
 export function createWebhookDelivery(deps: WebhookDeps): Deliver {
   return async (message, signal) => {
     if (message.url === null) return { outcome: 'obsolete', why: 'it has no address' }

@@ -42,8 +42,9 @@ function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks
 }
 
 /**
- * Reads the marks of some namespaces. `agents.last_seen_at` substitutes for the newest traffic record. Every configuration
- * change of a namespace inserts an audit event or updates the push result of a manifest object (`desired.updated_at`).
+ * Reads the marks of some namespaces. `agents.last_seen_at` substitutes for the newest traffic record. Every
+ * configuration change of a namespace inserts an audit event or updates the push result of a manifest object
+ * (`desired.updated_at`).
  */
 function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(

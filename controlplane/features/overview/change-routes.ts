@@ -7,7 +7,9 @@ import type { ChangeListener, Changes } from './changes.ts'
  * Milliseconds between comments, which detect a disconnected client and keep proxies from closing an idle connection.
  */
 const BEAT_MS = 15_000
-/** Maximum duration of a stream in milliseconds. Reconnecting checks the cookie again, which rejects an ended session. */
+/**
+ * Maximum duration of a stream in milliseconds. Reconnecting checks the cookie again, which rejects an ended session.
+ */
 const LIFE_MS = 120_000
 
 /**

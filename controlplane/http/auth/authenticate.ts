@@ -17,8 +17,8 @@ export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
 /**
- * Authenticates users of a cluster. Both methods reject with `not_ready` when the API server does not answer. `isUrgent`: resolve
- * within `URGENT_MS`, with an `unchecked` principal if necessary.
+ * Authenticates users of a cluster. Both methods reject with `not_ready` when the API server does not answer.
+ * `isUrgent`: resolve within `URGENT_MS`, with an `unchecked` principal if necessary.
  */
 export type ClusterCallers = {
   /** Authenticates by a bearer token. Undefined for an invalid token. */
@@ -27,9 +27,14 @@ export type ClusterCallers = {
   byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
 }
 
-/** Authenticates callers by a secret. Each method resolves to undefined for an invalid secret or a caller that is not active. */
+/**
+ * Authenticates callers by a secret. Each method resolves to undefined for an invalid secret or a caller that is not
+ * active.
+ */
 export type Identify = {
-  /** Authenticates by the ids of all session cookies and the page secret, which selects one of several valid sessions. */
+  /**
+   * Authenticates by the ids of all session cookies and the page secret, which selects one of several valid sessions.
+   */
   session(
     ids: readonly string[],
     pageSecret: string | undefined,
@@ -44,7 +49,10 @@ export type Identify = {
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
   /** Users of the cluster. Null outside a cluster. */
   readonly clusterCallers?: ClusterCallers | null
-  /** Reports whether a TokenReview identifies the token as the operator's. Null outside a cluster, or without an operator in it. */
+  /**
+   * Reports whether a TokenReview identifies the token as the operator's. Null outside a cluster, or without an
+   * operator in it.
+   */
   readonly operatorToken?: ((token: string, address: string, isUrgent?: boolean) => Promise<boolean>) | null
 } & IdentifyGateway
 
@@ -174,7 +182,9 @@ async function clusterCaller(
   return identify.clusterCallers?.byToken(token, sourceOf(request), isUrgent)
 }
 
-/** Returns the address of the caller; on loopback with the port, because all users of a port-forward share the address. */
+/**
+ * Returns the address of the caller; on loopback with the port, because all users of a port-forward share the address.
+ */
 function sourceOf({ ip, raw }: FastifyRequest): string {
   const isShared = isLoopback(ip.replace(/^::ffff:/i, ''))
   return isShared ? `${ip} port ${raw.socket.remotePort ?? 0}` : ip

@@ -2,13 +2,16 @@ import { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
 import { HEADERS } from '../../../core/wire/limits.ts'
 
-/** The user of a client certificate: username from the common name and groups from the organizations, as in Kubernetes. */
+/**
+ * The user of a client certificate: username from the common name and groups from the organizations, as in Kubernetes.
+ */
 export type CertificateSubject = { readonly username: string; readonly groups: readonly string[] }
 
 /**
- * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, and without the header that
- * selects it: a browser presents its certificate for requests of any page, but sends a custom header only after a CORS preflight, which
- * the control plane does not answer. The expiry is checked for each request, because a connection may outlive its certificate.
+ * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, and without
+ * the header that selects it: a browser presents its certificate for requests of any page, but sends a custom header
+ * only after a CORS preflight, which the control plane does not answer. The expiry is checked for each request, because
+ * a connection may outlive its certificate.
  */
 export function certificateSubject(
   request: FastifyRequest,

@@ -20,8 +20,8 @@ type KnownGateway = { readonly id: string; readonly name: string } & Pick<Gatewa
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
 /**
- * Authenticates a pod by its token only. Undefined for a token that is not of a pod. Rejects with `not_ready`, and later with
- * `forbidden`, for a pod that the operator has not reported.
+ * Authenticates a pod by its token only. Undefined for a token that is not of a pod. Rejects with `not_ready`, and
+ * later with `forbidden`, for a pod that the operator has not reported.
  */
 export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 
@@ -39,8 +39,8 @@ export type TokenPresenter = {
 type GatewayCall = { readonly identify: IdentifyGateway; readonly isUrgent: boolean }
 
 /**
- * Authenticates a gateway by its enrolment token, or the sidecar of a pod. Rejects with `unauthorized` for other callers, and with
- * `forbidden` for a process of another gateway or pod.
+ * Authenticates a gateway by its enrolment token, or the sidecar of a pod. Rejects with `unauthorized` for other
+ * callers, and with `forbidden` for a process of another gateway or pod.
  */
 export async function authenticateGateway(
   request: FastifyRequest,
@@ -81,7 +81,9 @@ async function find(
   return pod && { gatewayId: pod.gatewayId, name: pod.gatewayName, sidecar: pod }
 }
 
-/** Reports whether the unverified claims of a token have our audience, so that other tokens do not cause a TokenReview. */
+/**
+ * Reports whether the unverified claims of a token have our audience, so that other tokens do not cause a TokenReview.
+ */
 export function hasOurAudience(token: string): boolean {
   const parts = token.split('.')
   if (parts.length !== 3 || token.length > 8_192) return false

@@ -21,9 +21,9 @@ const ADDED_BY_PROXIES =
 type Received = Pick<FastifyRequest, 'headers'> & { readonly raw: { readonly httpVersion: string } }
 
 /**
- * Reports whether the request was forwarded by a proxy or sent by a page of another origin. HTTP/1.0 indicates nginx, which uses it by
- * default without extra header fields and with a replaced `Host`; browsers and HTTP libraries do not use it. A proxy that uses HTTP/1.1,
- * adds no header field and replaces `Host` is not detected.
+ * Reports whether the request was forwarded by a proxy or sent by a page of another origin. HTTP/1.0 indicates nginx,
+ * which uses it by default without extra header fields and with a replaced `Host`; browsers and HTTP libraries do not
+ * use it. A proxy that uses HTTP/1.1, adds no header field and replaces `Host` is not detected.
  */
 export function isForwarded({ headers, raw }: Received): boolean {
   if (raw.httpVersion === '1.0') return true

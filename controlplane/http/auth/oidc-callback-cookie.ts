@@ -1,6 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 
-/** Returns every value of the cookie, because servers on other ports of the host may have set a cookie with the same name. */
+/**
+ * Returns every value of the cookie, because servers on other ports of the host may have set a cookie with the same
+ * name.
+ */
 export function cookieValues(request: FastifyRequest, name: string): readonly string[] {
   return (request.headers.cookie ?? '')
     .split(';')
@@ -11,8 +14,8 @@ export function cookieValues(request: FastifyRequest, name: string): readonly st
 }
 
 /**
- * Returns `Set-Cookie` for the browser before the redirect to the identity provider; null removes the cookie. `Lax`, because the
- * callback is a cross-site navigation. `Secure` with TLS.
+ * Returns `Set-Cookie` for the browser before the redirect to the identity provider; null removes the cookie. `Lax`,
+ * because the callback is a cross-site navigation. `Secure` with TLS.
  */
 export function setOidcCallbackCookie(
   name: string,

@@ -10,9 +10,15 @@ export type OwnerTokenUse = { readonly method: string; readonly path: string; re
 
 /** State of the owner's token of a cluster. */
 export type BreakGlass = {
-  /** Records that a user with the role admin in all namespaces has authenticated. From then on the token is closed by default. */
+  /**
+   * Records that a user with the role admin in all namespaces has authenticated. From then on the token is closed by
+   * default.
+   */
   noteAdmin(user: User): Promise<void>
-  /** Reports whether the token is closed, and records the use. Rejects when the use cannot be recorded or the API server does not answer. */
+  /**
+   * Reports whether the token is closed, and records the use. Rejects when the use cannot be recorded or the API server
+   * does not answer.
+   */
   isClosed(use: OwnerTokenUse): Promise<boolean>
 }
 
@@ -23,7 +29,10 @@ export type OwnerTokenDeps = {
   readonly breakGlass?: BreakGlass | null
 }
 
-/** Returns the restriction of the owner's token. For an urgent request, a timeout of the database or API server counts as restricted. */
+/**
+ * Returns the restriction of the owner's token. For an urgent request, a timeout of the database or API server counts
+ * as restricted.
+ */
 export async function ownerTokenRestriction(
   request: FastifyRequest,
   { givesAccess, isUrgent }: { readonly givesAccess: boolean; readonly isUrgent: boolean },

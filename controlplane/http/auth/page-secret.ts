@@ -8,8 +8,8 @@ export function pageSecretOf(request: FastifyRequest): string | undefined {
 }
 
 /**
- * Reports whether a page signs in. Browsers send `Sec-Fetch-Site`, except over plain HTTP to non-loopback hosts, where the dashboard
- * sends the header of the page secret instead.
+ * Reports whether a page signs in. Browsers send `Sec-Fetch-Site`, except over plain HTTP to non-loopback hosts, where
+ * the dashboard sends the header of the page secret instead.
  */
 export function isPage(request: FastifyRequest): boolean {
   return (

@@ -3,10 +3,11 @@ import { HEADERS } from '../../../core/wire/limits.ts'
 import type { Principal } from '../route.ts'
 
 /**
- * Reason why a caller is read-only. `page_secret`: the session of a browser without its page secret. `machine_token`: the token of the
- * command line, which every program of the same user account can read, while approvals require a session. `unchecked`: a session, agent
- * key or enrolment token that was valid recently, while the database does not answer; only for routes that admit it. `break_glass`: the
- * owner's token of a cluster, which is closed once a user with the role admin has signed in, and which cannot read either.
+ * Reason why a caller is read-only. `page_secret`: the session of a browser without its page secret. `machine_token`:
+ * the token of the command line, which every program of the same user account can read, while approvals require a
+ * session. `unchecked`: a session, agent key or enrolment token that was valid recently, while the database does not
+ * answer; only for routes that admit it. `break_glass`: the owner's token of a cluster, which is closed once a user
+ * with the role admin has signed in, and which cannot read either.
  */
 export type Restriction = 'page_secret' | 'machine_token' | 'unchecked' | 'break_glass'
 
@@ -20,7 +21,10 @@ const DETAIL: Readonly<Record<Restriction, string>> = {
     'The database does not answer, so this session, key or token cannot be verified and can only activate the kill switch. Try again in a moment.',
 }
 
-/** Throws `forbidden` for a restricted caller. A handler that admits restricted callers calls this for inputs that it does not admit. */
+/**
+ * Throws `forbidden` for a restricted caller. A handler that admits restricted callers calls this for inputs that it
+ * does not admit.
+ */
 export function refuseRestricted(principal: Principal): void {
   const restriction = restrictionOf(principal)
   if (restriction === null) return

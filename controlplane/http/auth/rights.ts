@@ -24,8 +24,8 @@ function isUnlimited(right: Right): boolean {
 }
 
 /**
- * Returns the namespaces in which the user has the right. In a cluster with reach `cluster`, all or none. Rejects with `not_ready` when
- * the API server does not answer a SubjectAccessReview.
+ * Returns the namespaces in which the user has the right. In a cluster with reach `cluster`, all or none. Rejects with
+ * `not_ready` when the API server does not answer a SubjectAccessReview.
  */
 export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
@@ -70,7 +70,8 @@ export function roleWithin(user: User, wanted: Namespaces): Role {
 }
 
 /**
- * Returns the user with the namespaces in which the user has the right. Rejects with `forbidden` for a user without the right.
+ * Returns the user with the namespaces in which the user has the right. Rejects with `forbidden` for a user without the
+ * right.
  *
  * @param isNamespaced Whether the right in some namespaces suffices.
  */
@@ -81,8 +82,8 @@ export async function requireRight(user: User, right: Right, isNamespaced: boole
 }
 
 /**
- * Requires another right than that of the route. Returns the namespaces in which the caller has both rights. Rejects with `forbidden`
- * for a caller without the right.
+ * Requires another right than that of the route. Returns the namespaces in which the caller has both rights. Rejects
+ * with `forbidden` for a caller without the right.
  *
  * @param given Namespaces in which the caller has the right of the route.
  */

@@ -5,8 +5,8 @@ const SESSION_COOKIE = 'svc_session'
 const MAX_IDS = 1_000
 
 /**
- * Returns every session id in the request, in order. Cookies are shared between ports, and a server on another port of the host can set
- * a cookie with the same name, so none of them takes precedence before its session is found.
+ * Returns every session id in the request, in order. Cookies are shared between ports, and a server on another port of
+ * the host can set a cookie with the same name, so none of them takes precedence before its session is found.
  */
 export function sessionCookies(request: FastifyRequest): readonly string[] {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))

@@ -1,6 +1,9 @@
 import { UntrustedText } from '../text/untrusted-text.tsx'
 
-/** Shows an action type, such as `codehost.pr.merge`, with its connector dimmed. Agents can choose parts of it (tool names). */
+/**
+ * Shows an action type, such as `codehost.pr.merge`, with its connector dimmed. Agents can choose parts of it (tool
+ * names).
+ */
 export function ActionName({
   type,
   isLarge = false,

@@ -1,7 +1,9 @@
 const ATTEMPTS = 3
 const PAUSE_MS = 400
 
-/** Imports a chunk of the bundle, with retries for short network failures. Rejects with the error of the last attempt. */
+/**
+ * Imports a chunk of the bundle, with retries for short network failures. Rejects with the error of the last attempt.
+ */
 export async function importWithRetry<T>(load: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

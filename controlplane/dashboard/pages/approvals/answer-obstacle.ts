@@ -4,8 +4,8 @@ import type { UserList } from '../../../../core/wire/users.ts'
 import { missingText } from './card/approver-sets.tsx'
 
 /**
- * Returns why the user cannot answer, or null. Same rule as the server: each user answers once, for any set that has one
- * of their groups; admins can answer for a set whose groups have no members. `users` is null if unknown; the server
+ * Returns why the user cannot answer, or null. Same rule as the server: each user answers once, for any set that has
+ * one of their groups; admins can answer for a set whose groups have no members. `users` is null if unknown; the server
  * then decides.
  */
 export function answerObstacle(

@@ -69,7 +69,10 @@ export function connectorProblem(draft: ConnectorDraft): string | null {
     : `${wrong.pattern || 'A pattern'}: ${patternProblem(wrong.pattern, draft.type)}`
 }
 
-/** Checks that a pattern is a dotted name of this connector, optionally with an asterisk at the end. The server validates it fully. */
+/**
+ * Checks that a pattern is a dotted name of this connector, optionally with an asterisk at the end. The server
+ * validates it fully.
+ */
 export function patternProblem(pattern: string, type: string): string | null {
   if (!pattern.startsWith(`${type}.`)) return `must start with "${type}."`
   if (pattern.slice(0, -1).includes('*')) return 'can contain * only at the end'

@@ -3,7 +3,9 @@ import { useMutation } from '../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { startProviderSignIn } from '../../session/provider-sign-in.ts'
 
-/** Starts the sign-in at the identity provider. `setupToken`: token of an owner link, which the user redeems afterwards. */
+/**
+ * Starts the sign-in at the identity provider. `setupToken`: token of an owner link, which the user redeems afterwards.
+ */
 export function ProviderButton(props: {
   readonly name: string
   readonly setupToken: string | null
