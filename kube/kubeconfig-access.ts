@@ -2,8 +2,8 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import type { KubeAccess } from './transport.ts'
 
 /**
- * Loads access by a kubeconfig file, with its credential plugins. Only this module loads the package: it takes 85 MiB
- * of memory, which a pod with a ServiceAccount does not need.
+ * Loads access to a cluster from a kubeconfig file, with its credential plugins. Only this module loads the client
+ * package: the package takes 85 MiB of memory, which a pod with a ServiceAccount does not need.
  */
 export async function loadKubeconfig(file: string): Promise<KubeAccess> {
   const { KubeConfig } = await import('@kubernetes/client-node')

@@ -14,7 +14,10 @@ import { type Replicas, replicaName } from './replicas.ts'
 export type KillRelay = AsyncDisposable & {
   /** Relays the kill switch of one object. An older revision of the same object is ignored. */
   offer(killSwitch: RelayedKillSwitch): void
-  /** Milliseconds since every replica was last verified to hold all kill switches; Infinity before the first time. */
+  /**
+   * Returns the milliseconds since every replica was last verified to hold all kill switches; Infinity before the first
+   * time.
+   */
   behindMs(): number
 }
 

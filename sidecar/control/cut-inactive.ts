@@ -2,8 +2,8 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LiveExchanges } from './live-exchanges.ts'
 
 /**
- * Aborts the streams and tunnels of agents that are no longer active, and notes it in their records. Without this a
- * suspended agent would keep its open connections. Pending requests are decided again before they proceed.
+ * Aborts the streams and tunnels of agents that are no longer active, and writes the reason into their records. A
+ * suspended agent would otherwise keep its open connections. Pending requests are decided again before they proceed.
  */
 export function cutInactive(
   live: Pick<LiveExchanges, 'all'>,

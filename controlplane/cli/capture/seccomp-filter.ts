@@ -80,7 +80,10 @@ const FIRST_ARGUMENT = 16
 const ALLOW = 0x7fff_0000
 const ERRNO = 0x0005_0000
 
-/** Instructions for one ABI. They are skipped for other ABIs, and end the filter for this one. */
+/**
+ * Returns the filter instructions for one ABI. The filter skips them for a call of another ABI, and ends in them
+ * otherwise.
+ */
 function sectionOf({ audit, socket, socketpair, socketcall, otherAbi }: Abi): readonly Buffer[] {
   const byFamily = [
     load(FIRST_ARGUMENT),

@@ -31,7 +31,7 @@ const HELP = `kubectl chaperone COMMAND
   --system-namespace NAME        namespace of the chart (default chaperone-system)
 `
 
-/** Commands that do not require a control plane. */
+/** Commands that run without a connection to a control plane. */
 const OFFLINE = ['inject', 'catalogue']
 /** Commands that call the control plane. */
 const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy', 'export']

@@ -23,5 +23,5 @@ export function printable(text: string): string {
   return text.replace(HIDDEN, (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
 
-/** Control, format and separator characters, which hide, reorder or break printed text. */
+/** Matches control, format and separator characters, which hide, reorder or break printed text. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu

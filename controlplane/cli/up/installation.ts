@@ -25,7 +25,7 @@ export type InstallationOptions = {
   readonly folder: DataFolder
   readonly manifests: string
   readonly host: string
-  /** 0 stands for any free port. */
+  /** Port of the control plane; 0 selects any free port. */
   readonly port: number
   readonly gatewayPort: number
   readonly withGateway: boolean

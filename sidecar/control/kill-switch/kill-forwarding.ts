@@ -7,7 +7,7 @@ import type { KillState, LocalKillSwitch } from './kill-state.ts'
 
 /** Forwards kill switches activated on this gateway to the control plane, each until it is stored there. */
 export type KillForwarding = {
-  /** Forwards the kill switch of this scope, after a pending lift of the same scope. */
+  /** Forwards the local kill switch of this scope. Waits first for a lift of the same scope that is in flight. */
   activate(scope: string): Promise<CommandReply>
   /** Lifts the kill switch that this gateway had activated for the scope at the time of the call. */
   lift(scope: string, reason: string): Promise<CommandReply>

@@ -121,7 +121,10 @@ function isLate({ order }: SectionIndex, known: StateOrder | null): boolean {
   return order !== undefined && known !== null && isEarlier(order, known)
 }
 
-/** After a shorter slice, the event loop gets one turn only, so that a usual number of rules is in force at once. */
+/**
+ * Duration of a slice in ms below which the event loop gets one turn only, so that a snapshot with a usual number of
+ * rules is in force at once.
+ */
 const SHORT_MS = 2
 const MAX_REST_MS = 10
 

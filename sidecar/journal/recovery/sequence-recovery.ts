@@ -3,7 +3,7 @@ import { line } from '../line.ts'
 import { type LostRange, mergeRanges } from '../lost-ranges.ts'
 
 const SequenceLine = z.object({
-  /** Process id. */
+  /** Id of the process that assigned the numbers. */
   id: z.string(),
   /** Numbers below `base` are in earlier segments or carried over, unless `unwritten` lists them. */
   base: z.int().min(0),
