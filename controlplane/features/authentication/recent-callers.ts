@@ -7,7 +7,7 @@ import { tokenTimes } from '../tokens/times.ts'
 
 export type RecentCallersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
-/** Rights of the routes that change kill switches. */
+/** Rights that are cached: those of the routes that change kill switches. */
 const REMEMBERED = ['killswitches/activate', 'killswitches/lift'] as const
 const REACHES = ['cluster', 'namespaces'] as const satisfies readonly Reach[]
 /** How long a cached review counts while the cluster or the database does not answer. */
@@ -84,7 +84,7 @@ export function withRecentCallers(
     try {
       return await withinMs(checked(shown, find), patienceMs)
     } catch (error) {
-      // A rejection is final: only a missing answer falls back to the cache.
+      // Rejects with the error of the review unless no answer arrived: only a missing answer falls back to the cache.
       if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
       const known = fromMemory(shown)
       if (known !== undefined) return known

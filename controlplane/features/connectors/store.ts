@@ -16,7 +16,7 @@ export type ConnectorRow = {
   /** Domains of the spec that another connector owns, by the id of the Gateway. In lower case. */
   readonly lostDomains: Readonly<Record<string, readonly string[]>>
   readonly spec: ConnectorSpec
-  /** Sealed to the row's id; null = none stored. */
+  /** Stored credential, sealed to the row's id; null = none. */
   readonly credential: Sealed | null
   readonly source: Source
   readonly managedBy: string | null

@@ -16,7 +16,7 @@ export type ExecutorDeps = {
   readonly findUrlGateway: FindUrlGateway
 }
 
-/** Executes one action. It is chosen before the decision token is used. */
+/** Executes one action. The executor is chosen before the decision token is used. */
 export type Executor = {
   /** Id of the executing gateway; null for the gateway at `gateway_url`, whose id is unknown. */
   readonly gatewayId: string | null

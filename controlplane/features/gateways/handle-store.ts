@@ -35,7 +35,7 @@ export async function findHandleOwners(q: Query, { agent, hashes }: HandlesBody)
   return { owners: hashes.map((hash) => owners.get(hash) ?? 'unknown') }
 }
 
-/** Deletes handles after 90 days, and the oldest of an agent beyond 100,000. */
+/** Deletes handles that are older than 90 days, and the oldest handles of an agent beyond 100,000. */
 export const deleteOldHandles: DeleteBatch = async (q, limit) => {
   const old = await q.query(
     `delete from provider_handles where ctid = any(array(

@@ -136,7 +136,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
   return { status, timestamp, cleaned, also_cleaned: also }
 }
 
-/** Deletes by the retention of the audit log: an action is kept as long as its audit events. */
+/** Returns a deletion by the retention of the audit log: an action is kept as long as its audit events. */
 function whenOld(
   { orgId, auditRetentionDays }: RetentionDeps,
   work: (q: Query, old: { orgId: string; days: number; limit: number }) => Promise<number>,

@@ -128,7 +128,10 @@ function complete(rows: ManifestRows, placement: Placement): ReadonlyMap<string,
   return new Map(manifests.map((one) => [nameOfManifest(one), one]))
 }
 
-/** Returns the stated content of each row, by which an edit is detected. Credentials are compared sealed. */
+/**
+ * Returns the content of each row that its manifest states, by which an edit is detected. Credentials are compared
+ * sealed.
+ */
 function contentsOf({ gateways, connectors, permissions, policies }: ManifestRows): unknown {
   return {
     gateways: gateways.map(({ id, name, spec }) => [id, name, spec]),

@@ -23,7 +23,7 @@ export type DesiredRow = ObjectKey & {
   readonly stored: StoredObject
 }
 
-/** A row with the time of its last push or evaluation, in microseconds. */
+/** A row with the time of its last push or evaluation, with a precision of a microsecond. */
 export type JudgedRow = DesiredRow & { readonly judgedAt: string }
 
 /** Times in RFC 3339 without fractions; an empty time is older than every other. */

@@ -64,7 +64,7 @@ export async function createNotify(deps: NotifyDeps): Promise<Notify> {
   }
 }
 
-/** Creates the sender of outbound requests, and the chat provider's web API. */
+/** Creates the function that sends outbound requests, and the client of the chat provider's web API. */
 export function createChatClient({
   config,
   chatApiUrl = CHAT_API_URL,

@@ -13,7 +13,7 @@ export type SignInRequest = {
 }
 
 export type StartedRequest = SignInRequest & {
-  /** The value of the cookie that binds the answer to this browser. */
+  /** Value of the cookie that binds the callback to this browser. */
   readonly cookie: string
   readonly binding: Binding
 }

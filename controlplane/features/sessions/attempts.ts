@@ -104,7 +104,7 @@ export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted
     q,
     [...keys.filter((key) => !isShared(key)), pairKey(attempt)].map(({ hash }) => hash),
   )
-  // Failures of other clients stay counted.
+  // Removes one attempt from the shared counts; failures of other clients stay counted.
   await uncountAttempts(
     q,
     keys.filter(isShared).map(({ hash }) => hash),

@@ -86,7 +86,7 @@ export function entriesFor(entries: readonly KillEntry[], gatewayName: string): 
 
 /**
  * Returns the name of a kill state as one gateway receives it; the name is the same on every replica that read the
- * state. The name includes `since`, which differs for a kill switch that was lifted and activated again: an
+ * state. The name is a hash of `since` too, which differs for a kill switch that was lifted and activated again: an
  * acknowledgement of the earlier one does not count for the later one.
  */
 export function killStateOf(entries: readonly KillEntry[]): string {

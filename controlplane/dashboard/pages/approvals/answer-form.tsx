@@ -76,7 +76,10 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   )
 }
 
-/** Errors that are final (404, 409, 410) offer to dismiss the card; after any other error the approver can retry. */
+/**
+ * Shows why an answer failed. For errors that are final (404, 409, 410) the approver can dismiss the card; after any
+ * other error the approver can retry.
+ */
 function AnswerError({ error, onDismiss }: { readonly error: ApiError; readonly onDismiss: () => void }) {
   const isSettled = error.status === 404 || error.status === 409 || error.status === 410
   if (!isSettled) return <ErrorNote error={error} />

@@ -48,7 +48,7 @@ function latencyText({ latency_ms: total, overhead_ms: gateway }: TrafficRecord)
   return `${total.toFixed(1)} ms, ${gateway.toFixed(1)} ms of it in the gateway`
 }
 
-/** Links to the evidence of the action. Renders the id only for users without the right to read the audit log. */
+/** Links to the evidence of the action. For users without the right to read the audit log, renders only the id. */
 function AuditLink({ id }: { readonly id: string }) {
   const { may } = useSession()
   if (!may('auditevents/get')) return <code>{id}</code>
