@@ -4,16 +4,19 @@ const MAX_DEPTH = 64
 export type Unstorable = { readonly path: readonly string[]; readonly why: string }
 
 /**
- * Finds values that PostgreSQL cannot store (NUL), invalid Unicode (a lone surrogate) or invalid JSON (an infinite
- * number), and nesting beyond any schema. Checked once at the input, because later stages would fail or change the
- * value. Null if there are none.
+ * Returns the first part of a value that cannot be stored: PostgreSQL rejects NUL, JSON has no infinite numbers, and a
+ * lone surrogate is invalid Unicode. Also rejects nesting beyond any schema. Checked once at the input, because later
+ * stages would fail or change the value. Null if there is none.
  */
 export function unstorableIn(value: unknown): Unstorable | null {
   const found = find(value, 0)
   return found && { path: found.path.reverse(), why: found.why }
 }
 
-/** The path is collected during the return, deepest key first: almost always there is nothing to report. */
+/**
+ * Rejected part. `path` is collected while the recursion returns, deepest key first, because almost always there is
+ * none.
+ */
 type Found = { readonly path: string[]; readonly why: string }
 
 const BAD_TEXT = 'has a NUL or an incomplete Unicode character'
@@ -29,11 +32,11 @@ function find(value: unknown, depth: number): Found | null {
 
 function findInside(value: object, depth: number): Found | null {
   for (const [key, item] of Object.entries(value)) {
-    // Omits the key from the path: the message must be storable as well.
+    // The path omits an invalid key, because the message must be storable as well.
     if (!isStorable(key)) return { path: [], why: BAD_TEXT }
     const found = find(item, depth + 1)
     if (found === null) continue
-    // The first keys are sufficient for excessive nesting.
+    // For excessive nesting, the message contains the first keys only.
     if (depth < 3 || found.why !== TOO_DEEP) found.path.push(key)
     return found
   }
@@ -44,7 +47,7 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-/** Beyond useful depth, with room for the structure of a card. */
+/** Maximum depth of a displayed value. More than a user reads, with room for the structure of a card. */
 const MAX_SHOWN_DEPTH = 40
 
 /**
@@ -71,7 +74,7 @@ function storableValue(value: unknown, depth: number): unknown {
     : storableForm(value as Readonly<Record<string, unknown>>, depth)
 }
 
-/** JSON readers refuse or lose a member of that name. */
+/** Returns the key in a storable form. JSON readers refuse or lose a member named `__proto__`. */
 function storableKey(key: string): string {
   return key === '__proto__' ? '(__proto__)' : storableText(key)
 }

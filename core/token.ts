@@ -1,10 +1,10 @@
 import * as z from 'zod'
 
-/** Seconds from `iat` to `exp`. Used nonces are kept for a day, far longer than any token is valid. */
+/** Seconds from `iat` to `exp`. Used nonces are kept for a day, which is far longer than any token is valid. */
 export const TOKEN_LIFE_S = 300
 export const TOKEN_ISSUER = 'chaperone'
 export const TOKEN_AUDIENCE = 'chaperone-gateway'
-/** Valid tokens have about 650 characters. */
+/** Maximum length of a token. Valid tokens have about 650 characters. */
 const MAX_LENGTH = 4_096
 
 /**
@@ -14,10 +14,10 @@ const MAX_LENGTH = 4_096
 export const TokenClaims = z.strictObject({
   iss: z.literal(TOKEN_ISSUER),
   aud: z.literal(TOKEN_AUDIENCE),
-  /** Agent id. */
+  /** Id of the agent. */
   sub: z.string(),
   org: z.string(),
-  /** `act_…`. */
+  /** Id of the action request (`act_…`). */
   act: z.string(),
   ash: z.string().regex(/^[0-9a-f]{64}$/),
   jti: z.string().min(1),
@@ -26,7 +26,7 @@ export const TokenClaims = z.strictObject({
 })
 export type TokenClaims = z.infer<typeof TokenClaims>
 
-/** Reasons why a token is invalid, as in `tokens/verify`; a kill switch has its own. */
+/** Reasons why a token is invalid, as `tokens/verify` returns them. A kill switch has a reason of its own. */
 export const TOKEN_ERRORS = {
   malformed: 'Malformed token',
   signature: 'Invalid signature',
@@ -36,23 +36,23 @@ export const TOKEN_ERRORS = {
 } as const
 export type TokenProblem = keyof typeof TOKEN_ERRORS
 
-/** A parsed token with an unverified signature. `kid` is an unverified claim as well. */
+/** A parsed token whose signature is not verified, so that `kid` and all claims are unverified too. */
 export type ReadToken = {
   readonly kid: string
   readonly claims: TokenClaims
-  /** The signed text: the first two parts as sent. */
+  /** The signed text: header and claims as sent. */
   readonly signed: string
-  /** base64url. */
+  /** Signature as base64url. */
   readonly signature: string
 }
 
-/** Returns the only valid header of a token. */
+/** Returns the header that every valid token with this key id has. */
 export function tokenHeader(kid: string): Readonly<Record<string, string>> {
   return { alg: 'EdDSA', kid, typ: 'JWT' }
 }
 
 const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/
-/** 64 bytes. */
+/** Length of a signature of 64 bytes in base64url. */
 const SIGNATURE_LENGTH = 86
 const Header = z.strictObject({ alg: z.literal('EdDSA'), kid: z.string(), typ: z.literal('JWT') })
 
@@ -71,7 +71,7 @@ export function readToken(text: string): ReadToken | TokenProblem {
   return { kid: known.data.kid, claims: claims.data, signed: `${head}.${body}`, signature }
 }
 
-/** Checks whether the claims of a verified token match this action. */
+/** Returns the reason why the claims of a verified token do not match this action; null if they do. */
 export function claimProblem(
   claims: TokenClaims,
   wanted: { readonly org: string; readonly act: string; readonly sub?: string; readonly ash?: string },
@@ -82,9 +82,12 @@ export function claimProblem(
   return wanted.ash !== undefined && claims.ash !== wanted.ash ? 'mismatch' : null
 }
 
-/** Checks the first and last character first: a parser exception costs ten times as much as all other checks. */
+/**
+ * Returns the JSON object in a part of a token; null if there is none. Checks the first and last character first,
+ * because a parser exception costs ten times as much as all other checks.
+ */
 function objectIn(segment: string): object | null {
-  // A length of one over a multiple of four is not base64; every other text of this alphabet is.
+  // Text of this alphabet is base64 unless its length is one more than a multiple of four.
   if (segment === '' || segment.length % 4 === 1) return null
   const text = atob(segment.replaceAll('-', '+').replaceAll('_', '/')).trim()
   if (!text.startsWith('{') || !text.endsWith('}')) return null

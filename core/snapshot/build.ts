@@ -18,9 +18,9 @@ import type { Snapshot } from './snapshot.ts'
 
 export type SnapshotInput = {
   readonly version: number
-  /** Section name -> content as received. Sections with the same hash as in `previous` may be absent. */
+  /** Content of the received sections by name. Sections with the same hash as in `previous` may be absent. */
   readonly sections: Readonly<Record<string, unknown>>
-  /** Section name -> hex SHA-256; contains every section. */
+  /** Hex SHA-256 of every section by its name. */
   readonly hashes: Readonly<Record<string, string>>
 }
 
@@ -36,7 +36,10 @@ export function buildSnapshot(input: SnapshotInput, previous?: Snapshot): Snapsh
   }
 }
 
-/** The same in slices of a few milliseconds: it yields between them, so that traffic continues. */
+/**
+ * Builds a snapshot like `buildSnapshot`, in slices of a few milliseconds. It yields between them, so that traffic
+ * continues.
+ */
 export function* buildSnapshotInSteps(input: SnapshotInput, previous?: Snapshot): Generator<void, Snapshot> {
   assertComplete(input, previous)
   const isSame = (name: string): boolean => previous?.sections[name] === input.hashes[name]
@@ -65,7 +68,10 @@ export function* buildSnapshotInSteps(input: SnapshotInput, previous?: Snapshot)
   })
 }
 
-/** A missing permission shard could hide a deny, an unknown section a restriction: both refuse the whole set. */
+/**
+ * Throws if a section is missing or unknown: a missing permission shard could hide a deny, an unknown section a
+ * restriction.
+ */
 function assertComplete({ sections, hashes }: SnapshotInput, previous: Snapshot | undefined): void {
   for (const name of SECTION_NAMES) {
     if (hashes[name] === undefined) throw refused(name, 'is not in the section index')
@@ -84,7 +90,10 @@ function gatewayOf(section: z.infer<typeof SECTION_SCHEMAS.gateway>): Snapshot['
   })
 }
 
-/** Names are unique among agents that are not revoked; a revoked agent never hides its successor. */
+/**
+ * Returns the agents by name. Names are unique among agents that are not revoked, and a revoked agent never hides its
+ * successor.
+ */
 function agentsOf(entries: readonly AgentEntry[]): ReadonlyMap<string, AgentEntry> {
   const byName = new Map<string, AgentEntry>()
   for (const entry of entries) {

@@ -1,12 +1,15 @@
 import { LIMITS } from '../wire/limits.ts'
 
-/** `permissions.00` … `permissions.0f`: a permission is in the section of the first hex digit of the SHA-256 of its id. */
+/**
+ * Sections with permissions, `permissions.00` … `permissions.0f`. The first hex digit of the SHA-256 of a permission's
+ * id selects its section.
+ */
 export const PERMISSION_SECTIONS: readonly string[] = Array.from(
   { length: LIMITS.permissionShards },
   (_, shard) => `permissions.0${shard.toString(16)}`,
 )
 
-/** The names of a section index. Every index lists all of them. */
+/** Names of all sections. Every section index lists all of them. */
 export const SECTION_NAMES: readonly string[] = [
   'gateway',
   'agents',
@@ -16,7 +19,7 @@ export const SECTION_NAMES: readonly string[] = [
   ...PERMISSION_SECTIONS,
 ]
 
-/** Returns the body of a section. Its SHA-256 is the hash in the section index, and in the URL that serves the section. */
+/** Returns the body of a section. Its SHA-256 is the hash in the section index and in the URL of the section. */
 export function sectionText(content: unknown): string {
   return JSON.stringify(content)
 }

@@ -5,7 +5,7 @@ import type { PolicyIndex } from '../decision/policies/policy-index.ts'
 import type { Verdict } from '../decision/vocabulary.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry, TokenKeyEntry } from '../wire/gateway/sync.ts'
 
-/** All inputs of a gateway's decisions, frozen. A request loads it once and keeps it to its end. */
+/** Frozen configuration on which a gateway bases its decisions. A request keeps the snapshot with which it began. */
 export type Snapshot = {
   readonly version: number
   readonly gateway: GatewaySection & {
@@ -17,8 +17,8 @@ export type Snapshot = {
   readonly permissions: PermissionIndex
   readonly policies: PolicyIndex
   readonly keys: readonly TokenKeyEntry[]
-  /** Section name -> hex SHA-256 of its content. */
+  /** Hex SHA-256 of each section's content, by its name. */
   readonly sections: Readonly<Record<string, string>>
-  /** The validated permissions by section, so that the next build validates only the shards that changed. */
+  /** Validated permissions by section, so that the next build validates only the sections that changed. */
   readonly permissionShards?: ReadonlyMap<string, readonly PermissionEntry[]>
 }

@@ -15,8 +15,8 @@ export type ActionRequestState = (typeof ACTION_REQUEST_STATES)[number]
 export type ActionRequestEvent = 'approve' | 'deny' | 'expire' | 'cancel' | 'hold' | 'execute' | 'fail'
 
 /**
- * All transitions of a v1 action request; others are refused. `allowed` means that a token may be issued; it persists
- * after the token's expiry, because the status reports the decision. `hold`: a gateway held its execution.
+ * All transitions of a v1 action request; others are refused. `allowed` means that a token may be issued. The state
+ * stays `allowed` after the token's expiry, because it reports the decision. `hold`: a gateway held the execution.
  */
 const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEvent, ActionRequestState>>>> = {
   pending_approval: { approve: 'allowed', deny: 'denied', expire: 'expired', cancel: 'cancelled' },

@@ -3,7 +3,7 @@ import type { ApprovalStatus } from '../wire/gateway/internal.ts'
 
 export type ApprovalEvent = 'approve' | 'deny' | 'expire' | 'cancel'
 
-/** The next state, or the reason for none: `gone` (410) once expired, `conflict` (409) once answered. */
+/** Next state, or the reason why there is none: `gone` (410) once expired, `conflict` (409) once answered. */
 export type Transition<S> =
   | { readonly ok: true; readonly state: S }
   | { readonly ok: false; readonly code: Extract<ErrorCode, 'conflict' | 'gone'>; readonly detail: string }
@@ -16,8 +16,8 @@ const NEXT: Readonly<Record<ApprovalEvent, ApprovalStatus>> = {
 }
 
 /**
- * Only a pending approval changes, once. The caller uses the database's clock: past `expires_at` it sends `expire`
- * first.
+ * Returns the next state of an approval. Only a pending approval changes, and only once. The caller uses the database's
+ * clock: past `expires_at` it sends `expire` first.
  */
 export function moveApproval(state: ApprovalStatus, event: ApprovalEvent): Transition<ApprovalStatus> {
   if (state === 'pending') return { ok: true, state: NEXT[event] }

@@ -1,4 +1,4 @@
-/** A set of approver groups, reduced to the fields for counting answers. */
+/** A set of approver groups, reduced to the field that the counting of answers reads. */
 type CountedSet = { readonly distinct: boolean }
 
 /**
@@ -22,7 +22,10 @@ export function satisfiedBy(
   })
 }
 
-/** Augmenting paths (Kuhn): each answer takes a free set, or moves an earlier answer to another of its sets. */
+/**
+ * Assigns answers to sets by augmenting paths (Kuhn): each answer takes a free set, or moves an earlier answer to
+ * another of its sets.
+ */
 function match(size: number, answers: ReadonlyArray<readonly number[]>): ReadonlyArray<number | null> {
   const answerOf = new Array<number | null>(size).fill(null)
   const place = (answer: number, tried: Set<number>): boolean => {
@@ -39,7 +42,7 @@ function match(size: number, answers: ReadonlyArray<readonly number[]>): Readonl
   return answerOf
 }
 
-/** Maximum number of tried sets and answers; then the best result so far counts. */
+/** Maximum number of tried combinations of a set and an answer. Beyond it, the best assignment so far counts. */
 const MAX_STEPS = 100_000
 
 type Chosen = ReadonlyArray<number | null>

@@ -1,11 +1,14 @@
-/** Identity of an approver, for comparing two answers. */
+/** Facts about an approver that the comparison of two answers reads. */
 export type ApproverIdentity = {
   readonly id: string
-  /** Sign-in method: an account of this installation, or a token or client certificate of the cluster. */
+  /**
+   * How the approver signed in: with an account of this installation, or with a token or client certificate of the
+   * cluster.
+   */
   readonly way: 'account' | 'token' | 'certificate'
-  /** Lower case; null if unknown. */
+  /** Email address in lower case; null if unknown. */
   readonly email: string | null
-  /** The identity provider or the cluster verified the address. */
+  /** True if the identity provider or the cluster verified the email address. */
   readonly isEmailVerified: boolean
 }
 

@@ -1,5 +1,5 @@
 export type BackOff = {
-  /** Returns the milliseconds until the next attempt; increases with every call. */
+  /** Returns the milliseconds until the next attempt. The limit grows with every call up to `maxMs`. */
   next(): number
   reset(): void
 }
@@ -7,9 +7,9 @@ export type BackOff = {
 export type BackOffOptions = {
   readonly minMs: number
   readonly maxMs: number
-  /** Growth from one wait to the next. 2 unless set. */
+  /** Factor by which the limit grows from one wait to the next; default: 2. */
   readonly factor?: number
-  /** A number from 0 up to 1. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number
 }
 

@@ -1,10 +1,10 @@
 import type { Action } from '../action/action.ts'
 import { HIGH_RISK_SCORE, scoreRisk } from '../action/risk.ts'
 
-/** Actions denied while the control plane is unreachable: none at first, then more and more. */
+/** Actions that a gateway denies while the control plane is unreachable. Each step denies more than the one before. */
 export type LeaseStep = 'ok' | 'high_risk' | 'writes' | 'everything'
 
-/** `failurePolicy` of a Gateway, in seconds since the stream was lost. */
+/** `failurePolicy` of a Gateway: seconds after the loss of the stream at which each step begins. */
 export type FailurePolicy = {
   readonly highRiskAfterSeconds: number
   readonly writesAfterSeconds: number
@@ -12,7 +12,8 @@ export type FailurePolicy = {
 }
 
 /**
- * Returns the step after `lostForMs` without the control plane; null means connected. The most severe due step wins.
+ * Returns the step after `lostForMs` without the control plane; null means connected. If several steps are due, the
+ * most severe one applies.
  */
 export function leaseStep(lostForMs: number | null, policy: FailurePolicy): LeaseStep {
   if (lostForMs === null) return 'ok'

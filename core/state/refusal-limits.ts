@@ -1,11 +1,17 @@
-/** Limits of the aggregation of refusals. */
+/** Limits for records of refusals. Beyond them, one row counts the refusals of an agent in a window. */
 export const REFUSAL_LIMITS = {
   windowMs: 60_000,
-  /** Refusals of each class of an agent with a record of their own, regardless of kind. */
+  /**
+   * First refusals of an agent in each class that get a record of their own, even if they repeat. The two classes are
+   * evaluated and unevaluated requests.
+   */
   whole: 60,
-  /** Records of an agent in one window for requests without an evaluated rule, including the counting row. */
+  /** Maximum records of an agent in one window for requests that no rule evaluated, including the counting row. */
   unjudgedRows: 100,
-  /** Records for evaluated requests, including the counting row. Both classes together are 600. */
+  /**
+   * Maximum records of an agent in one window for evaluated requests, including the counting row. Both classes together
+   * have 600.
+   */
   judgedRows: 500,
   /** Part of `judgedRows` reserved for denied actions: the agent chooses hosts, but not action types. */
   actionReserve: 100,
@@ -13,20 +19,20 @@ export const REFUSAL_LIMITS = {
   newActionReserve: 100,
   /** Part of `newActionReserve` for one connector type: the agent invents names of MCP tools. */
   newActionsOfConnector: 25,
-  /** Action types of one connector type that a row counts separately, and of all types. */
+  /** Action types of one connector type that a row counts separately (`countedOfConnector`), and of all types. */
   countedOfConnector: 32,
   countedActions: 128,
-  /** Targets that a row lists. */
+  /** Maximum number of targets that a row lists. */
   shownTargets: 32,
-  /** UTF-16 units of a listed target. */
+  /** Maximum length of a listed target in UTF-16 units. */
   targetLength: 200,
-  /** Distinct targets that a row can count. */
+  /** Maximum number of distinct targets that a row can count. */
   distinctTargets: 10_000,
-  /** Target hashes that all rows together keep. */
+  /** Maximum number of target hashes that all rows together keep. */
   rememberedTargets: 500_000,
 } as const
 
-/** The share of one process. */
+/** Limits of one gateway process, if several processes serve the agent. */
 export type RefusalLimits = Readonly<
   Record<
     'whole' | 'unjudgedRows' | 'judgedRows' | 'actionReserve' | 'newActionReserve' | 'newActionsOfConnector',
@@ -34,7 +40,10 @@ export type RefusalLimits = Readonly<
   >
 >
 
-/** `whole`: overrides the default. Each class keeps a counting row, so up to 300 processes share 600 rows. */
+/**
+ * Returns a function from the number of processes to the limits of each. `whole` overrides the default. Each class
+ * keeps a counting row, so up to 300 processes share 600 rows.
+ */
 export function createRefusalLimits(whole: number): (processes: number) => RefusalLimits {
   const more = Math.max(0, whole - REFUSAL_LIMITS.whole)
   const known = new Map<number, RefusalLimits>()
@@ -51,7 +60,7 @@ const MAX_PARTS = 100
 
 type Parts = {
   readonly whole: number
-  /** Rows beyond the default, for each class. */
+  /** Number of rows that a higher `whole` adds to each class. */
   readonly more: number
   readonly part: (limit: number) => number
 }

@@ -1,29 +1,29 @@
 import { storableText } from '../storable.ts'
 import { createRefusalLimits, REFUSAL_LIMITS, type RefusalLimits } from './refusal-limits.ts'
 
-/** Identity of a refusal: equal ones are counted together. */
+/** Identity of a refusal. Refusals with equal values are repetitions. */
 export type Refusal = {
   readonly action: string | null
   readonly target: string
   readonly rule: string | null
   readonly reason: string
-  /** True if a rule, a kill switch or the lack of a permission refused it; false if nothing was evaluated. */
+  /** True if a rule, a kill switch or the lack of a permission refused the request; false if nothing was evaluated. */
   readonly isJudged: boolean
 }
 
-/** Counts of a row. */
+/** Counts that a row contains. */
 export type RefusalTally = {
   readonly count: number
-  /** Times in ISO 8601. */
+  /** Times of the first and last refusal, ISO 8601. */
   readonly first: string
   readonly last: string
   readonly distinct_targets: number
   /** True if there were more distinct targets than the limit. */
   readonly more_targets: boolean
   readonly targets: readonly string[]
-  /** Count by reason. */
+  /** Number of refusals by reason. */
   readonly reasons: Readonly<Record<string, number>>
-  /** Count by action type, if known; `mcp.*` for further types of a connector, `*` for all others. */
+  /** Number of refusals by action type; `mcp.*` counts further types of a connector, `*` all others. */
   readonly actions: Readonly<Record<string, number>>
 }
 
@@ -41,33 +41,30 @@ export type RefusalWindows<T> = {
     at: { readonly nowMs: number; readonly time: string },
   ): RefusalRow<T> | null
   /**
-   * Takes one of the records for evaluated requests in the agent's window; false if none is left. `isForced`: takes it
-   * regardless.
+   * Takes one of the records for evaluated requests in the agent's window; returns false if none is left. With
+   * `isForced` it takes one even then.
    */
   take(agent: string, nowMs: number, isForced?: boolean): boolean
-  /** Ends the expired windows. */
+  /** Ends the windows whose time is over. */
   expire(nowMs: number): void
   /** Ends all windows. */
   close(): void
-  /** End of the next window; null if there is none. */
+  /** Time at which the next window ends; null if there is no window. */
   readonly nextEndMs: number | null
 }
 
 export type RefusalWindowsDeps<T> = {
   readonly open: (agent: string) => T
-  /** Called once the row counts nothing more. */
+  /** Called when the window of a row ends, after which the row counts nothing more. */
   readonly onEnd: (row: RefusalRow<T>) => void
   /** Returns an integer below 2^53. Collisions make a refusal count as a repetition. */
   readonly hash: (text: string) => number
   readonly windowMs?: number
-  /** Overrides `REFUSAL_LIMITS.whole`; the room for refusals of new kinds stays the same. */
+  /** Overrides `REFUSAL_LIMITS.whole`. The number of records for refusals of new kinds stays the same. */
   readonly whole?: number
   /** Number of processes that serve the agent: each takes its share of the limits. Default: one. */
   readonly processesOf?: (agent: string) => number
-  /**
-   * Reserves capacity elsewhere for a refusal with a record of its own; if it returns false, the row counts the
-   * refusal.
-   */
+  /** Reserves capacity outside of the window for a record. If it returns false, the row counts the refusal instead. */
   readonly claim?: (agent: string, nowMs: number) => boolean
 }
 
@@ -80,11 +77,11 @@ type Admission<T> = {
 
 type Window<T> = { readonly endMs: number; readonly classes: readonly [RefusalClass<T>, RefusalClass<T>] }
 
-/** Evaluated refusals of one agent, or unevaluated ones. */
+/** State of one class of refusals of an agent: evaluated or unevaluated ones. */
 type RefusalClass<T> = {
   rows: number
   readonly seen: Set<number>
-  /** Connector type -> rows taken from the reserve for new action types. */
+  /** By connector type: number of records taken from the reserve for new action types. */
   readonly reserved: Map<string, number>
   row: (RefusalRow<T> & { tally: RefusalTally; readonly targets: Set<number> }) | null
 }
@@ -160,11 +157,11 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
   }
 }
 
-/** Hashes of targets of all rows together. */
+/** Creates the counter of target hashes, which limits those of all rows together. */
 function createTargets() {
   let remembered = 0
   return {
-    /** True for a new target of the row; null if the limit is reached. */
+    /** Adds a target to a row. Returns true for a new target, false for a known one, null if the limit is reached. */
     remember(targets: Set<number>, target: number): boolean | null {
       if (targets.has(target)) return false
       if (targets.size >= REFUSAL_LIMITS.distinctTargets || remembered >= REFUSAL_LIMITS.rememberedTargets)
@@ -181,7 +178,7 @@ function createTargets() {
 
 type Judgement = {
   readonly refusal: Refusal
-  /** Hashes of the whole refusal and of its action type. */
+  /** `key`: hash of the whole refusal. `kind`: hash of its action type. */
   readonly key: number
   readonly kind: number | null
   readonly limits: RefusalLimits
@@ -193,7 +190,10 @@ function hasRoom(of: RefusalClass<unknown>, judgement: Judgement): boolean {
   return isBelow || isReserved(of, judgement)
 }
 
-/** Takes a row of the reserve for action types without a record. */
+/**
+ * Takes a record from the reserve for action types that have none in this window. Returns false if the reserve does not
+ * apply or is exhausted.
+ */
 function isReserved(
   { rows, seen, reserved }: RefusalClass<unknown>,
   { refusal: { isJudged, action }, kind, limits }: Judgement,
@@ -215,7 +215,7 @@ function emptyClass<T>(): RefusalClass<T> {
   return { rows: 0, seen: new Set(), reserved: new Map(), row: null }
 }
 
-/** Excludes the reserve for new action types. */
+/** Returns the number of rows for refusals of this kind, without the reserve for new action types. */
 function rowLimit({ isJudged, action }: Pick<Refusal, 'isJudged' | 'action'>, limits: RefusalLimits): number {
   if (!isJudged) return limits.unjudgedRows
   return limits.judgedRows - limits.newActionReserve - (action === null ? limits.actionReserve : 0)
@@ -273,7 +273,7 @@ function withTarget(tally: RefusalTally, target: string, isNew: boolean | null):
 
 const number = new Intl.NumberFormat('en-US')
 
-/** `1,240 refusals from TIME to TIME, 87 targets`. `time` formats an ISO 8601 time. */
+/** Returns `1,240 refusals from TIME to TIME, 87 targets`. `time` formats an ISO 8601 time. */
 export function refusalsText(
   tally: Pick<RefusalTally, 'count' | 'first' | 'last' | 'distinct_targets' | 'more_targets'>,
   time: (iso: string) => string = (iso) => iso,

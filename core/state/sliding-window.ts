@@ -1,9 +1,9 @@
-/** `retryAfterS`: whole seconds until a slot is free, at least 1. */
+/** Result of a request for a slot. `retryAfterS`: whole seconds until a slot is free, at least 1. */
 export type Taken = { readonly ok: true } | { readonly ok: false; readonly retryAfterS: number }
 
-/** An exact log of the last `limit` admitted requests. Times are monotonic milliseconds. */
+/** Log of the last admitted requests of one agent. Times are monotonic milliseconds. */
 export type SlidingWindow = {
-  /** Admits and counts, or refuses without counting. */
+  /** Admits the request and counts it, or refuses it without counting. */
   take(nowMs: number): Taken
   /** Returns the admission times of the last 60 seconds. */
   recent(nowMs: number): readonly number[]

@@ -1,11 +1,11 @@
-/** Frames of RFC 6455 without extensions, read strictly: an ambiguous frame is a problem. */
+/** Head of a WebSocket frame (RFC 6455) without extensions. It is read strictly: an ambiguous frame is a problem. */
 export type FrameHead = {
   readonly isFinal: boolean
   readonly opcode: number
   readonly isMasked: boolean
-  /** Bytes of the head, including the masking key. */
+  /** Number of bytes of the head, including the masking key. */
   readonly size: number
-  /** Bytes of the payload. */
+  /** Number of bytes of the payload. */
   readonly length: number
 }
 
@@ -17,14 +17,14 @@ const KNOWN: ReadonlySet<number> = new Set(Object.values(OPCODE))
 const MASK_BYTES = 4
 const MAX_CONTROL_BYTES = 125
 const MAX_SHORT = 65_535
-/** Maximum bytes of a frame head. */
+/** Maximum number of bytes of a frame head. */
 const MAX_HEAD_BYTES = 14
 
 export function isControl(opcode: number): boolean {
   return opcode >= OPCODE.close
 }
 
-/** Reads the head of the frame at the first byte; null if bytes are missing. */
+/** Reads the head of the frame that begins at the first byte; null if bytes are missing. */
 export function readFrameHead(bytes: Uint8Array): FrameHead | FrameProblem | null {
   const [first, second] = bytes
   if (first === undefined || second === undefined) return null
@@ -78,7 +78,7 @@ export function encodeFrame(opcode: number, payload: Uint8Array, key: Uint8Array
   return frame
 }
 
-/** Returns how many bytes the length takes after the first two. */
+/** Writes the payload length and returns how many bytes it takes after the first two. */
 function writeLength(head: Uint8Array, length: number): number {
   const lengthBytes = length > MAX_SHORT ? 8 : length > MAX_CONTROL_BYTES ? 2 : 0
   head[1] = lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127
@@ -94,7 +94,7 @@ function writeLength(head: Uint8Array, length: number): number {
 export function applyMask(bytes: Uint8Array, key: Uint8Array, offset: number): void {
   const start = Math.min((MASK_BYTES - (bytes.byteOffset % MASK_BYTES)) % MASK_BYTES, bytes.length)
   const words = Math.floor((bytes.length - start) / MASK_BYTES)
-  // An empty view may begin at an offset that is not a multiple of four.
+  // A view without words may begin at an offset that is not a multiple of four, which `Uint32Array` rejects.
   if (words === 0) {
     maskBytes(bytes, key, offset)
     return
@@ -111,7 +111,10 @@ function maskBytes(bytes: Uint8Array, key: Uint8Array, offset: number): void {
   }
 }
 
-/** Several times as fast as byte by byte; the key is rotated to the offset of the first word. */
+/**
+ * Masks four bytes at a time, which is several times as fast as single bytes. The key is rotated to the offset of the
+ * first word.
+ */
 function maskWords(words: Uint32Array, key: Uint8Array, offset: number): void {
   const turned = Uint8Array.from({ length: MASK_BYTES }, (_, at) => key[(offset + at) % MASK_BYTES] ?? 0)
   const word = new Uint32Array(turned.buffer)[0] ?? 0

@@ -19,7 +19,7 @@ export const AnswerReply = z.object({
   ok: z.literal(true),
   id: z.string(),
   status: ApprovalStatus,
-  /** Present while the approval is pending: other groups have to answer as well. */
+  /** Groups that have answered. Present while the approval is pending, because other groups have to answer as well. */
   answered_groups: z.array(z.string()).optional(),
 })
 

@@ -3,7 +3,7 @@ import { RecordSchema } from '../record.ts'
 import { AuditFilterFields, Id, Limit, type QueryInput } from './fields.ts'
 import { ApprovalCard } from './gateway/internal.ts'
 
-/** Event types of spec 6.1, and the additions that the README lists. */
+/** Event types of the audit log: those of spec 6.1, and the additions that the README lists. */
 export const AuditEventType = z.enum([
   'action.requested',
   'action.allowed',
@@ -59,7 +59,7 @@ export const EvidenceParams = z.object({ action_request_id: Id })
 
 export const AuditEntry = z.object({
   id: z.string(),
-  /** An `AuditEventType`; later versions can add types. */
+  /** One of `AuditEventType`, or a type that a later version added. */
   event_type: z.string(),
   agent_id: z.string().nullable(),
   user_id: z.string().nullable(),
@@ -70,17 +70,17 @@ export const AuditEntry = z.object({
 })
 
 export const AuditReply = z.object({
-  /** Latest first. */
+  /** Events in descending order of time. */
   events: z.array(AuditEntry),
   next_cursor: z.string().nullable(),
 })
 
 export const EvidenceReply = z.object({
   action_request_id: z.string(),
-  /** Oldest first. */
+  /** Events in ascending order of time. */
   events: z.array(AuditEntry),
   approvals: z.array(ApprovalCard),
-  /** Governed requests of the action within the retention of the traffic log; oldest first. */
+  /** Records of the action's requests, as far as the retention of the traffic log allows; oldest first. */
   requests: z.array(RecordSchema),
 })
 

@@ -3,7 +3,7 @@ import { ConnectorType } from '../crd/schemas.ts'
 import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'
 
-/** Connector without its credential. */
+/** A Connector as pages show it, without its credential. */
 export const ConnectorView = z.object({
   id: z.string(),
   name: z.string(),
@@ -14,13 +14,13 @@ export const ConnectorView = z.object({
   base_url: z.string().nullable(),
   allow_private_addresses: z.boolean(),
   allow_plaintext_credential: z.boolean(),
-  /** For type `mcp`: the only paths on which JSON-RPC is read; null = all paths. */
+  /** Paths that accept JSON-RPC, for type `mcp`; null = all paths. */
   endpoint: z.array(z.string()).nullable(),
   /** `opaque`: requests can be held although the gateway cannot read their bodies. */
   bodies: z.enum(['opaque']).nullable(),
   warnings: z.array(z.string()),
   has_token: z.boolean(),
-  /** Names; empty = all gateways. */
+  /** Names of the gateways that use the Connector; empty = all gateways. */
   gateways: z.array(z.string()),
   ...ManagedFields,
   created_at: z.string(),
@@ -36,10 +36,10 @@ export const RemoveConnectorQuery = z.strictObject({ connector_id: Id })
 
 const ConnectorKind = z.object({
   type: ConnectorType,
-  /** Default hosts; empty if hosts must be configured. */
+  /** Default hosts of the connector type; empty if a Connector must configure its hosts. */
   domains: z.array(z.string()),
   auth: z.string(),
-  /** Number of named actions. */
+  /** Number of named actions in the catalogue of the type. */
   actions: z.int(),
 })
 export const ConnectorKindsReply = z.object({ connectors: z.array(ConnectorKind) })
@@ -50,24 +50,27 @@ export const NamedAction = z.object({
   type: z.string(),
   effect: z.enum(['read', 'compute', 'write']),
   risk: z.enum(['low', 'medium', 'high']),
-  /** Effect classes of the action; a request can add others. Absent if there are none. */
+  /** Effect classes of the action; fields of a request can add others. Absent if there are none. */
   effects: z.array(z.string()).optional(),
 })
 export const ActionsReply = z.object({ type: ConnectorType, actions: z.array(NamedAction) })
 
-/** Requested host that no connector of the gateway has. */
+/** Host that agents requested and no Connector of the gateway owns. */
 export const UnownedHost = z.object({
   host: z.string(),
   port: z.int(),
   gateway: z.string(),
   agents: z.array(z.string()),
   requests: z.number(),
-  /** ISO 8601. */
+  /** Time of the first request, ISO 8601. */
   first: z.string(),
   last: z.string(),
-  /** Use of the host by a known agent program; null for other hosts. */
+  /** Reason why a known agent program requests the host; null for other hosts. */
   known: z.string().nullable(),
-  /** Alternative manifests that allow access. `connector` is null if only the egress list of the Gateway can. */
+  /**
+   * Manifests that allow access to the host; either of the two is sufficient. `connector` is null if only the egress
+   * list of the Gateway can allow it.
+   */
   manifests: z.object({ connector: z.string().nullable(), egress: z.string() }),
 })
 export const UnownedHostsQuery = z.strictObject({ limit: Limit })

@@ -1,6 +1,9 @@
 import { EFFECT_MEANINGS, isEffectClass } from '../action/effect-class.ts'
 
-/** What an approver reads about the effect classes of a request; null where there are none, and on cards of older versions. */
+/**
+ * Returns the explanation of a request's effect classes for approvers; null if it has none, and on cards of older
+ * versions.
+ */
 export function effectsText({
   effects = [],
 }: {

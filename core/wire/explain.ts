@@ -7,13 +7,13 @@ export const ExplainQuery = z.strictObject({
   url: z.string().min(1).max(8_000),
   agent: z.string().min(1).max(253),
   gateway: z.string().min(1).max(253).optional(),
-  /** Lines `Name: value`. */
+  /** Header fields as lines `Name: value`. */
   headers: z.string().max(8_000).optional(),
 })
 export const ExplainReply = z.object({
-  /** Output of `chaperone explain`. */
+  /** Text that `chaperone explain` prints. */
   text: z.string(),
-  /** Name of the connector; null if no connector has the host. */
+  /** Name of the connector; null if no connector owns the host. */
   connector: z.string().nullable(),
   action: z.looseObject({ type: z.string() }).nullable(),
   decision: z.looseObject({
@@ -30,7 +30,7 @@ const MAX_SPEC = 8_000
 
 export const DryRunQuery = z.strictObject({
   agent: z.string().min(1).max(253),
-  /** Action spec as JSON text: a dry run changes nothing, so it is a GET whose URL can be shared. */
+  /** Action spec as JSON text in a query. A dry run changes nothing, so it is a GET whose URL can be shared. */
   action_spec: z
     .string()
     .max(MAX_SPEC)

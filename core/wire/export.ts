@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Items are validated one at a time, so that an invalid item does not reject the others. */
+/** Body of an import. Items are validated one at a time, so that an invalid item does not reject the others. */
 export const ImportBody = z.strictObject({
   version: z
     .string()

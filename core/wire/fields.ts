@@ -4,13 +4,14 @@ import { endpointPath } from '../crd/fields.ts'
 import { ConnectorType, RuleDecisionSchema } from '../crd/schemas.ts'
 import { LIMITS } from './limits.ts'
 
-/** Names of agents. They are user names in `Proxy-Authorization: Basic` and parts of scopes and patterns. */
+/** Name of an agent. It is also the user name in `Proxy-Authorization: Basic`, and a part of scopes and patterns. */
 export const AgentName = z
   .string()
   .min(1)
   .max(253)
   .regex(
-    // Not `\p{Cc}`: not every regular expression engine that reads the OpenAPI document supports it.
+    // Control characters are listed instead of `\p{Cc}`, which some regular expression engines that read the OpenAPI
+    // document do not support.
     /^[^\s:*]([^:*\u0000-\u001f\u007f-\u009f]*[^\s:*])?$/,
     'cannot contain `:`, `*` or control characters, or start or end with a space',
   )
@@ -39,7 +40,7 @@ export const Email = z.email('is not an e-mail address').max(320)
 export const Ok = z.object({ ok: z.literal(true) })
 export type Ok = z.infer<typeof Ok>
 
-/** URL without a user name or password: URLs are visible to users who can read the configuration, and exported. */
+/** URL without a user name or password, because users who can read or export the configuration see it. */
 export const PlainUrl = z
   .url({ protocol: /^https?$/ })
   .max(2_000)
@@ -60,7 +61,7 @@ export const Moment = z.iso
 export const Limit = z.coerce.number().pipe(z.int().min(1).max(LIMITS.listMax)).default(LIMITS.listDefault)
 
 const EventType = z.string().min(1).max(100)
-/** Filters of the audit log. `type` and `event_type` are synonyms. */
+/** Query parameters that filter the audit log. `type` and `event_type` are synonyms. */
 export const AuditFilterFields = {
   type: EventType.optional(),
   event_type: EventType.optional(),
@@ -78,17 +79,19 @@ export const ConnectorFields = {
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: PlainUrl.optional(),
-  /** Allows private and loopback addresses of the upstream, for self-hosted instances. */
+  /** True: the upstream may have a private or loopback address, for example a self-hosted instance. */
   allow_private_addresses: z.boolean().optional(),
-  /** Allows sending the credential to an upstream with a plain http URL. */
+  /** True: the credential may be sent to an upstream with a plain http URL. */
   allow_plaintext_credential: z.boolean().optional(),
-  /** For type `mcp`: the only paths on which JSON-RPC is read. */
+  /** Paths that accept JSON-RPC, for type `mcp`. */
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
-  /** `opaque`: requests can be held although the gateway cannot read their bodies; the card states it. */
+  /**
+   * `opaque`: requests can be held although the gateway cannot read their bodies, and the approval card states that.
+   */
   bodies: z.enum(['opaque']).optional(),
 }
 
-/** Connector of the wizard and of the quick setup. */
+/** Connector that the wizard or the quick setup creates. */
 export const SetupConnectorSchema = z
   .strictObject({
     ...ConnectorFields,
@@ -103,7 +106,7 @@ export const SetupConnectorSchema = z
     message: 'is required with accessRule custom',
   })
 
-/** Input of a query: values that the schema coerces from text have their parsed type. */
+/** Input type of a query. Values that the schema converts from text may have their parsed type. */
 export type QueryInput<S extends z.ZodObject> = {
   [K in keyof z.input<S>]: unknown extends z.input<S>[K]
     ? z.output<S>[K & keyof z.output<S>] | undefined

@@ -1,22 +1,24 @@
 import * as z from 'zod'
 
-/** The file in INSTALLATION_KEY_FILE: the key of one installation, in the home of the user who starts it. */
+/**
+ * Content of the file INSTALLATION_KEY_FILE: the key of one installation, in the home folder of the user who starts it.
+ */
 export const InstallationKey = z.object({
-  /** The data folder. */
+  /** Data folder of the installation. */
   folder: z.string().min(1),
-  /** 32 random bytes as base64url. */
+  /** Key: 32 random bytes as base64url. */
   key: z.string().regex(/^[\w-]{43}$/),
 })
 export type InstallationKey = z.infer<typeof InstallationKey>
 
-/** 32 random bytes as base64url, new for each challenge. */
+/** Nonce of a challenge: 32 random bytes as base64url, new each time. */
 export const ProofNonce = z.string().regex(/^[\w-]{43}$/, 'has 32 bytes as base64url')
 
-/** Paths that answer the challenge `?nonce=` with `{proof}`. */
+/** Paths of the challenge. A server answers `?nonce=` with `{proof}`. */
 export const CHALLENGE_PATHS = { control_plane: '/api/challenge', gateway: '/challenge' } as const
 export type Prover = keyof typeof CHALLENGE_PATHS
 
-/** Subject of a challenge; `address` and `port` are the server's end of the challenged connection. */
+/** Data that a proof covers. `address` and `port` are the server's end of the challenged connection. */
 export type ProofSubject = {
   readonly folder: string
   readonly nonce: string

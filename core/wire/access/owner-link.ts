@@ -1,15 +1,15 @@
-/** Validity of the link that creates the first owner. */
+/** Time in ms for which the link that creates the first owner is valid. */
 export const OWNER_LINK_LIFE_MS = 60 * 60 * 1_000
 
-/** The data of the Secret with the owner link of a cluster. */
+/** Data of the Secret with the owner link of a cluster. */
 export type OwnerLinkData = {
   readonly token: string
   readonly link: string
-  /** RFC 3339. */
+  /** Time at which the link expires, RFC 3339. */
   readonly 'expires-at': string
 }
 
-/** `baseUrl`: public URL of the dashboard, without a trailing slash. */
+/** Returns the data of the Secret. `baseUrl`: public URL of the dashboard, without a trailing slash. */
 export function ownerLinkData(token: string, baseUrl: string, expiresAt: string): OwnerLinkData {
   return { token, link: ownerLinkOf(baseUrl, token), 'expires-at': expiresAt }
 }

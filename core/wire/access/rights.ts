@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../../crd/schemas.ts'
 
-/** In ascending order. */
+/** Roles in ascending order: each includes the rights of the ones before it. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 
 export type Role = (typeof ROLES)[number]
@@ -11,15 +11,18 @@ export function hasRole(role: Role, minimum: Role): boolean {
 }
 
 type RightEntry = {
-  /** The lowest role with this right. */
+  /** Lowest role that has this right. */
   readonly role: Role
   readonly allows: string
   /**
-   * True: the right in some namespaces is sufficient for its routes, which are restricted to these. Absent: the right
-   * must cover all namespaces.
+   * True: users with the right in some namespaces may use its routes, which then return only objects of these. Absent:
+   * users need the right in all namespaces.
    */
   readonly isNamespaced?: true
-  /** Kinds that its routes write. With `DASHBOARD_EDITING=yaml` such a route answers 409 and the manifest. */
+  /**
+   * Kinds of objects that the routes of the right write. With `DASHBOARD_EDITING=yaml` such a route returns 409 and the
+   * manifest.
+   */
   readonly writes?: readonly ResourceKind[]
 }
 
@@ -96,7 +99,7 @@ export const RIGHTS = {
 
 export type Right = keyof typeof RIGHTS
 
-/** Returns the required reach of a right for its routes. */
+/** Returns in which namespaces a user needs the right to use its routes. */
 export function reachOf(right: Right): Reach {
   const entry: RightEntry = RIGHTS[right]
   return entry.isNamespaced === true ? 'namespaces' : 'cluster'
@@ -106,16 +109,16 @@ export function isRight(name: string): name is Right {
   return Object.hasOwn(RIGHTS, name)
 }
 
-/** `approvals/answer`: resource `approvals`, verb `answer`. */
+/** Splits a right: `approvals/answer` has the resource `approvals` and the verb `answer`. */
 export function partsOfRight(right: Right): { readonly resource: string; readonly verb: string } {
   const [resource = '', verb = ''] = right.split('/')
   return { resource, verb }
 }
 
-/** Namespaces of a cluster; `all` includes objects without a namespace. */
+/** Namespaces in which a user has a right. `all` includes objects without a namespace. */
 export type Namespaces = 'all' | ReadonlySet<string>
 
-/** Whether the right in some namespaces is sufficient, or it must cover all. */
+/** Namespaces in which routes require a right: some (`namespaces`), or all (`cluster`). */
 export type Reach = 'namespaces' | 'cluster'
 
 /** Reports whether a right in `namespaces` covers an object in `namespace` (null: without a namespace). */
