@@ -5,7 +5,7 @@ import { AgentName, GatewayName, Ok, SetupConnectorSchema } from './fields.ts'
 export const Host = z.string().min(1).max(253)
 export const Port = z.int().min(1).max(65_535)
 
-/** Body of the wizard: a gateway with an agent and connectors. */
+/** Body that the wizard sends to create a gateway with an agent and connectors. */
 export const SetUpGatewayBody = z.strictObject({
   gateway: z.strictObject({
     name: GatewayName,

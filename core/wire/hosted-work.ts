@@ -1,54 +1,54 @@
 import * as z from 'zod'
 
-/** Results that a report or an answer lists. */
+/** Maximum number of results in a report or a reply. */
 export const MAX_WORK_RESULTS = 50
 
 /**
- * What became of work that an agent started at a provider. `left`: nothing was sent, because no operation cancels it, or
- * because it is a batch and the Gateway lacks `killSwitch.cancelBatches`.
+ * Result of cancelling work that an agent started at a provider. `left`: the gateway sent nothing, because no operation
+ * cancels the work, or because it is a batch and the Gateway lacks `killSwitch.cancelBatches`.
  */
 export const WorkResult = z.object({
   agent: z.string().max(300),
-  /** The Connector's name. */
+  /** Name of the Connector. */
   connector: z.string().max(300),
-  /** `response`, `run`, `session`, `scheduled_message`, `batch`, … */
+  /** Kind of the work: `response`, `run`, `session`, `scheduled_message`, `batch`, … */
   kind: z.string().max(64),
   id: z.string().max(256),
   outcome: z.enum(['cancelled', 'failed', 'left']),
-  /** Status of the provider's answer; null where none came. */
+  /** HTTP status of the provider's response; null without a response. */
   status: z.int().nullable(),
-  /** Why it was not cancelled: a sentence. */
+  /** Reason, as a sentence, why the work was not cancelled. */
   detail: z.string().max(500).optional(),
-  /** Of the kill switch. */
+  /** Scope of the kill switch that cancels the work. */
   scope: z.string().max(400),
   at: z.string().max(40),
-  /** Of the record. */
+  /** Id in the record of the request that started the work. */
   request_id: z.string().max(100).optional(),
 })
 
-/** What one gateway process cancels at providers while something is stopped. */
+/** Report of one gateway process on work that it cancels at providers while a kill switch is active. */
 export const HostedWorkReport = z.object({
-  /** When the process started. Work that was started through an earlier process is not known to it. */
+  /** Start time of the process. The report does not include work that an earlier process started. */
   since: z.string().max(40),
-  /** Stopped work whose cancellation has no result yet. */
+  /** Number of works under a kill switch whose cancellation has no result yet. */
   pending: z.int().min(0),
-  /** Work in all that was discarded because the process keeps a limited number. */
+  /** Total number of works that the process discarded because of its limits. */
   dropped: z.int().min(0),
-  /** Requests in all that may have started work whose id did not arrive. */
+  /** Total number of requests that may have started work whose id the response did not contain. */
   unidentified: z.int().min(0),
-  /** The latest first. */
+  /** Latest results, newest first. */
   results: z.array(WorkResult).max(MAX_WORK_RESULTS),
-  /** Results beyond `results`. */
+  /** Number of results that `results` omits. */
   omitted: z.int().min(0),
 })
 
-/** The same in the answer of a kill switch, of all connected gateway processes. */
+/** Reports of all connected gateway processes together, in the reply to a kill switch. */
 export const HostedWorkState = z.object({
   pending: z.int(),
   cancelled: z.array(WorkResult),
   not_cancelled: z.array(WorkResult),
   omitted: z.int(),
-  /** What is not in the lists, as sentences. */
+  /** Sentences about work that the lists do not contain. */
   note: z.string(),
 })
 

@@ -3,24 +3,24 @@ import type { KillSwitchSet } from './gateway/internal.ts'
 import { KillEntry } from './gateway/kill.ts'
 import { HostedWorkState } from './hosted-work.ts'
 
-/** Active scopes. `stored: false`: active on connected gateways, not stored yet. */
+/** Active kill switches. `stored: false`: in force on connected gateways and not stored yet. */
 export const KillSwitchState = z.object({
   effective: z.array(KillEntry.extend({ stored: z.literal(false).optional() })),
-  /** Work that is cancelled at providers so far; absent if no gateway is connected. */
+  /** Results of cancelling work at providers; absent if no gateway is connected. */
   hosted_work: HostedWorkState.optional(),
 })
 export const KillSwitchReply = KillSwitchState.extend({
   ok: z.literal(true),
   active: z.boolean(),
   scope: z.string(),
-  /** Gateway processes that have acknowledged, of those connected, and the time in milliseconds. */
+  /** `acked` of `total` connected gateway processes have acknowledged the change, within `ms` milliseconds. */
   acknowledged: z.object({ acked: z.number(), total: z.number(), ms: z.number() }),
-  /** `false`: active on connected gateways, not stored yet. */
+  /** `false`: the change is in force on connected gateways and not stored yet. */
   stored: z.literal(false).optional(),
   warning: z.string().optional(),
-  /** Of a deactivation: the sources that had activated the scope. */
+  /** Sources whose kill switches a deactivation lifted. */
   released: z.array(z.string()).optional(),
-  /** Existing scopes with similar names, if the scope matches nothing. */
+  /** Existing names that resemble the scope, if it matches no subject. */
   nearest: z.array(z.string()).optional(),
 })
 

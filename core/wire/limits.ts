@@ -1,57 +1,65 @@
-/** Numbers and header names that two sides must agree on. Times in ms unless the name has another unit. */
+/** Limits and header names that two components must agree on. Times are in ms unless the name has another unit. */
 export const LIMITS = {
-  /** Proxied requests per agent and minute (spec 8). */
+  /** Maximum number of proxied requests per agent and minute (spec 8). */
   gatewayRatePerMinute: 120,
   controlPlaneRatePerMinute: 60,
   batchMax: 20,
-  /** Actions of one proxied request, unless the Gateway sets another limit. */
+  /** Maximum number of actions in one proxied request, unless the Gateway sets another limit. */
   actionsPerRequest: 32,
   approvalTimeoutS: 300,
   approvedRetryWindowS: 300,
   maxPendingHoldsPerAgent: 20,
-  /** Time after the last client's disconnect until an approval leaves the list; retrying clients return sooner. */
+  /**
+   * Time after which an approval leaves the list once its last client has disconnected. Retrying clients return sooner.
+   */
   askerAbsenceS: 30,
   headerBlockBytes: 16 * 1024,
   decidingBodyBytes: 1024 * 1024,
   heldBodyBytes: 8 * 1024 * 1024,
-  /** A held request whose client accepts events gets the first event after this time, then one per interval. */
+  /**
+   * Time until the client of a held request gets its first event, if it accepts events. Further events follow once per
+   * `heldEventsEveryMs`.
+   */
   heldEventsAfterMs: 10_000,
   heldEventsEveryMs: 15_000,
-  /** Largest model request that providers accept (Anthropic: 32 MB). */
+  /** Maximum size of a model request, the largest that providers accept (Anthropic: 32 MB). */
   modelBodyBytes: 32 * 1024 * 1024,
-  /** Maximum wait of a body for the budget of buffered bodies. */
+  /** Maximum time for which a body waits for memory in the budget of buffered bodies. */
   bodyBudgetWaitMs: 10_000,
-  /** Larger bodies yield to other requests before each stage that may read them. */
+  /** Size above which the processing of a body yields to other requests before each stage that may read it. */
   pacedBodyBytes: 64 * 1024,
-  /** Maximum total time of all edits of one response; after that it passes unchanged. */
+  /** Maximum total time for edits of one response. After that the response passes unchanged. */
   answerEditMs: 250,
-  /** Maximum inflated size of the packs in one agent's pushes. */
+  /** Maximum inflated size per minute of the packs in one agent's pushes. */
   inflatedBytesPerMinute: 64 * 1024 * 1024,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 300_000,
-  /** Connections of authenticated clients of one gateway process, and of one agent. */
+  /** Maximum number of authenticated clients' connections to one gateway process, and of those of one agent. */
   maxConnections: 1_000,
   maxConnectionsPerAgent: 400,
-  /** Connections without an agent's key; a new one evicts the oldest. */
+  /** Maximum number of connections without an agent's key. A new one evicts the oldest. */
   maxUnauthenticatedConnections: 256,
   unauthenticatedTimeoutMs: 30_000,
   maxConcurrentPerAgent: 256,
   maxPermissions: 100_000,
   maxPolicies: 1_000,
-  /** In addition to those of the organization. */
+  /** Maximum number of built-in policies, in addition to those of the organization. */
   maxBuiltInPolicies: 3,
   metricAgents: 500,
   metricToolNames: 200,
-  /** Lease steps after the stream is lost (design 8). */
+  /** Times from the loss of the stream to each lease step (design 8). */
   leaseHighRiskMs: 30_000,
   leaseWritesMs: 120_000,
   leaseEverythingMs: 600_000,
   beatMs: 5_000,
   recordFlushMs: 100,
   recordBatchMax: 500,
-  /** Ranges of lost sequence numbers in one batch. */
+  /** Maximum number of ranges of lost sequence numbers in one batch of records. */
   lostRangesMax: 1_000,
-  /** Records and lost ranges per second that a replica accepts from one Gateway, and from the sidecars of one agent. */
+  /**
+   * Maximum number of records and lost ranges per second that a replica accepts from one Gateway, and from the sidecars
+   * of one agent.
+   */
   ingestGatewayPerSecond: 10_000,
   ingestSidecarPerSecond: 1_000,
   permissionShards: 16,
@@ -65,8 +73,8 @@ export const HEADERS = {
   recordId: 'X-Service-Record',
   error: 'X-Service-Error',
   version: 'X-Service-Version',
-  /** Sent by the dashboard with every request. */
+  /** Header with the secret of the page, which the dashboard sends with every request. */
   pageSecret: 'X-Service-Page-Secret',
-  /** `certificate`: the caller is the user of the client certificate. */
+  /** Header that selects the caller. `certificate`: the user of the client certificate. */
   caller: 'X-Service-Caller',
 } as const

@@ -5,10 +5,10 @@ import { KillEntry } from './gateway/kill.ts'
 import { ObjectOrigin } from './operator/origin.ts'
 import { DecisionView } from './v1.ts'
 
-/** Kinds of changes. Events carry the kind only; clients reload what it concerns. */
+/** Kinds of changes that the dashboard is notified of. An event contains only the kind; clients reload the data. */
 export const ChangeKind = z.enum(['approvals', 'traffic', 'kill', 'config', 'gateways', 'audit'])
 
-/** Opaque version of each kind; a different version means a change. */
+/** Opaque version of the data of each kind. A different version means that the data changed. */
 export const ChangesReply = z.object({ versions: z.record(ChangeKind, z.string()) })
 
 export const GatewayState = z.object({
@@ -27,9 +27,9 @@ export const GatewayState = z.object({
   desired_version: z.int().nullable(),
   last_seen_at: z.string().nullable(),
   agents: z.int(),
-  /** Active kill switch scopes that include the gateway or a part of it. */
+  /** Active kill switch scopes that cover the gateway or a part of it. */
   stopped: z.array(z.string()),
-  /** Sentences that its processes report about themselves. */
+  /** Warnings that the gateway's processes report, as sentences. */
   warnings: z.array(z.string()),
 })
 
@@ -39,9 +39,9 @@ export const OverviewReply = z.object({
   pending_approvals: z.int(),
   agents: z.object({ active: z.int(), suspended: z.int() }),
   connectors: z.int(),
-  /** True after the first request; false on a new installation. */
+  /** True after the first request through any gateway; false on a new installation. */
   has_traffic: z.boolean(),
-  /** Sentences about the installation, such as uses of the owner token. */
+  /** Warnings about the installation as sentences, such as uses of the owner token. */
   warnings: z.array(z.string()),
 })
 
@@ -52,7 +52,7 @@ const Counts = {
 }
 
 export const ActivityQuery = z.strictObject({
-  /** Length of the period; the traffic log keeps seven days. */
+  /** Length of the period in seconds. The traffic log keeps seven days. */
   seconds: z.coerce
     .number()
     .pipe(
@@ -68,20 +68,20 @@ export const ActivityQuery = z.strictObject({
 export const ActivityReply = z.object({
   from: z.string(),
   to: z.string(),
-  /** Length of one bucket. */
+  /** Length of one bucket in seconds. */
   bucket_seconds: z.int(),
-  /** Without gaps, oldest first. Latencies in ms; null without a request. */
+  /** Buckets without gaps, oldest first. Latencies are in ms; null without a request. */
   buckets: z.array(
     z.object({
       time: z.string(),
       ...Counts,
-      /** Allowed only because of the enforcement level. */
+      /** Requests that were allowed only because of the enforcement level. */
       would_block: z.int(),
       latency_p50_ms: z.number().nullable(),
       latency_p95_ms: z.number().nullable(),
     }),
   ),
-  /** Denials, the most frequent first. */
+  /** Reasons of denials, the most frequent first. */
   denials: z.array(
     z.object({
       agent: z.string().nullable(),
@@ -92,11 +92,11 @@ export const ActivityReply = z.object({
       last_at: z.string(),
     }),
   ),
-  /** Agents by number of requests, the largest first. */
+  /** Agents, ordered by number of requests, the largest first. */
   agents: z.array(z.object({ agent: z.string(), ...Counts, last_at: z.string() })),
 })
 
-/** `scenario`: 0 safe, 1 risky, 2 destructive; absent: any of them. */
+/** Selects the demo request. `scenario`: 0 safe, 1 risky, 2 destructive; absent: any of them. */
 export const DemoBody = z.strictObject({
   scenario: z.literal([0, 1, 2], { error: 'must be 0, 1 or 2' }).optional(),
 })

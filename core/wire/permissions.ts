@@ -8,7 +8,7 @@ import { ManagedFields } from './operator/origin.ts'
 export const PermissionView = z.object({
   id: z.string(),
   gateway_name: z.string(),
-  /** `*` or the name of an agent. */
+  /** Agents that the permission covers: `*`, or the name of one agent. */
   agent: z.string(),
   connector_type: z.string(),
   action_pattern: z.string(),
@@ -55,10 +55,10 @@ export const EffectiveQuery = z.strictObject({
 })
 export const EffectiveReply = z.object({
   agent: z.string().nullable(),
-  /** Null for an agent without a gateway: only policies decide about its actions. */
+  /** Gateway of the agent. Null without one: then only policies decide about its actions. */
   gateway: z.string().nullable(),
   type: ConnectorType,
-  /** Connectors of this type on the gateway of the agent. */
+  /** Names of the Connectors of this type on the agent's gateway. */
   connectors: z.array(z.string()),
   /** Agents that the caller can select. */
   agents: z.array(z.object({ name: z.string(), status: z.string(), gateway: z.string().nullable() })),

@@ -41,8 +41,8 @@ export const PolicyDetails = PolicySummary.extend({
   ...ManagedFields,
   updated_at: z.string(),
   /**
-   * Why the active text no longer compiles (its failing conditions then only tighten decisions), or why a manifest was
-   * never active (its scope is then denied). Absent if there are no problems.
+   * Reasons why the active text no longer compiles (its failing conditions then only tighten decisions), or why a
+   * manifest was never active (its scope is then denied). Absent if there are no problems.
    */
   problems: z.array(z.string()).optional(),
 })
@@ -67,13 +67,13 @@ export const RemovePolicyQuery = z.strictObject({ policy_id: Id })
 export const SavedPolicy = Ok.extend({
   policy_id: z.string(),
   version: z.number(),
-  /** False if the tests of the stored text fail: the version that was active before stays active. */
+  /** False if the tests of the stored text fail. The version that was active before stays active. */
   active: z.boolean(),
   tests: z.array(PolicyTestResult),
   warnings: z.array(z.string()),
 })
 
-/** Fields that the text repeats must have the same values in the text. */
+/** Body of a policy check. Fields that the text repeats must have the same values in the text. */
 export const PolicyCheckBody = z.strictObject({
   policyYaml: PolicyText,
   name: PolicyName.optional(),
@@ -81,7 +81,7 @@ export const PolicyCheckBody = z.strictObject({
   priority: Priority.optional(),
   tags: Tags.optional(),
   mode: Mode.optional(),
-  /** Namespace of the manifest, in which RBAC resolves its approver groups. */
+  /** Namespace of the manifest. RBAC of this namespace determines the members of its approver groups. */
   namespace: z.string().max(63).optional(),
 })
 
@@ -109,7 +109,9 @@ export const ReplayBody = z.strictObject({
 })
 
 const Verdict = z.enum(['ALLOW', 'HOLD', 'DENY'])
-/** `would`: decision under full enforcement, if the level or a policy in monitor mode does not enforce it. */
+/**
+ * Decision about a replayed record. `would`: decision under full enforcement, if the level or monitor mode relaxes it.
+ */
 const Replayed = z.object({ decision: Verdict, would: Verdict, reason: z.string() })
 
 export const ReplayReply = z.object({
@@ -124,9 +126,9 @@ export const ReplayReply = z.object({
       agent: z.string(),
       action_type: z.string(),
       request: z.string(),
-      /** Decision under the active policies. */
+      /** Decision under the policies that are active now. */
       before: Replayed,
-      /** Decision with the given text in their place. */
+      /** Decision if the given text replaced the active one. */
       after: Replayed,
     }),
   ),
@@ -135,21 +137,24 @@ export const ReplayReply = z.object({
 export const PolicyVersionsParams = z.object({ policy_id: Id })
 export const PolicyVersionsReply = z.object({
   policy_id: z.string(),
-  /** Latest first. */
+  /** Versions of the policy, the latest first. */
   versions: z.array(
     z.object({
       version: z.int(),
       policyYaml: z.string(),
-      /** True if its tests passed, so that it became active. */
+      /** True if the tests of the version passed, so that it became active. */
       passed: z.boolean(),
       created_at: z.string(),
     }),
   ),
 })
 
-/** Change to commit, in installations that edit objects in YAML; the 409 body of such edits contains it. */
+/**
+ * Change that a user must commit, in installations whose objects are edited in YAML. It is the body of the 409 to an
+ * edit.
+ */
 export const ManifestEdit = z.object({
-  /** YAML documents; empty when nothing is added or changed. */
+  /** YAML documents to commit; empty when nothing is added or changed. */
   manifest: z.string(),
   removed: z.array(z.object({ kind: z.string(), namespace: z.string(), name: z.string() })),
   /** Test results of each edited policy. */

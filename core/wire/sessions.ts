@@ -28,33 +28,38 @@ export const OwnerLinkBody = z.strictObject({ required: z.boolean().default(fals
 export const OwnerLinkReply = Ok.extend({ owner_link: z.string().nullable() })
 export const RedeemOwnerLinkBody = z.strictObject({ setup_token: z.string().min(1).max(200) })
 
-/** `yaml`: edits of Gateways, Connectors, Permissions and Policies return 409 with the manifest to commit. */
+/**
+ * How users edit Gateways, Connectors, Permissions and Policies. `yaml`: edits return 409 with the manifest to commit.
+ */
 export const EditingMode = z.enum(['rows', 'yaml'])
 
 export const MeReply = z.object({
   user: SessionUser.extend({
     groups: z.array(z.string()),
     via: z.string(),
-    /** `page_secret`: the session is read-only, because the request has no secret of its page. */
+    /**
+     * Reason why the session is restricted. `page_secret`: it is read-only, because the request has no secret of its
+     * page.
+     */
     restriction: z.string().nullable(),
     /** Namespaces in which the role applies; null = all. Absent for callers of a cluster, whose rights follow from RBAC. */
     namespaces: z.array(z.string()).nullable().optional(),
-    /** Namespaces by right; null = all. Absent for callers of a cluster. */
+    /** Namespaces in which the user has each right; null = all. Absent for callers of a cluster. */
     rights: z.record(z.string(), z.array(z.string()).nullable()).optional(),
   }),
   editing: EditingMode,
 })
 
-/** Authentication modes of the installation. */
+/** Authentication modes that the installation offers. */
 export const AuthOptionsReply = z.object({
   password: z.boolean(),
   identity_provider: z.object({ name: z.string() }).nullable(),
 })
 
-/** 32 bytes, base64url. */
+/** A value of 32 bytes as base64url. */
 const Bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'has 43 characters of base64url')
 
-/** `challenge`: SHA-256 of a secret that the client keeps for the exchange. */
+/** Begins a sign-in. `challenge`: SHA-256 of a secret that the client keeps for the exchange. */
 export const StartSignInBody = z.strictObject({
   challenge: Bytes32,
   loopback_port: z.int().min(1).max(65_535).optional(),

@@ -7,11 +7,11 @@ export const UserView = z.object({
   name: z.string(),
   role: RoleSchema,
   status: z.enum(['active', 'suspended']),
-  /** Approver groups. */
+  /** Approver groups of the user. */
   groups: z.array(z.string()),
   /** Namespaces in which the role applies; null = all. */
   namespaces: z.array(z.string()).nullable(),
-  /** Lower roles in other namespaces. */
+  /** Lower roles that the user has in other namespaces. */
   lower_roles: z.array(
     z.object({ role: z.enum(['member', 'viewer']), namespaces: z.array(z.string()).nullable() }),
   ),
@@ -19,7 +19,7 @@ export const UserView = z.object({
 })
 export const UserList = z.object({ users: z.array(UserView) })
 
-/** Spec 4.4 and its extensions. A request has one action. */
+/** One action on a user (spec 4.4 and its extensions). */
 export const UserActionBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('change_role'), user_id: Id, role: RoleSchema }),
   z.strictObject({ action: z.literal('suspend'), user_id: Id }),
@@ -32,7 +32,7 @@ export const UserActionBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('create_key'), user_id: Id }),
   z.strictObject({ action: z.literal('invite'), email: Email, role: RoleSchema.default('viewer') }),
 ])
-/** Fields depend on the action: the new role and groups, a new approver key, or an invitation. */
+/** Result of the action, in fields that depend on it: the new role and groups, a new approver key, or an invitation. */
 export const UserActionReply = Ok.extend({
   role: RoleSchema.optional(),
   groups: z.array(z.string()).optional(),
@@ -43,7 +43,7 @@ export const UserActionReply = Ok.extend({
   invite_token: z.string().optional(),
 })
 
-/** Lifetime of approver keys in days. */
+/** Lifetime of approver keys in days: default and maximum. */
 export const KEY_DAYS = { default: 90, max: 365 } as const
 
 export const ApproverKeyView = z.object({

@@ -29,7 +29,7 @@ export const RespondBody = z.object({
 export const KillSwitchBody = z.object({
   active: z.boolean(),
   reason: z.string().max(2_000).optional(),
-  /** Absent: everything. */
+  /** What the kill switch covers. Absent: everything. */
   scope: KillScope.optional(),
 })
 
@@ -52,7 +52,7 @@ export const ApprovalView = z.object({
   id: z.string(),
   status: ApprovalStatus,
   required_approver_groups: z.array(z.string()),
-  /** Present while some, but not all, required groups have answered. */
+  /** Groups that have answered. Present while some, but not all, required groups have answered. */
   answered_groups: z.array(z.string()).optional(),
   expires_at: Moment,
 })
@@ -156,12 +156,12 @@ export const RespondReply = z.object({
   approval_id: z.string(),
   status: ApprovalStatus,
   decision_token: z.string().nullable(),
-  /** Present while the approval is pending: further groups must answer. */
+  /** Groups that have answered. Present while the approval is pending, because further groups must answer. */
   answered_groups: z.array(z.string()).optional(),
 })
 export const KillSwitchReply = z.object({
   kill_switch: z.boolean(),
-  /** Extension, for a scope without a current subject or a kill switch that could not be stored. */
+  /** Extension: warning about a scope without a current subject, or a kill switch that could not be stored. */
   warning: z.string().optional(),
   nearest: z.array(z.string()).optional(),
 })

@@ -4,14 +4,17 @@ import { elementAt } from './der-reader.ts'
 
 const ES256 = der.sequence(der.oid('1.2.840.10045.4.3.2'))
 const VERSION_1 = der.unsigned(Uint8Array.of(0))
-/** SubjectPublicKeyInfo of every uncompressed P-256 key, up to its point. */
+/** DER of a SubjectPublicKeyInfo up to the point of the key, equal for every uncompressed P-256 key. */
 const P256_PREFIX = Uint8Array.from([
   ...[0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01],
   ...[0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04],
 ])
 const POINT_BYTES = 64
 
-/** The signed data, the key, and the signature. A valid signature proves that the owner of the key made the request. */
+/**
+ * A parsed certificate request: signed data, public key and signature. A valid signature proves that the owner of the
+ * key made the request.
+ */
 export type CertificateRequest = {
   readonly info: Uint8Array
   readonly spki: Uint8Array
@@ -48,7 +51,7 @@ export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | 
   }
 }
 
-/** CertificationRequestInfo: version, subject, subjectPKInfo, attributes. */
+/** Returns the public key in a CertificationRequestInfo: version, subject, subjectPKInfo, attributes. */
 function publicKeyOf(bytes: Uint8Array, start: number): Uint8Array | null {
   const version = elementAt(bytes, start)
   const subject = version && elementAt(bytes, version.end)

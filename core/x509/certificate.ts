@@ -21,21 +21,21 @@ const VERSION_3 = der.explicit(0, der.unsigned(Uint8Array.of(2)))
 const ES256 = der.sequence(der.oid(OIDS.ecdsaWithSha256))
 const ORGANIZATION = nameAttribute(OIDS.organization, 'Chaperone')
 
-/** Functions that need keys and randomness, passed in by the caller. */
+/** Functions that need keys and randomness. The caller passes them in. */
 export type Signer = {
-  /** An ECDSA P-256 signature with SHA-256 over the bytes, as DER. */
+  /** Returns an ECDSA P-256 signature with SHA-256 over the bytes, as DER. */
   readonly sign: (body: Uint8Array) => Uint8Array
-  /** Sixteen random bytes. */
+  /** Returns sixteen random bytes for a serial number. */
   readonly randomSerial: () => Uint8Array
 }
 
-/** An issuer: its DER name, its key identifier, and its signer. */
+/** Issuer of certificates: its DER name, its key identifier, and its signer. */
 export type Issuer = Signer & { readonly name: Uint8Array; readonly keyId: Uint8Array }
 
-/** The subject's public key: DER SubjectPublicKeyInfo, and the SHA-1 of the key bits (RFC 5280 method 1). */
+/** Public key of a subject: DER SubjectPublicKeyInfo, and the SHA-1 of the key bits (RFC 5280 method 1). */
 export type PublicKey = { readonly spki: Uint8Array; readonly keyId: Uint8Array }
 
-/** Epoch ms. A certificate is valid from a day before `nowMs`, because clocks differ. */
+/** Times in epoch ms. A certificate is valid from a day before `nowMs`, because clocks differ. */
 export type Validity = { readonly nowMs: number; readonly notAfterMs: number }
 
 /**
@@ -89,7 +89,7 @@ function authorityExtensions({ pathLength, keyId, issuerKeyId }: AuthorityIdenti
   const limits = der.sequence(der.boolean(true), der.unsigned(Uint8Array.of(pathLength)))
   return [
     extension(OIDS.basicConstraints, limits, true),
-    // keyCertSign and cRLSign
+    // Key usage: keyCertSign and cRLSign.
     extension(OIDS.keyUsage, der.bitString(Uint8Array.of(0x06), 1), true),
     extension(OIDS.subjectKeyIdentifier, der.octetString(keyId)),
     extension(OIDS.authorityKeyIdentifier, der.sequence(der.implicit(0, issuerKeyId))),
@@ -97,8 +97,9 @@ function authorityExtensions({ pathLength, keyId, issuerKeyId }: AuthorityIdenti
 }
 
 /**
- * Prepares all parts of a server's leaf that are equal for every host, so that a leaf costs one signature. The result
- * returns DER for these names: host names or IP addresses; the first one is the subject.
+ * Returns a function that issues the certificates of a server. It encodes once all parts that are equal for every host,
+ * so that a certificate costs one signature. The function returns DER for host names or IP addresses; the first one is
+ * the subject.
  */
 export function leafTemplate(
   issuer: Issuer,
@@ -106,7 +107,7 @@ export function leafTemplate(
 ): (hosts: readonly [string, ...string[]], period: Validity) => Uint8Array {
   const common = [
     extension(OIDS.basicConstraints, der.sequence(), true),
-    // digitalSignature
+    // Key usage: digitalSignature.
     extension(OIDS.keyUsage, der.bitString(Uint8Array.of(0x80), 7), true),
     extension(OIDS.extendedKeyUsage, der.sequence(der.oid(OIDS.serverAuth))),
     extension(OIDS.subjectKeyIdentifier, der.octetString(keyId)),
@@ -124,7 +125,7 @@ function signed(
   extensions: readonly Uint8Array[],
 ): Uint8Array {
   const serial = Uint8Array.from(issuer.randomSerial())
-  // Positive and of constant length.
+  // Clears the sign bit and sets the next one, so that serial numbers are positive and of constant length.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40
   const body = der.sequence(
     VERSION_3,
@@ -151,8 +152,9 @@ function nameAttribute(id: string, value: string): Uint8Array {
 }
 
 /**
- * Clients read the alternative name; the common name is informative, and X.509 limits it to 64 characters. Empty for an
- * address: without a DNS name among the alternatives, OpenSSL checks the common name against the permitted DNS names.
+ * Returns the subject of a server's certificate. Clients read the alternative names; the common name is informative,
+ * and X.509 limits it to 64 characters. Empty for an address: without a DNS name among the alternatives, OpenSSL checks
+ * the common name against the permitted DNS names.
  */
 function leafSubject(host: string): Uint8Array {
   if (host.length > 64 || parseAddress(host) !== null) return der.sequence(ORGANIZATION)

@@ -1,4 +1,4 @@
-/** One DER element: its tag and the range of its content. */
+/** A DER element: its tag, and the range of its content in the bytes. */
 export type Element = { readonly tag: number; readonly start: number; readonly end: number }
 
 /** Reads the element at `at`; null if it exceeds the bytes. Supports lengths of up to three bytes. */
@@ -12,7 +12,7 @@ export function elementAt(bytes: Uint8Array, at: number): Element | null {
   return start + length <= bytes.length ? { tag, start, end: start + length } : null
 }
 
-/** Returns the elements inside one; stops at the first malformed one. */
+/** Returns the elements inside of an element, up to the first malformed one. */
 export function childrenOf(bytes: Uint8Array, { start, end }: Element): readonly Element[] {
   const found: Element[] = []
   for (let at = start; at < end; ) {

@@ -1,4 +1,4 @@
-/** The DER encodings that certificates need. Every value is a complete tag-length-value element. */
+/** Encodes the DER values that certificates need. Every value is a complete tag-length-value element. */
 
 const TAG = {
   boolean: 0x01,
@@ -48,7 +48,7 @@ export function boolean(value: boolean): Uint8Array {
   return element(TAG.boolean, Uint8Array.of(value ? 0xff : 0))
 }
 
-/** Encodes whole bytes, or with `unusedBits` ignored bits at the end. */
+/** Encodes a BIT STRING of whole bytes. `unusedBits`: number of ignored bits at its end. */
 export function bitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
   return element(TAG.bitString, Uint8Array.of(unusedBits), bytes)
 }
@@ -57,7 +57,7 @@ export function octetString(bytes: Uint8Array): Uint8Array {
   return element(TAG.octetString, bytes)
 }
 
-/** Dotted decimal, e.g. `2.5.29.17`. */
+/** Encodes an object identifier in dotted decimal, e.g. `2.5.29.17`. */
 export function oid(dotted: string): Uint8Array {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   const bytes = [first * 40 + second]
@@ -69,19 +69,19 @@ export function utf8String(text: string): Uint8Array {
   return element(TAG.utf8String, new TextEncoder().encode(text))
 }
 
-/** Encodes UTCTime until 2049, GeneralizedTime from 2050 (RFC 5280); whole seconds. */
+/** Encodes a time in whole seconds: UTCTime until 2049, GeneralizedTime from 2050 (RFC 5280). */
 export function time(epochMs: number): Uint8Array {
   const stamp = utcStamp(epochMs)
   const isShort = Number(stamp.slice(0, 4)) < 2050
   return isShort ? element(TAG.utcTime, ascii(stamp.slice(2))) : element(TAG.generalizedTime, ascii(stamp))
 }
 
-/** Wraps whole elements in `[n]`. */
+/** Wraps whole elements in the explicit context tag `[n]`. */
 export function explicit(n: number, ...parts: readonly Uint8Array[]): Uint8Array {
   return element(0xa0 | n, ...parts)
 }
 
-/** Replaces the tag of a primitive element with `[n]`. */
+/** Replaces the tag of a primitive element with the implicit context tag `[n]`. */
 export function implicit(n: number, content: Uint8Array): Uint8Array {
   return element(0x80 | n, content)
 }
@@ -91,7 +91,7 @@ export function pem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** `20270131120000Z`. */
+/** Returns a time in UTC as `20270131120000Z`. */
 function utcStamp(epochMs: number): string {
   const seconds = Math.floor(epochMs / 1000)
   const days = Math.floor(seconds / 86_400)
@@ -122,7 +122,7 @@ function civilDate(daysSinceEpoch: number): [number, number, number] {
   return [year, month, dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1]
 }
 
-/** One byte per character; characters beyond U+00FF would be truncated. */
+/** Returns one byte per character. Characters beyond U+00FF would be truncated. */
 export function ascii(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0))
 }

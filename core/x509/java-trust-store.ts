@@ -5,7 +5,7 @@ const OIDS = {
   certBag: '1.2.840.113549.1.12.10.1.3',
   x509Certificate: '1.2.840.113549.1.9.22.1',
   friendlyName: '1.2.840.113549.1.9.20',
-  /** Oracle's attribute of a trusted certificate: without it Java does not treat the entry as trusted. */
+  /** Attribute that marks a trusted certificate (Oracle). Without it Java does not trust the entry. */
   trustedKeyUsage: '2.16.840.1.113894.746875.1.1',
   anyExtendedKeyUsage: '2.5.29.37.0',
 } as const
@@ -17,14 +17,14 @@ export type TrustedCertificate = { readonly alias: string; readonly der: Uint8Ar
 
 /**
  * Creates a PKCS#12 file that Java accepts as its trust store. It contains only public certificates, so nothing is
- * encrypted or signed: any password opens it. Aliases are unique, ASCII.
+ * encrypted or signed: any password opens it. Aliases must be unique and ASCII.
  */
 function javaTrustStore(certificates: readonly TrustedCertificate[]): Uint8Array {
   const contents = der.sequence(...certificates.map(bag))
   return der.sequence(VERSION_3, content(der.sequence(content(contents))))
 }
 
-/** The same from PEM texts, each certificate once. */
+/** Creates a trust store for Java from certificates in PEM, each of them once. */
 export function javaTrustStoreOf(pems: readonly string[]): Uint8Array {
   const bodies = [...new Set(pems.map((text) => text.replace(/-----[^-]+-----|\s/g, '')))]
   return javaTrustStore(

@@ -3,30 +3,34 @@ import * as der from './der.ts'
 import { childrenOf, type Element, elementAt } from './der-reader.ts'
 
 /**
- * X.509 Name Constraints (RFC 5280, 4.2.1.10) of an intermediate: permitted dNSName and iPAddress subtrees. Host names
- * in lower case permit the host and everything below it; IP addresses permit themselves. Sorted, without names that
- * another one of the list permits.
+ * Names that an intermediate permits: X.509 Name Constraints (RFC 5280, 4.2.1.10) with dNSName and iPAddress subtrees.
+ * A host name in lower case permits itself and every name below it, an IP address only itself. Sorted, without names
+ * that another name of the list permits.
  */
 export type PermittedNames = readonly string[]
 
 /**
- * Java rejects handshake messages of more than 32 KiB; the certificates of the chain need less than 2 KiB in addition.
+ * Maximum size of the subtrees. Java rejects handshake messages of more than 32 KiB; the certificates of the chain need
+ * less than 2 KiB in addition.
  */
 const MAX_SUBTREES_BYTES = 24 * 1024
-/** Java rejects the whole certificate for a constraint with any other label, such as one with an underscore. */
+/**
+ * Matches host names that Java accepts in a constraint. It rejects the whole certificate for any other label, such as
+ * one with an underscore.
+ */
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /**
- * A list without a name of some form leaves that form unconstrained, so each form always has a subtree; GnuTLS treats
- * IPv4 and IPv6 addresses as two forms. These names identify no host: a name of RFC 2606, the limited broadcast
- * address, and an address of the discard prefix (RFC 6666).
+ * Name that is always permitted and identifies no host (RFC 2606). A name form without a permitted name would be
+ * unconstrained, so each form has an entry. GnuTLS treats IPv4 and IPv6 addresses as two forms: their entries are the
+ * limited broadcast address and an address of the discard prefix (RFC 6666).
  */
 const NO_HOST = 'none.invalid'
 const NO_ADDRESS = '255.255.255.255'
 const NO_ADDRESS_6 = '100:0:0:0:0:0:0:0'
 const NO_NAMES: ReadonlySet<string> = new Set([NO_HOST, NO_ADDRESS, NO_ADDRESS_6])
 const TAG = { dnsName: 0x82, ipAddress: 0x87, permittedSubtrees: 0xa0, extensions: 0xa3 } as const
-/** 2.5.29.30 with its tag and length. */
+/** DER of the object identifier of Name Constraints (2.5.29.30). */
 const OID = der.oid('2.5.29.30')
 
 /**
@@ -57,7 +61,7 @@ export function isPermitted(names: PermittedNames, host: string): boolean {
   return names.some((name) => wanted === name || (wanted.endsWith(`.${name}`) && parseAddress(name) === null))
 }
 
-/** Returns the DER value of the extension. */
+/** Returns the DER value of the Name Constraints extension. */
 export function nameConstraints(names: PermittedNames): Uint8Array {
   const subtrees = [...names, ...NO_NAMES].map(subtree)
   return der.sequence(der.element(TAG.permittedSubtrees, ...subtrees))
@@ -72,7 +76,9 @@ export function namesPermittedBy(certificate: Uint8Array): PermittedNames | null
   return childrenOf(certificate, permitted).flatMap((one) => nameOf(certificate, one) ?? [])
 }
 
-/** Many readers treat an all-numeric last label as an IPv4 address. */
+/**
+ * Reports whether a constraint can contain the host. Many readers treat an all-numeric last label as an IPv4 address.
+ */
 function isConstraint(host: string): boolean {
   return HOST_NAME.test(host) && !/(?:^|\.)[0-9]+$/.test(host)
 }
@@ -91,7 +97,7 @@ function subtree(name: string): Uint8Array {
   return der.sequence(der.element(TAG.ipAddress, address, wholeMask))
 }
 
-/** Certificate > TBSCertificate > [3] extensions > extension > value, which holds NameConstraints. */
+/** Returns the Name Constraints of a certificate: TBSCertificate > [3] extensions > extension > value. */
 function constraintsOf(bytes: Uint8Array): Element | null {
   const whole = elementAt(bytes, 0)
   const [body] = whole === null ? [] : childrenOf(bytes, whole)
@@ -117,7 +123,7 @@ function withoutNone(name: string): string | null {
   return NO_NAMES.has(name) ? null : name
 }
 
-/** Returns the canonical text of an address: eight groups without abbreviation for IPv6. */
+/** Returns the canonical text of an address. For IPv6 it has eight groups without abbreviation. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   const groups = Array.from({ length: 8 }, (_, at) => ((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0))

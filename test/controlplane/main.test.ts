@@ -160,7 +160,7 @@ describe('the control plane as a process', () => {
     const first = start()
     const { url } = await said(first)
     const second = start({ PORT: new URL(url).port })
-    expect((await said(second)).message).toMatch(/Port \d+ on 127\.0\.0\.1 is in use: .*PORT/)
+    expect((await said(second)).message).toMatch(/Port \d+ on 127\.0\.0\.1 is in use\. .*PORT/)
     await once(second, 'exit')
     first.kill('SIGTERM')
     await once(first, 'exit')

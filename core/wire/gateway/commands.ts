@@ -1,20 +1,20 @@
 import * as z from 'zod'
 
 /**
- * The gateway's id of a kill switch that it activates or deactivates, which makes repetitions idempotent: a deactivated
- * one is not activated again.
+ * Id that the gateway gives to a kill switch which it activates or deactivates. It makes repetitions idempotent: a
+ * deactivated kill switch is not activated again.
  */
 export const ForwardedKillSwitch = z.object({
   id: z.uuid(),
   /**
-   * For a repeated attempt: milliseconds since the activation. The control plane may have stored and deactivated it
-   * already.
+   * Set for a repeated attempt: milliseconds since the activation. The control plane may already have stored and
+   * deactivated the kill switch.
    */
   retried_after_ms: z.number().int().min(0).optional(),
 })
 
 /**
- * Commands of a gateway's internal API that its control plane executes (spec 4.2). The gateway returns the reply
+ * A command of a gateway's internal API that its control plane executes (spec 4.2). The gateway returns the reply
  * `{status, body}` unchanged.
  */
 export const CommandBody = z.discriminatedUnion('command', [

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { MAX_HANDLES } from '../../connectors/handles/handle.ts'
 
-/** SHA-256 in lower-case hex over scope, kind and id: the id itself stays in the gateway. */
+/** SHA-256 over scope, kind and id in lower-case hex. The id itself stays in the gateway. */
 const HandleHash = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** A handle that the provider returned for one request. */
@@ -9,12 +9,12 @@ export const GivenHandle = z.object({ kind: z.string().max(64), hash: HandleHash
 
 export const HandleOwnerSchema = z.enum(['own', 'foreign', 'unknown'])
 
-/** Looks up the owners of handles, for this agent. */
+/** Asks the control plane for the owners of handles, from the point of view of one agent. */
 export const HandlesBody = z.object({
   agent: z.string().min(1).max(300),
   hashes: z.array(HandleHash).min(1).max(MAX_HANDLES),
 })
-/** In the order of `hashes`. */
+/** Owners in the order of `hashes`. */
 export const HandlesReply = z.object({ owners: z.array(HandleOwnerSchema) })
 
 export type GivenHandle = z.infer<typeof GivenHandle>

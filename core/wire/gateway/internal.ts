@@ -3,49 +3,55 @@ import { PermissionPatternSchema } from '../../crd/action-patterns.ts'
 import { ConnectorType, EnforcementLevelSchema, RuleDecisionSchema } from '../../crd/schemas.ts'
 import { isKillScope, KILL_SCOPE_FORMS } from '../../decision/kill-switch/kill-switch.ts'
 
-/** Bodies of the gateway's internal API (spec 4.2; see the extension table of the README). */
+/** Status of an approval in the gateway's internal API (spec 4.2; see the extension table of the README). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
 
 /** Approver groups that one policy requires: one member of any of them can answer; no group means any approver. */
 export const RequiredGroupsView = z.object({
   policy: z.string().max(500),
   groups: z.array(z.string().max(300)).max(64),
-  /** If set for any set of a request, one approver counts for one of its sets only. */
+  /**
+   * True: one approver counts for only one set. If any set of a request has it, this holds for all sets of the request.
+   */
   distinct: z.boolean(),
 })
 
 export const ApproverAnswer = z.object({
   by: z.string(),
   approved: z.boolean(),
-  /** The required groups that the approver answered for. */
+  /** Groups among the required ones that the approver answered for. */
   groups: z.array(z.string()),
   via: z.string(),
   note: z.string().nullable(),
   at: z.string(),
 })
 
-/** A header field as forwarded. All fields together fit into a header block. */
+/** A header field as forwarded upstream. All fields together fit into a header block. */
 export const HeaderField = z.object({ name: z.string().max(16_384), value: z.string().max(16_384) })
 
-/** A body that the gateway could not read: a sentence about it, and its beginning if the card must show it. */
+/**
+ * A body that the gateway could not read. `description` is a sentence; `excerpt` is its beginning if the card must show
+ * it.
+ */
 export const UnreadBody = z.object({
   description: z.string().max(2_000),
   excerpt: z.string().max(8_192).nullable(),
 })
 
 /**
- * The affected state when the card was created. `fixed_by`: the gateway compares it again immediately before the
- * request is sent; or the request names it, and the provider refuses any other; null: it may change after the answer.
+ * State of the affected resource when the card was created. `fixed_by` states why it cannot change before execution.
+ * `gateway`: the gateway compares it again immediately before it sends the request. `request`: the request names it,
+ * and the provider refuses any other. Null: it may change after the answer.
  */
 export const PinView = z.object({
   action_type: z.string().max(500),
-  /** Name of the value, such as `head commit`. */
+  /** Name of the state, such as `head commit`. */
   state: z.string().max(200),
   value: z.string().max(500).nullable(),
   fixed_by: z.enum(['gateway', 'request']).nullable(),
 })
 
-/** Effect classes of a request; `unknown` among them where those of an action are not known. */
+/** Effect classes of a request, with `unknown` if those of one action are not known. */
 export const EffectList = z.array(z.string().max(32)).max(16)
 
 export const ApprovalCard = z.object({
@@ -65,22 +71,22 @@ export const ApprovalCard = z.object({
   risk_factors: z.array(z.string()),
   matched_rule: z.string().nullable(),
   required_approver_groups: z.array(z.string()),
-  /** Every set needs an answer; `answered_by` is null while it is missing. */
+  /** Sets of required groups. Each needs an answer; `answered_by` is null until it has one. */
   required_groups: z.array(RequiredGroupsView.extend({ answered_by: z.string().nullable() })).default([]),
   answered_groups: z.array(z.string()).default([]),
-  /** In order of the answers. */
+  /** Answers of approvers, oldest first. */
   answers: z.array(ApproverAnswer).default([]),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   unread_body: UnreadBody.nullable().default(null),
-  /** Absent on cards of older versions. */
+  /** Effect classes of the request. Absent on cards of older versions. */
   effects: EffectList.optional(),
-  /** Absent or empty: nothing fixes the affected state. */
+  /** States that the approval is bound to. Absent or empty: the approval is bound to none. */
   pins: z.array(PinView).max(64).optional(),
   created_at: z.string(),
   expires_at: z.string(),
   responded_by: z.string().nullable(),
-  /** `internal`: `responded_by` is unverified. */
+  /** Interface of the answer. With `internal`, `responded_by` is not verified. */
   responded_via: z.string().nullable().optional(),
   note: z.string().nullable(),
   /** Time at which the agent disconnected; null while a request of it is pending. */
@@ -100,9 +106,11 @@ export const ConnectorAdd = z.strictObject({
   allow_private_addresses: z.boolean().optional(),
   /** Extension: the credential may be sent to a plain http upstream. */
   allow_plaintext_credential: z.boolean().optional(),
-  /** Extension, for type mcp: the only paths that accept JSON-RPC. */
+  /** Extension, for type mcp: paths that accept JSON-RPC. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
-  /** Extension: requests can be held although their bodies are not readable, and the card shows that. */
+  /**
+   * Extension. `opaque`: requests can be held although the gateway cannot read their bodies, and the card states that.
+   */
   bodies: z.enum(['opaque']).optional(),
 })
 export const ConnectorRemove = z.strictObject({ id: name })
@@ -119,7 +127,7 @@ export const ApprovalRespond = z.strictObject({
   by: z.string().min(1).max(320),
   note: z.string().max(2_000).optional(),
 })
-/** `all`, `connector:X`, `agent:X`, `gateway:X` or a bare name. */
+/** Scope of a kill switch: `all`, `connector:X`, `agent:X`, `gateway:X` or a bare name. */
 export const KillScope = z.string().max(300).refine(isKillScope, KILL_SCOPE_FORMS)
 export const KillSwitchSet = z.strictObject({
   active: z.boolean(),

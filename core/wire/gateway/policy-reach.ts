@@ -1,21 +1,25 @@
 import * as z from 'zod'
 
 /**
- * Policies are evaluated tier by tier, each by priority, and the strictest result applies: `platform` from a namespace
- * of the platform team, whose `allow` allows nothing; `installation` from a folder, the API or built in; `gateway` from
- * the Gateway's own namespace; `guest` from another one, for its own agents.
+ * Origins of policies. The policies of each tier are evaluated by priority, and the strictest result of all tiers
+ * applies. `platform`: from a namespace of the platform team; an `allow` of these allows nothing. `installation`: from
+ * a folder or the API, or built in. `gateway`: from the Gateway's own namespace. `guest`: from another namespace, for
+ * its own agents.
  */
 export const POLICY_TIERS = ['platform', 'installation', 'gateway', 'guest'] as const
 export type PolicyTier = (typeof POLICY_TIERS)[number]
 
-/** Coverage of a policy in addition to the scope of its document. */
+/** What a policy covers in addition to the scope of its document. */
 export const POLICY_REACH = {
-  /** Reason why its text was never in force: everything in its scope is denied. Absent: its rules apply. */
+  /**
+   * Reason why the policy's text was never in force, so that everything in its scope is denied. Absent: its rules
+   * apply.
+   */
   invalid: z.string().optional(),
-  /** Applies to agents of this namespace only. Absent: to all agents. */
+  /** Namespace whose agents the policy covers. Absent: all agents. */
   agentsOf: z.string().optional(),
-  /** Owner of the rule, if relevant; see `POLICY_TIERS`. Absent: the installation. */
+  /** Origin of the policy (see `POLICY_TIERS`). Absent: `installation`. */
   tier: z.enum(['platform', 'gateway', 'guest']).optional(),
-  /** Its `allow` counts as no match, and its results never replace those of other policies. */
+  /** True: an `allow` of the policy counts as no match, and its results never replace those of other policies. */
   tightensOnly: z.boolean().optional(),
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Returns the leased slots of this agent, reports requests admitted since the last report (`used`: ages in ms), and
- * requests `want` slots. The lease lasts `QUOTA_LEASE_MS` from the request.
+ * Returns the quota lease of an agent to the control plane and requests another one of `want` slots. `used`: ages in ms
+ * of the requests that were admitted since the last report. The lease lasts `QUOTA_LEASE_MS` from the request.
  */
 export const QuotaLeaseBody = z.object({
   agent: z.string().min(1).max(300),
@@ -10,7 +10,9 @@ export const QuotaLeaseBody = z.object({
   want: z.number().int().min(0).max(10),
   used: z.array(z.number().min(0)).max(10_000),
 })
-/** `retry_after_ms`: time until a slot is free, unless other processes take it; 0 if some were granted. */
+/**
+ * Granted slots. `retry_after_ms`: time until a slot is free, unless other processes take it; 0 if some were granted.
+ */
 export const QuotaLeaseReply = z.object({ granted: z.number().int(), retry_after_ms: z.number() })
 export const QUOTA_LEASE_MS = 10_000
 

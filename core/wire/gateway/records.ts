@@ -3,10 +3,10 @@ import { RecordSchema } from '../../record.ts'
 import { LIMITS } from '../limits.ts'
 
 /**
- * First and last sequence number of records that are stored nowhere. Without `reason` the process, or an earlier one
- * that the uploader recovered, never wrote them. With `reason` the uploader has them and the control plane never
- * accepts them: `refused` = they belong to another owner, `unreadable` = invalid format. Such a range does not reflect
- * on the process.
+ * Range of sequence numbers whose records are stored nowhere. Without `reason`, the process, or an earlier one whose
+ * journal the uploader recovered, never wrote them. With `reason`, the uploader has them and the control plane never
+ * accepts them: `refused` = they belong to another owner, `unreadable` = invalid format. A range with `reason` is no
+ * fault of the process.
  */
 export const LostRange = z
   .object({
@@ -22,8 +22,8 @@ export const RecordsBody = z.object({
   lost: z.array(LostRange).max(LIMITS.lostRangesMax).default([]),
 })
 /**
- * In the body of a 403: the processes and agents of the batch that belong to another owner, and single records that
- * began after the uploader stopped serving their agent. Their records stay refused.
+ * Body of a 403 for a batch of records: its processes and agents that belong to another owner, and single records that
+ * began after the uploader had ceased to serve their agent. Their records stay refused.
  */
 export const RecordsRefusal = z.object({
   refused: z.object({
@@ -32,7 +32,7 @@ export const RecordsRefusal = z.object({
     record_ids: z.array(z.string()).optional(),
   }),
 })
-/** Ids that are stored now or were stored before; the gateway trims its journal by them. */
+/** Ids of records that are stored, also from earlier uploads. The gateway removes them from its journal. */
 export const RecordsReply = z.object({ accepted: z.array(z.string()) })
 
 export type LostRange = z.infer<typeof LostRange>

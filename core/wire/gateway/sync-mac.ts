@@ -1,6 +1,6 @@
 /**
- * Returns the text for the HMAC of a section index. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both
- * sides.
+ * Returns the text whose HMAC authenticates a section index. The key is SHA-256(`sync:` + gateway token), 32 bytes,
+ * which both sides have.
  */
 export function sectionIndexMacText(version: number, sections: Readonly<Record<string, string>>): string {
   const lines = Object.keys(sections)

@@ -16,25 +16,26 @@ import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kil
 import { POLICY_REACH } from './policy-reach.ts'
 
 /**
- * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
- * `/api/gateway/`. All of them carry `Authorization: Bearer <gateway token>`; `X-Process-Id` identifies the process.
+ * Paths between gateway and control plane. The control plane sends messages in one NDJSON response of `GET
+ * /api/gateway/stream`; the gateway sends small POSTs under `/api/gateway/`. All requests carry `Authorization: Bearer
+ * <gateway token>`; `X-Process-Id` identifies the process.
  */
 export const SYNC_PATHS = {
   stream: '/api/gateway/stream',
-  /** `GET {sections}/{name}?hash=<sha256>` -> the section's JSON, whose bytes have that hash. */
+  /** `GET {sections}/{name}?hash=<sha256>` returns the JSON of a section, whose bytes have that hash. */
   sections: '/api/gateway/sections',
   ack: '/api/gateway/ack',
+  /** `POST {holds}/{apv_id}/spend` uses an approval for one request. */
   holds: '/api/gateway/holds',
-  /** `POST {holds}/{apv_id}/spend`. */
   records: '/api/gateway/records',
   results: '/api/gateway/results',
   status: '/api/gateway/status',
   commands: '/api/gateway/commands',
-  /** Quota lease slots of an agent with several processes. */
+  /** Quota leases of agents that several processes serve. */
   slots: '/api/gateway/slots',
   /** Owners of handles: the agents that received the ids of provider resources. */
   handles: '/api/gateway/handles',
-  /** Certificate of a sidecar's key, valid for a day. */
+  /** Certificate for a sidecar's key. It is valid for a day. */
   certificate: '/api/gateway/certificate',
 } as const
 
@@ -45,7 +46,7 @@ export const PROTOCOL = 1
 
 export const GatewaySection = z.object({
   id: z.string(),
-  /** `namespace/name`. */
+  /** Name of the Gateway, as `namespace/name`. */
   name: z.string(),
   environment: z.string().optional(),
   enforcementLevel: EnforcementLevelSchema,
@@ -56,7 +57,7 @@ export const GatewaySection = z.object({
   approvals: GatewaySpec.shape.approvals,
   failurePolicy: GatewaySpec.shape.failurePolicy,
   audit: GatewaySpec.shape.audit,
-  /** Left out: a kill switch leaves batches at providers alone. */
+  /** True: a kill switch also cancels batches at providers. Absent: it does not. */
   cancelBatches: z.boolean().optional(),
 })
 
@@ -79,28 +80,31 @@ export const ConnectorEntry = z.object({
   baseUrl: z.string().optional(),
   endpoint: z.array(z.string()).optional(),
   auth: AuthSpec,
-  /** The stored credential in plaintext: sent only over the authenticated fetch, kept only in memory. */
+  /** Stored credential in plaintext. It is sent only over the authenticated connection and kept only in memory. */
   secret: z.string().nullable(),
-  /** Reason why a stored credential is not sent, in full sentences. Absent if it is sent, or there is none. */
+  /** Reason why a stored credential is not sent, in full sentences. Absent if it is sent, or if there is none. */
   withheld: z.string().optional(),
   upstream: z.object({
     url: z.string().optional(),
     caBundle: z.string().optional(),
     allowPrivateAddresses: z.boolean(),
-    /** Absent: no credential is sent in plaintext. */
+    /** True: the credential may be sent over plain HTTP. Absent: it may not. */
     allowPlaintextCredential: z.boolean().optional(),
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
-  /** Absent: responses to `tools/list` pass unchanged. */
+  /**
+   * `filterTools`: the gateway removes tools that the agent may not call. Absent: responses to `tools/list` pass
+   * unchanged.
+   */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
-  /** Absent: upgrades to WebSockets whose messages are requests are refused. */
+  /** True: the gateway accepts WebSockets whose messages are separate requests. Absent: it refuses these upgrades. */
   webSocketMessages: z.boolean().optional(),
-  /** Absent: the provider may reach nothing on behalf of a request. */
+  /** Kinds and hosts that the provider may access on behalf of a request. Absent: none. */
   providerTools: ProviderToolsSpec.optional(),
-  /** Absent: `own`. */
+  /** Rule for handles of other agents (see `HandleRule`). Absent: `own`. */
   handles: HandleRuleSpec.optional(),
   impersonationHeaders: z.array(z.string()).optional(),
   keepQuery: z.array(z.string()).optional(),
@@ -113,7 +117,7 @@ export const ConnectorEntry = z.object({
 
 export const PermissionEntry = z.object({
   id: z.string(),
-  /** `*`, an agent's name, or `namespace/*`: every agent of that namespace. */
+  /** Agents that the permission covers: `*`, an agent's name, or `namespace/*` for every agent of that namespace. */
   agent: z.string(),
   connector_type: z.string(),
   action_pattern: z.string(),
@@ -121,7 +125,7 @@ export const PermissionEntry = z.object({
   reason: z.string().nullable(),
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
-  /** The name of its manifest, on a cluster `namespace/name`; absent for rows of the API. */
+  /** Name of the manifest that declares the permission, on a cluster `namespace/name`; absent for rows of the API. */
   manifest: z.string().max(600).optional(),
 })
 
@@ -137,7 +141,10 @@ export const PolicyEntry = z.object({
 
 export const TokenKeyEntry = z.object({ kid: z.string(), jwk: z.record(z.string(), z.unknown()) })
 
-/** Section names: these, and `permissions.00` … `permissions.0f` (by the first hex digit of SHA-256 of the id). */
+/**
+ * Schemas by section name. The permissions are in `permissions.00` … `permissions.0f`, by the first hex digit of
+ * SHA-256 of the id.
+ */
 export const SECTION_SCHEMAS = {
   gateway: GatewaySection,
   agents: z.array(AgentEntry),
@@ -166,19 +173,19 @@ export const DownMessage = z.discriminatedUnion('type', [
     lease_ms: z.number(),
     at: z.string(),
   }),
-  /** `mac` = hex HMAC-SHA256 over `sections\n<version>\n<name>=<hash>\n…` (names sorted), key: see `syncKey`. */
+  /**
+   * Section index. `mac` = hex HMAC-SHA256 over `sections\n<version>\n<name>=<hash>\n…` (names sorted); see
+   * `sectionIndexMacText`.
+   */
   z.object({
     type: z.literal('sections'),
     version: z.number().int(),
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
-    /** The configuration version at the time of reading, not earlier than `version`. */
+    /** Configuration version that the replica had when it read the sections, not earlier than `version`. */
     order: StateOrder.optional(),
   }),
-  /**
-   * Always the complete effective state, so that lost or repeated messages are harmless. `seq` is the number to
-   * acknowledge.
-   */
+  /** Kill state. Always complete, so that lost or repeated messages are harmless. The gateway acknowledges `seq`. */
   z.object({
     type: z.literal('kill'),
     seq: z.number().int(),
@@ -192,12 +199,12 @@ export const DownMessage = z.discriminatedUnion('type', [
     action_request_id: z.string(),
     agent: z.string(),
     action_spec: z.record(z.string(), z.unknown()),
-    /** The approval of the action. For the record only: the order can be held like any other request. */
+    /** Approval of the action. Only the record uses it: the order can be held like any other request. */
     approval_id: z.string().nullish(),
   }),
-  /** `mac` over `beat\n<version>\n<until>`. */
+  /** Regular message that extends the lease. `mac` covers `beat\n<version>\n<until>`. */
   z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
-  /** Always the complete list: agents (`*`: all) with the number of processes that serve them, including this one. */
+  /** Number of processes that serve each agent (`*`: all agents), including this one. Always the complete list. */
   z.object({
     type: z.literal('quota'),
     agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
@@ -211,12 +218,14 @@ export const AckBody = z.object({
   version: z.number().int().optional(),
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
-  /** The latest states of this process: a replica that sends earlier ones reads the database again. */
+  /** Latest states that this process has. A replica that sent earlier ones reads the database again. */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),
-  /** Kill switches of other replicas that this process has and has not seen stored: returned to be stored. */
+  /**
+   * Kill switches that other replicas announced to this process and that may not be stored. The replica stores them.
+   */
   announced: z.array(KillAnnouncement).max(1_000).optional(),
-  /** With the acknowledgement of a kill switch. */
+  /** Cancelled work at providers. Present in the acknowledgement of a kill switch. */
   hosted_work: HostedWorkReport.optional(),
   applied_at: z.string(),
 })
@@ -242,7 +251,7 @@ export const StatusBody = z.object({
     .array(z.enum(['BypassDetected']))
     .max(8)
     .optional(),
-  /** Full sentences about probably unintended configuration, observed by this process in traffic. */
+  /** Full sentences about probably unintended configuration that this process observed in its traffic. */
   warnings: z.array(z.string().max(2_000)).max(64).optional(),
   hosted_work: HostedWorkReport.optional(),
 })

@@ -3,19 +3,19 @@ import { KillEntry } from '../gateway/kill.ts'
 import { ManifestOrigin } from './origin.ts'
 
 /**
- * Operator (cluster or manifests folder) -> control plane. `PUT /api/operator/objects/{kind}/{namespace}/{name}` pushes
- * one object, `DELETE` removes it; `POST /api/operator/sweep` lists all existing objects and returns the differences.
- * Bearer: operator token.
- *
- * Two calls concern a single replica of the control plane and are sent to each: `POST /api/operator/kill` activates or
- * deactivates kill switches on its connected gateways, `GET /api/operator/state` returns their acknowledgements.
+ * Paths from the operator (of a cluster or a manifests folder) to the control plane. `PUT
+ * /api/operator/objects/{kind}/{namespace}/{name}` pushes one object, `DELETE` removes it; `POST /api/operator/sweep`
+ * lists all existing objects and returns the differences. Authentication: the operator token as Bearer.
+ * Two paths concern a single replica of the control plane, so the operator calls each replica: `POST
+ * /api/operator/kill` activates or deactivates kill switches on its connected gateways, `GET /api/operator/state`
+ * returns their acknowledgements.
  */
 export const OPERATOR_PATHS = {
   objects: '/api/operator/objects',
   sweep: '/api/operator/sweep',
-  /** `PUT` all namespaces of the cluster with their labels, by which Gateways admit them. */
+  /** `PUT` sends all namespaces of the cluster with their labels, by which Gateways admit them. */
   namespaces: '/api/operator/namespaces',
-  /** `POST` objects that changed together: they come into force as one version. */
+  /** `POST` sends objects that changed together. They come into force as one version. */
   changes: '/api/operator/changes',
   kill: '/api/operator/kill',
   state: '/api/operator/state',
@@ -40,28 +40,36 @@ export const PushBody = z.object({
   uid: z.string(),
   generation: z.number().int(),
   source: z.enum(['kubernetes', 'file']),
-  /** Shown when a user tries to edit the row elsewhere, e.g. `10-codehost.yaml` or `kubernetes Policy team/prod`. */
+  /**
+   * Name of the manifest that is shown when a user edits the row elsewhere, e.g. `10-codehost.yaml` or `kubernetes
+   * Policy team/prod`.
+   */
   managed_by: z.string(),
   resource: PushedObject,
-  /** Reasons, as full sentences, why the object is invalid: the control plane refuses it with them. */
+  /** Reasons, as full sentences, why the object is invalid. The control plane refuses the object with them. */
   problems: z.array(z.string()).max(1_000).optional(),
   /**
-   * The document has no readable name, or (`unknown`) no kind either, so it may be a Policy. It may also be another
-   * version of an object of the same file.
+   * Set if the document has no readable name. `policy`: it is a Policy. `unknown`: its kind is not readable either, so
+   * it may be a Policy. It may also be another version of an object in the same file.
    */
   unnamed: z.enum(['policy', 'unknown']).optional(),
-  /** The resolved value of `spec.credential.secretRef` of a Connector; null if the Secret or key is missing. */
+  /**
+   * Value of the Secret that `spec.credential.secretRef` of a Connector names; null if the Secret or the key is
+   * missing.
+   */
   credential: z.string().nullable().optional(),
-  /** Creation time in the cluster; between namespaces the older Connector owns a host. */
+  /** Creation time in the cluster. If Connectors of several namespaces claim a host, the oldest owns it. */
   created_at: z.string().max(64).optional(),
-  /** Source of the manifest. Absent if unknown. */
+  /** Source of the manifest, such as its file and commit. Absent if unknown. */
   origin: ManifestOrigin.optional(),
 })
 
-/** Connected gateway processes of the object's Gateways that hold a state with the object, and their total. */
+/**
+ * Number of connected gateway processes of the object's Gateways, and how many of them have a state with the object.
+ */
 export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
 
-/** Reason why an object is not in force; the first two are reference problems, and then it has no effect. */
+/** Reason why an object is not in force. The first two concern a reference, and then the object has no effect. */
 export const PushProblem = z.enum([
   'GatewayNotFound',
   'NamespaceNotAllowed',
@@ -70,55 +78,58 @@ export const PushProblem = z.enum([
   'TestsFailed',
 ])
 
-/** Effective state of an object. For all values but the first, its manifest was refused. */
+/**
+ * Which version of an object is in force. `as_written`: the pushed one. All other values mean that its manifest was
+ * refused.
+ */
 export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'binding_lost', 'denied', 'nothing'])
 
 export const PushReply = z.object({
   accepted: z.boolean(),
-  /** Full sentences with the problem and the correction. */
+  /** Full sentences that state the problem and the correction. */
   reasons: z.array(z.string()),
   problem: PushProblem.nullable().default(null),
   in_force: InForce.default('as_written'),
-  /** Warnings that do not prevent acceptance, e.g. a missing credential. */
+  /** Warnings about an accepted object, e.g. a missing credential. */
   warnings: z.array(z.string()).default([]),
-  /** The first configuration version that contains it. */
+  /** First configuration version that contains the object. */
   version: z.number().int(),
-  /** `namespace/name` of its Gateways; null means all of the installation. */
+  /** Gateways that the object covers, as `namespace/name`; null means all of the installation. */
   gateways: z.array(z.string()).nullable().default([]),
-  /** For a Policy. */
+  /** Number of passed tests and of all tests of a Policy; null for other kinds. */
   tests: z.object({ passed: z.number().int(), total: z.number().int() }).nullable().default(null),
-  /** Acknowledgements of the gateways of the answering replica. */
+  /** Acknowledgements of the gateways that are connected to the answering replica. */
   acknowledged: Acknowledged.default({ acked: 0, total: 0 }),
 })
 
-/** One connected gateway process, as known to one replica of the control plane. */
+/** A gateway process that is connected to the answering replica of the control plane. */
 export const GatewayProcess = z.object({
-  /** `namespace/name` of its Gateway. */
+  /** Name of the process's Gateway, as `namespace/name`. */
   gateway: z.string(),
   process_id: z.string(),
-  /** Configuration up to this version is in force there; null means none yet. */
+  /** Latest configuration version that is in force in the process; null means none yet. */
   covered_version: z.number().int().nullable(),
-  /** It acknowledged the current kill state. */
+  /** True if the process acknowledged the current kill state. */
   has_kill_state: z.boolean(),
-  /** Reason why it refused its newest configuration and keeps an older one; null if it did not. */
+  /** Reason why the process refused its newest configuration and keeps an older one; null if it did not. */
   rejected: z.string().nullable(),
-  /** Error conditions that it reports, as in a Gateway's status. */
+  /** Error conditions that the process reports, as in a Gateway's status. */
   conditions: z.array(z.string()).default([]),
-  /** Full sentences that it reports. */
+  /** Warnings that the process reports, as full sentences. */
   warnings: z.array(z.string()).default([]),
 })
 
-/** All namespaces of the cluster; others do not exist. */
+/** All namespaces of the cluster. A namespace that the list omits does not exist. */
 export const NamespacesBody = z.object({
   namespaces: z
     .array(z.object({ name: z.string().min(1).max(253), labels: z.record(z.string(), z.string()) }))
     .max(20_000),
 })
 
-/** True if the binding of objects changed. */
+/** `rebound`: true if a change of namespaces changed which Gateways objects are bound to. */
 export const NamespacesReply = z.object({ rebound: z.boolean() })
 
-/** A pod of the cluster. */
+/** Reference to a pod of the cluster. */
 export const PodRef = z.object({
   podUid: z.string().min(1).max(128),
   namespace: z.string().min(1).max(253),
@@ -128,14 +139,14 @@ export const PodRef = z.object({
 const QUALIFIED_NAME = /^[^/\s]{1,253}\/[^/\s]{1,253}$/
 
 const KnownPod = PodRef.extend({
-  /** `namespace/name`. */
+  /** Agent of the pod, as `namespace/name`. */
   agent: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
-  /** `namespace/name`. */
+  /** Gateway of the pod, as `namespace/name`. */
   gateway: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
 })
 /**
- * An injected pod, from its metadata. The first report of a UID fixes its agent and Gateway. `deleted`: the object is
- * gone (a `deletionTimestamp` alone is not sufficient), which is final for the UID.
+ * An injected pod according to its metadata. The first report of a UID fixes its agent and Gateway. `deleted`: the
+ * object no longer exists (a `deletionTimestamp` alone is not sufficient), which is final for the UID.
  */
 export const PodIdentityReport = KnownPod.extend({ deleted: z.boolean() })
 export const PodsBody = z.object({ pods: z.array(PodIdentityReport).max(1_000) })
@@ -146,29 +157,30 @@ export const OperatorState = z.object({
   version: z.number().int(),
   kills: z.array(KillEntry),
   processes: z.array(GatewayProcess),
-  /** Pods whose sidecars this replica refuses, because the operator has not reported them. */
+  /** Pods whose sidecars the replica refuses because the operator has not reported them. */
   refused_pods: z.array(PodRef).default([]),
 })
 
 /** Limits of the kill switches of one source. Lengths in UTF-16 units. */
 export const RELAYED_KILL_LIMITS = { scopes: 64, scopeLength: 300, reasonLength: 1_000 } as const
 
-/** All kill switches of one source; no scopes means that none is active any more. */
+/** All kill switches of one source. An empty list of scopes means that none is active any more. */
 export const KillRelayBody = z.object({
   /**
-   * `manifest:NAMESPACE/NAME` of a Gateway, where `all` means all of that Gateway; `configmap:NAMESPACE` of a ConfigMap,
-   * where it means `namespace:NAMESPACE`; `configmap` of the installation's own one.
+   * Source of the kill switches. `manifest:NAMESPACE/NAME`: a Gateway, where the scope `all` means that Gateway.
+   * `configmap:NAMESPACE`: a namespace's ConfigMap, where `all` means `namespace:NAMESPACE`. `configmap`: the ConfigMap
+   * of the installation's own namespace.
    */
   source: z.string().regex(/^(manifest:[^/\s]{1,253}\/[^/\s]{1,253}|configmap(:[^/:\s]{1,253})?)$/),
   scopes: z.array(z.string().min(1).max(RELAYED_KILL_LIMITS.scopeLength)).max(RELAYED_KILL_LIMITS.scopes),
   reason: z.string().max(RELAYED_KILL_LIMITS.reasonLength),
   by: z.string().max(600),
-  /** Increases with every change of the object; a request with an older revision is ignored. */
+  /** Number that increases with every change of the object. A request with an older revision is ignored. */
   revision: z.number().int().nonnegative(),
 })
 
 export const KillRelayReply = z.object({
-  /** False if a newer revision was received before. */
+  /** False if the replica received a newer revision before. */
   applied: z.boolean(),
   effective: z.array(KillEntry),
   acknowledged: z.object({ acked: z.number().int(), total: z.number().int(), ms: z.number() }),
@@ -185,26 +197,26 @@ export const SweepReply = z.object({
   missing: z.array(ObjectName),
 })
 
-/** A manifest that the folder watcher refused, by file and line; shown to users. */
+/** Problem of a manifest that the folder watcher refused, with file and line. Pages show it. */
 export const ManifestProblem = z.object({
   file: z.string(),
   line: z.number().int().nullable(),
   message: z.string(),
 })
 
-/** Comes into force completely as one version, or not at all. */
+/** Objects that come into force together as one version, or not at all. */
 export const ChangeSetBody = z.object({
   source: z.enum(['kubernetes', 'file']),
   objects: z.array(PushBody).max(20_000),
-  /** Objects whose manifests were deleted. */
+  /** Objects to remove, because their manifests were deleted. */
   removed: z.array(ObjectName).max(20_000).default([]),
-  /** All objects of the source: others are removed. Absent: only `removed` is removed. */
+  /** All objects of the source. The control plane removes all others. Absent: it only removes those in `removed`. */
   present: SweepBody.shape.present.optional(),
-  /** All problems of the source's files. Absent: they stay unchanged. */
+  /** All problems of the source's files. Absent: the known problems stay unchanged. */
   problems: z.array(ManifestProblem).max(10_000).optional(),
 })
 export const ChangeSetReply = SweepReply.extend({
-  /** In the order of `objects`. */
+  /** Replies in the order of `objects`. */
   replies: z.array(PushReply),
 })
 
@@ -229,7 +241,7 @@ export type SweepBody = z.infer<typeof SweepBody>
 export type SweepReply = z.infer<typeof SweepReply>
 export type ManifestProblem = z.infer<typeof ManifestProblem>
 
-/** Counts the connected processes of the object's Gateways that acknowledged it. */
+/** Counts the connected processes of the object's Gateways that acknowledged its version. */
 export function acknowledgedBy(
   processes: readonly GatewayProcess[],
   { version, gateways }: Pick<PushReply, 'version' | 'gateways'>,
@@ -239,7 +251,7 @@ export function acknowledgedBy(
   return { acked: acked.length, total: own.length }
 }
 
-/** Effective state of an object whose manifest was refused, for status, `doctor` and logs. */
+/** Texts for the effective state of an object whose manifest was refused, for status, `doctor` and logs. */
 export const IN_FORCE_TEXT: Readonly<Record<InForce, string>> = {
   as_written: 'it is in force as written',
   last_good: 'its last accepted version stays in force',

@@ -1,24 +1,24 @@
 import * as z from 'zod'
 
-/** Sources of rows without a manifest. `built_in`: created with the installation. */
+/** Origins of rows without a manifest. `built_in`: created together with the installation. */
 export const RowOrigin = z.enum(['dashboard', 'command_line', 'built_in'])
 
-/** Source of a manifest according to its annotations and labels; null if they do not state it. */
+/** Source of a manifest according to its annotations and labels. Members that these do not state are null. */
 export const ManifestOrigin = z.object({
-  /** The file in its repository. */
+  /** Path of the file in its repository. */
   file: z.string().nullable(),
   commit: z.string().nullable(),
-  /** The tool that applied it, such as `Argo CD payments` or `Flux flux-system/apps`. */
+  /** Tool that applied the manifest, such as `Argo CD payments` or `Flux flux-system/apps`. */
   deployed_by: z.string().nullable(),
 })
 
-/** Source of an object, where it must be changed. */
+/** Origin of an object: the place in which a user must change it. */
 export const ObjectOrigin = ManifestOrigin.extend({ from: z.enum(['manifest', ...RowOrigin.options]) })
 
-/** Fields of each object that manifests can define. Objects of manifests are read-only in the API. */
+/** Fields of every object that a manifest can define. The API cannot change objects of manifests. */
 export const ManagedFields = {
   source: z.enum(['kubernetes', 'api', 'file']),
-  /** The manifest; null for objects of the API. */
+  /** Name of the manifest; null for objects of the API. */
   managed_by: z.string().nullable(),
   origin: ObjectOrigin,
 }
@@ -40,9 +40,8 @@ const ORIGIN_TEXT: Readonly<Record<ObjectOrigin['from'], string>> = {
 const SHORT_COMMIT = 12
 
 /**
- * One line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`.
- *
- * @param place Replaces the file of a manifest that names none.
+ * Returns the origin in one line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`.
+ * @param place Replaces the file for a manifest that names none.
  */
 export function originText({ from, file, commit }: ObjectOrigin, place: string | null): string {
   if (from !== 'manifest') return ORIGIN_TEXT[from]

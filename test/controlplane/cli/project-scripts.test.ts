@@ -34,7 +34,7 @@ describe('the structure check', () => {
     ],
     [
       'controlplane/dashboard/a.ts',
-      "import { x } from '../../../core/wire/gateway/internal.ts'",
+      "import { x } from '../../core/wire/gateway/internal.ts'",
       /browser code/,
     ],
     ['controlplane/dashboard/a.ts', "import { z } from 'zod'", /browser code/],
@@ -59,7 +59,7 @@ describe('the structure check', () => {
       "// Math.random and Date.now are not for us\nconst said = 'new Date()'\nconst day = new Date(ms)",
     ],
     ['controlplane/features/a/service.ts', "import type { UserPrincipal } from '../../http/auth/auth.ts'"],
-    ['controlplane/dashboard/a.ts', "import type { Card } from '../../../core/wire/gateway/internal.ts'"],
+    ['controlplane/dashboard/a.ts', "import type { Card } from '../../core/wire/gateway/internal.ts'"],
     ['controlplane/main.ts', 'start(process.env)'],
     ['sidecar/pipeline/stages/forward.ts', "import { dial } from '../../upstream/dial.ts'"],
     ['test/a.test.ts', "import { x } from '../sidecar/a.ts'\nprocess.env"],

@@ -45,7 +45,7 @@ async function sectionsOf(token: string, headers: Record<string, string> = {}): 
   try {
     for await (const chunk of answer.body ?? []) {
       text += Buffer.from(chunk).toString()
-      if (text.includes('"manifest"') && text.endsWith('\n')) break
+      if (text.includes('"sections"') && text.endsWith('\n')) break
     }
   } finally {
     abort.abort()

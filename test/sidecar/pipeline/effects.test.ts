@@ -33,7 +33,7 @@ it('says unknown where no row describes the request, and nothing where there are
 
 it('explains each class to the approver', () => {
   expect(effectsText({ effects: ['merge', 'unknown'] })).toBe(
-    'merge: A change lands on a branch that others build on. unknown: The catalogue does not say what an action of it brings about.',
+    'merge: A change reaches a shared branch. unknown: The catalogue does not say what an action of it brings about.',
   )
   expect(effectsText({ effects: [] })).toBeNull()
   expect(effectsText({})).toBeNull()
