@@ -123,10 +123,7 @@ function otherNameSurface(
 
 const known = once(() => new Map(restRows().map((row) => [row.type, row])))
 
-/**
- * Reports whether the path is the GraphQL endpoint: `/graphql`, and on a self-hosted instance also `/api/graphql` and
- * `/api/v3/graphql`.
- */
+/** Reports whether the path is `/graphql`; on a self-hosted instance also `/api/graphql` and `/api/v3/graphql`. */
 function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   return isGraphqlPath(host, segments.join('/'), config)
 }
@@ -139,10 +136,7 @@ function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boo
   return GRAPHQL_PATHS.has(path) || (own !== '' && path === `${own}/graphql`)
 }
 
-/**
- * Reports whether a lenient server reads the path as the GraphQL endpoint. The name of the path would hide all
- * operations of the document.
- */
+/** Reports whether a lenient server reads the path as the GraphQL endpoint. Its name would hide the operations. */
 function isNearGraphql({ host, rawPath, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   if (!rawPath.includes('%') && !/graphql/i.test(rawPath)) return false
   return lenientReadings(segments).some((reading) => isGraphqlPath(host, reading.join('/'), config))
@@ -288,10 +282,7 @@ function pushOf(request: CanonicalRequest, config: ConnectorConfig): Action | un
   return named.kind === 'actions' ? named.actions.find(({ type }) => type === PUSH) : undefined
 }
 
-/**
- * Returns Basic authentication for git, which git clients and servers use. An explicit `basic` or `none` stays
- * unchanged.
- */
+/** Returns Basic authentication, which git requires. An explicit `basic` or `none` stays unchanged. */
 function gitAuth(auth: AuthScheme): AuthScheme {
   return auth.type === 'basic' || auth.type === 'none' ? auth : { type: 'basic', username: 'x-access-token' }
 }

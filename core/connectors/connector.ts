@@ -15,10 +15,7 @@ import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
 
-/**
- * How the gateway sends a credential to the upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none`
- * sends none.
- */
+/** How the gateway sends a credential. `basic`: `Authorization: Basic base64(user:secret)`; `none`: not at all. */
 export type AuthScheme =
   | { readonly type: 'bearer' }
   | { readonly type: 'token' }
@@ -38,10 +35,7 @@ export type BodyView =
     }
   /** `bytes`: the body, if it was read whole. `acts`: the actions in an uploaded file that `readUpload` read. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
-  /**
-   * The first bytes of a body and the commits in them (see `HeadReader`); null commits if the classification does not
-   * need them.
-   */
+  /** The first bytes of a body, and the commits in them if the classification needs these (see `HeadReader`). */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
    * A body with the media type of JSON that is not JSON. No action follows from it, except on MCP: there it is
@@ -94,10 +88,7 @@ export type Row = {
   readonly hints?: Readonly<Record<string, boolean>>
   /** The body is a file, alone or in a multipart form, so it has no parameters. */
   readonly bodyIsContent?: boolean
-  /**
-   * The body may be a file, alone or in a multipart form. The request can be held although the gateway cannot read the
-   * body.
-   */
+  /** The body may be a file, alone or in a form. The gateway can hold the request without reading its body. */
   readonly bodies?: 'opaque'
   /** The provider serves the operation without a credential, so the gateway adds none. */
   readonly isAnonymous?: boolean
@@ -186,10 +177,7 @@ export type Connector<Name extends string = string> = {
    * does not depend on the body.
    */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
-  /**
-   * Reports whether the body may contain actions besides that of the request line. If so, the gateway reads it before
-   * the decision.
-   */
+  /** Reports whether the body may contain further actions. If so, the gateway reads it before the decision. */
   bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
    * Defined for requests whose JSON body is scanned to its end before the decision, independent of the rules. Returns
@@ -197,10 +185,7 @@ export type Connector<Name extends string = string> = {
    * nothing else. Null for other requests.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
-  /**
-   * Rules for members that the scan finds at any depth, in addition to `scannedMembers`. With rules, a body that is not
-   * JSON is refused.
-   */
+  /** Rules for members to find at any depth. With rules, a body that is not JSON is refused. */
   readonly find?: FindRules
   /**
    * Defined for uploads that may contain batch requests. Returns a reader of the actions that the provider performs for
@@ -241,10 +226,7 @@ export type Connector<Name extends string = string> = {
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /**
-   * A request with an unreadable body has an action of its own. Such a request is held, and its card quotes the
-   * beginning of the body.
-   */
+  /** A request with an unreadable body has an action of its own. It is held, and its card quotes the beginning. */
   readonly quotesUnreadBody?: boolean
   /**
    * Returns the format of server-sent events for the client of a held request; null if the client did not request

@@ -35,10 +35,7 @@ export const GatewaySpec = z.strictObject({
   egress: z
     .strictObject({
       unmatchedHosts: z.enum(['deny', 'tunnel']).default('deny'),
-      /**
-       * Hosts without a Connector that agents may reach: on port 443, or on the port of the entry
-       * (`api.example.com:8443`).
-       */
+      /** Hosts that agents may reach without a Connector, on port 443 or that of the entry (`example.com:8443`). */
       allowedHosts: z.array(hostAndPort).max(256).default([]),
       tcp: z
         .array(
@@ -54,10 +51,7 @@ export const GatewaySpec = z.strictObject({
     })
     .prefault({}),
   rateLimit: z.strictObject({ requestsPerMinute: z.int().min(1).max(1_000_000).default(120) }).prefault({}),
-  /**
-   * Maximum number of actions in one request, such as the calls of an MCP batch; the gateway refuses a larger request
-   * with 413.
-   */
+  /** Maximum number of actions in one request, such as the calls of an MCP batch. More are refused with 413. */
   maxActionsPerRequest: z.int().min(1).max(1_024).default(LIMITS.actionsPerRequest),
   approvals: z
     .strictObject({
@@ -82,10 +76,7 @@ export const GatewaySpec = z.strictObject({
       active: z.boolean().default(false),
       reason: z.string().max(1_000).optional(),
       scopes: z.array(killScope).min(1).max(64).default(['all']),
-      /**
-       * True: the kill switch also cancels the batches of its agents at model providers. A cancelled batch cannot be
-       * resumed.
-       */
+      /** True: also cancels the agents' batches at model providers. A cancelled batch cannot be resumed. */
       cancelBatches: z.boolean().optional(),
     })
     .optional(),
@@ -138,10 +129,7 @@ export const ProviderToolsSpec = z.strictObject({
 
 export const ConnectorSpec = z.strictObject({
   type: ConnectorType,
-  /**
-   * Gateways that use the Connector and may send its credential, also in other namespaces. Default: all Gateways of its
-   * namespace.
-   */
+  /** Gateways that may use the Connector and its credential. Default: all Gateways of its namespace. */
   gatewayRefs: GatewayRefs.optional(),
   domains: z.array(host).max(64).optional(),
   baseUrl: httpUrl.optional(),
@@ -179,10 +167,7 @@ export const ConnectorSpec = z.strictObject({
    * the gateway answers the upgrade with 426.
    */
   webSocketMessages: z.boolean().default(false),
-  /**
-   * For types llm_a, llm_b and llm_c: hosts and tools that the provider may reach on behalf of a request. Default:
-   * none.
-   */
+  /** For types llm_a, llm_b and llm_c: hosts and tools that the provider may use for a request. Default: none. */
   providerTools: ProviderToolsSpec.optional(),
   /**
    * For types llm_a, llm_b, llm_c and mcp: whether an agent may use sessions, responses, files, threads and batches
@@ -190,10 +175,7 @@ export const ConnectorSpec = z.strictObject({
    * yes.
    */
   handles: HandleRuleSpec.optional(),
-  /**
-   * Headers such as `Impersonate-User`, with which a request acts as another user. Headers without an entry are
-   * refused.
-   */
+  /** Headers such as `Impersonate-User` that let a request act as another user. All others are refused. */
   impersonationHeaders: z.array(headerName).max(32).default([]),
   /** Query parameters with the name of a credential (`token`) that select a resource: they are forwarded. */
   keepQuery: z.array(z.string().min(1).max(64)).max(32).default([]),
@@ -251,10 +233,7 @@ export const PolicySpec = z.strictObject({
   priority: z.int().min(-1_000_000).max(1_000_000).default(100),
   tags: z.array(z.string().min(1).max(64)).max(32).default([]),
   mode: z.enum(['enforce', 'monitor']).default('enforce'),
-  /**
-   * Gateways that the policy covers. Default: all Gateways of its namespace; from a manifests folder, all of the
-   * installation.
-   */
+  /** Gateways that the policy covers. Default: all of its namespace; from a manifests folder, of the installation. */
   gatewayRefs: GatewayRefs.optional(),
   /** Labels of namespaces whose Gateways the policy covers, instead of `gatewayRefs`. Only for the platform team. */
   namespaceSelector: LabelSelector.optional(),
@@ -277,17 +256,12 @@ const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
     status: z.unknown().optional(),
   })
 
-/**
- * Manifest of a Gateway. `withRules` adds the rules over several fields, which the generated resources contain as CEL.
- */
+/** Manifest of a Gateway. `withRules` adds the rules over several fields, which `crds/` contains as CEL. */
 export const GatewayResource = resource('Gateway', withRules(GatewaySpec, GATEWAY_RULES))
 export const ConnectorResource = resource('Connector', withRules(ConnectorSpec, CONNECTOR_RULES))
 export const PermissionResource = resource('Permission', withRules(PermissionSpec, PERMISSION_RULES))
 export const PolicyResource = resource('Policy', withRules(PolicySpec, POLICY_RULES))
-/**
- * Secret with values for Connectors. A manifests folder uses only `stringData`; the operator of a cluster reads `data`
- * by name.
- */
+/** Secret for Connectors. A manifests folder uses only `stringData`; the operator of a cluster reads `data`. */
 export const SecretResource = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),

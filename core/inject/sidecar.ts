@@ -153,7 +153,7 @@ function probe(
   }
 }
 
-/** Returns a variable. The API server drops an empty value when it stores a pod, so it is left out here too. */
+/** Returns a variable. An empty value is left out, because the API server drops it when it stores a pod. */
 function variable(name: string, value: string) {
   return value === '' ? { name } : { name, value }
 }

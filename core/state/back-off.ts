@@ -14,8 +14,8 @@ export type BackOffOptions = {
 }
 
 /**
- * Exponential back-off with jitter: the limit of a wait grows from twice `minMs` to `maxMs`, and each wait is drawn from the
- * upper half below its limit, so that many clients do not retry at the same moment.
+ * Creates an exponential back-off with jitter. The limit of a wait grows from twice `minMs` to `maxMs`, and each wait
+ * is drawn from the upper half below its limit, so that many clients do not retry at the same moment.
  */
 export function createBackOff({ minMs, maxMs, factor = 2, random }: BackOffOptions): BackOff {
   let limitMs = 2 * minMs

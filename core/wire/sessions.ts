@@ -42,7 +42,9 @@ export const MeReply = z.object({
      * page.
      */
     restriction: z.string().nullable(),
-    /** Namespaces in which the role applies; null = all. Absent for callers of a cluster, whose rights follow from RBAC. */
+    /**
+     * Namespaces in which the role applies; null = all. Absent for callers of a cluster, whose rights follow from RBAC.
+     */
     namespaces: z.array(z.string()).nullable().optional(),
     /** Namespaces in which the user has each right; null = all. Absent for callers of a cluster. */
     rights: z.record(z.string(), z.array(z.string()).nullable()).optional(),

@@ -24,8 +24,8 @@ export type Pins = {
   /** Returns the pins of an action; empty if its state cannot be fixed. */
   of(action: Action, place: LookUpPlace): readonly Pin[]
   /**
-   * Adds a state to the only mutation of a GraphQL request. Returns null if the request has another form or already names
-   * a state.
+   * Adds a state to the only mutation of a GraphQL request. Returns null if the request has another form or already
+   * names a state.
    */
   complete?(text: string, state: string): { readonly text: string; readonly member: string } | null
   /** Returns all entries of the table, for documentation. */

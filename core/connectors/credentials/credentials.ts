@@ -41,10 +41,7 @@ export function stripCredentials(
   edit.rawTarget = stripQuery(edit.rawTarget, without(plan.query, keepQuery))
 }
 
-/**
- * Returns the target without credentials in its query, and whether it lost one that the API does not document as a
- * carrier.
- */
+/** Returns the target without credentials in its query. `losesOther`: it lost one that the API does not document. */
 export function stripTarget(
   rawTarget: string,
   connector: Connector,
@@ -67,10 +64,7 @@ function without(names: ReadonlySet<string>, kept: readonly string[]): ReadonlyS
   return new Set([...names].filter((name) => !lower.includes(name)))
 }
 
-/**
- * Names of headers and query parameters with credentials, for one connector type. `known` caches the role of each
- * header name as sent.
- */
+/** Names of headers and query parameters with credentials. `known`: role of each header name as sent. */
 type Plan = {
   readonly headers: ReadonlySet<string>
   readonly query: ReadonlySet<string>
@@ -133,10 +127,7 @@ function stripQuery(rawTarget: string, names: ReadonlySet<string>): string {
   return kept === '' ? rawTarget.slice(0, mark) : `${rawTarget.slice(0, mark)}?${kept}`
 }
 
-/**
- * Removes parameters with credentials from a query. Also handles `a=1;token=x`, which older servers read as two
- * parameters, and `token[]=x`.
- */
+/** Removes credentials from a query, also from `a=1;token=x` (two parameters for older servers) and `token[]=x`. */
 function stripPairs(text: string, names: ReadonlySet<string>): string {
   const parts = text.split('&')
   const kept = parts.flatMap((part) => {
@@ -287,9 +278,8 @@ function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'no
 }
 
 /**
- * Returns the secret without surrounding white space, because secret files often end with a newline. Throws
- * `upstream_failed` for an empty secret, and for characters outside of printable ASCII: a line break could inject a
- * header.
+ * Returns the trimmed secret (files often end with a newline). Throws `upstream_failed` for an empty secret, and for
+ * characters outside of printable ASCII: a line break could inject a header.
  */
 function checkSecret(secret: string): string {
   const trimmed = secret.trim()
@@ -301,10 +291,7 @@ function checkSecret(secret: string): string {
   return trimmed
 }
 
-/**
- * Returns `user:password` for Basic authentication. Without a user name, the secret contains both, or it is a key that
- * takes the place of the user.
- */
+/** Returns `user:password`. Without a user name, the secret contains both, or it is a key in place of the user. */
 function basicPair(secret: string, username: string | undefined): string {
   if (username !== undefined) return `${username}:${secret}`
   return secret.includes(':') ? secret : `${secret}:`
