@@ -3,9 +3,9 @@ import { GATEWAY_MALLOC } from '../gateway-flags.ts'
 
 /** Loopback ports that receive redirected packets, and the ports for the kubelet and Prometheus. */
 export const POD_PORTS = {
-  /** Redirected TCP 443. */
+  /** Port for redirected connections to TCP 443. */
   tls: 15_443,
-  /** Redirected TCP 80. */
+  /** Port for redirected connections to TCP 80. */
   http: 15_080,
   /** Every other redirected TCP port; the listener detects the protocol from the first bytes. */
   other: 15_001,
@@ -88,9 +88,9 @@ export const TRUST_FILES = {
 export const PROXY_ENV = {
   /** `pod` in a pod; absent on a laptop. */
   role: 'ROLE',
-  /** `transparent` or `proxyEnv`. */
+  /** How traffic reaches the proxy: `transparent` or `proxyEnv`. */
   interception: 'INTERCEPTION',
-  /** `namespace/name` of the Gateway. */
+  /** Name of the Gateway, as `namespace/name`. */
   gateway: 'GATEWAY_NAME',
   agent: 'AGENT_NAME',
   podName: 'POD_NAME',

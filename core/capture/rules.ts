@@ -13,7 +13,7 @@ export type CaptureOptions = {
 /** The product's only nftables table. Loading the rules again replaces it in one transaction. */
 const CAPTURE_TABLE = 'inet chaperone'
 
-/** The rules file in the rule setter's image: `nft -D proxy_uid=UID -f FILE`. */
+/** Returns the rules file of the rule setter's image, for `nft -D proxy_uid=UID -f FILE`. */
 export function podRules(): string {
   return captureRules({ proxyUid: 'define', adminPorts: [POD_PORTS.health] })
 }

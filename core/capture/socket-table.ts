@@ -88,7 +88,10 @@ function isLoopback(address: string): boolean {
 
 type Entry = { readonly local: string; readonly remote: Destination }
 
-/** `sl: local_address:port rem_address:port st …`, addresses as hex words in the machine's byte order, ports as hex. */
+/**
+ * Matches a line `sl: local_address:port rem_address:port st …`: addresses as hex words in the machine's byte order,
+ * ports as hex.
+ */
 const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]{2}) /gm
 
 /**
@@ -133,7 +136,10 @@ function textOf(bytes: readonly number[]): string {
   return compressed(groups)
 }
 
-/** RFC 5952: the first of the longest runs of at least two zero groups becomes `::`. */
+/**
+ * Returns the IPv6 address in its short form (RFC 5952): the first of the longest runs of at least two zero groups
+ * becomes `::`.
+ */
 function compressed(groups: readonly number[]): string {
   const hex = groups.map((group) => group.toString(16))
   let best = { start: 0, length: 1 }

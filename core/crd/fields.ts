@@ -70,7 +70,7 @@ const amounts = z.strictObject({
 /** Resources of a container; missing values have the operator's defaults. */
 export const Resources = z.strictObject({ requests: amounts.optional(), limits: amounts.optional() })
 
-/** A map with arbitrary content but a bound on the number of its members. */
+/** Returns the schema of a map with arbitrary content and at most `maxProperties` members. */
 export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number) {
   return z
     .record(z.string().max(256), value)

@@ -1,4 +1,7 @@
-/** Basic operations. The API accepts any HTTP method, so a row contains `*` and the name of the API method. */
+/**
+ * Catalogue rows for messages, channels, files and users. The API accepts any HTTP method, so a row contains `*` and
+ * the API method.
+ */
 export const CHAT_BASICS = `
   *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments,unfurl_links,unfurl_media,username,icon_url,icon_emoji
   *  /api/chat.postEphemeral                   message.post_ephemeral     write low    channel,text,user,blocks,attachments,username,icon_url,icon_emoji

@@ -48,7 +48,7 @@ export function withReferences(named: Classification, body: BodyView | undefined
   return candidates.length > 1 ? { kind: 'candidates', candidates } : named
 }
 
-/** Body members that determine the further actions of a reference write; empty for other requests. */
+/** Returns the body members that determine the further actions of a reference write; empty for other requests. */
 export function referenceKeys({ method, segments }: CanonicalRequest): readonly string[] {
   const isReference = segments.some((segment, at) => segment === 'refs' && segments[at - 1] === 'git')
   if (!isReference || method === 'GET' || method === 'HEAD') return []
@@ -63,8 +63,8 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
 }
 
 /**
- * Any value except an absent one, null, false, 0 and the empty text counts as forced: servers differ in how they read
- * it.
+ * Reports whether the update is forced. Any value except an absent one, null, false, 0 and the empty text counts,
+ * because servers differ in how they read it.
  */
 function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)

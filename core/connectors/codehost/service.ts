@@ -1,4 +1,4 @@
-/** Gists, threads, events, classrooms, older team addresses, global lists. */
+/** Catalogue rows for gists, threads, events, classrooms, older team addresses and global lists. */
 export const SERVICE = `
   GET    /assignments/{assignment_id}                      classroom_assignment.get           read  low
   GET    /assignments/{assignment_id}/accepted_assignments classroom_assignment.list_accepted read  low

@@ -136,7 +136,7 @@ function pickMembers(names: readonly string[], value: unknown, into: Record<stri
   }
 }
 
-/** A JSON object, as opposed to arrays, scalars and null. */
+/** Reports whether the value is a JSON object, as opposed to arrays, scalars and null. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -64,7 +64,10 @@ export function withVerbSegments(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => ({ ...row, template: row.template.replace(VERB, '/:$1') }))
 }
 
-/** Reverses the separation of the verb for a target built from such a row; colons in parameters are encoded. */
+/**
+ * Joins the verb to its segment again, for a target that was built from a row with a separate verb. Colons in
+ * parameters are encoded.
+ */
 export function joinVerb(target: string): string {
   return target.replace('/:', ':')
 }

@@ -103,8 +103,8 @@ function flatten(message: unknown): readonly unknown[] | Refusal {
 }
 
 /**
- * A body that is not a JSON-RPC 2.0 message, whether or not it is valid JSON. Its effect on a lenient server is
- * unknown: high risk.
+ * Returns the action of a body that is not a JSON-RPC 2.0 message, whether or not it is valid JSON. It has high risk,
+ * because its effect on a lenient server is unknown.
  */
 export function unknownMessage(config: ConnectorConfig): Action {
   return act({ type: UNKNOWN, effect: 'write', risk: 'high' }, config)
@@ -162,7 +162,7 @@ function argumentsOf(params: Readonly<Record<string, unknown>>): Parameters {
   }
 }
 
-/** The client's response to a request of the server. */
+/** Returns the action of a client's response to a request of the server. */
 function nameResponse(message: Readonly<Record<string, unknown>>, config: ConnectorConfig): Action {
   const isResponse = 'id' in message && ('result' in message || 'error' in message)
   return isResponse

@@ -49,7 +49,7 @@ function argumentsOf(message: unknown): Held {
   return held
 }
 
-/** Recursion is safe: the depth of JSON bodies is bounded. */
+/** Collects the values of arguments at any depth. Recursion is safe, because the depth of JSON bodies is bounded. */
 function collect(value: unknown, held: Held): void {
   if (!isRecord(value)) return
   for (const [key, member] of Object.entries(value)) {

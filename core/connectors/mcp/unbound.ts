@@ -42,7 +42,10 @@ function undescribedOf(message: unknown, config: ConnectorConfig): unknown {
   return { ...named, ...(isNamed && isEmptyRecord(more) ? {} : member('params', more)), ...rest }
 }
 
-/** The parameters of an action are the values of `params`, plus `method` from the message. */
+/**
+ * Returns the members of `params` that the action's parameters do not contain. The parameter `method` comes from the
+ * message, so a member `method` is kept.
+ */
 function withoutDescribed(params: Members, parameters: Members): Members {
   const isDescribed = (key: string, value: unknown) =>
     key !== 'method' && Object.hasOwn(parameters, key) && parameters[key] === value

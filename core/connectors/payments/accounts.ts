@@ -1,4 +1,4 @@
-/** Accounts, persons, apps, keys, events and their destinations. */
+/** Catalogue rows for accounts, persons, apps, keys, events and their destinations. */
 export const ACCOUNTS = `
   POST   /oauth/deauthorize                                  oauth.deauthorize                         write high   client_id,stripe_user_id
   POST   /oauth/token                                        oauth.create_token                        write high   grant_type

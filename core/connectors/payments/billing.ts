@@ -1,4 +1,4 @@
-/** Subscriptions, invoices, quotes, discounts, credit, meters, tax. */
+/** Catalogue rows for subscriptions, invoices, quotes, discounts, credit, meters and tax. */
 export const BILLING = `
   GET    /v1/billing/alerts                             billing_alert.list                      read  low
   POST   /v1/billing/alerts                             billing_alert.create                    write medium

@@ -1,4 +1,4 @@
-/** Issued cards and their transactions. */
+/** Catalogue rows for issued cards and their transactions. */
 export const ISSUING = `
   GET    /v1/issuing/authorizations               issuing_authorization.list            read  low
   GET    /v1/issuing/authorizations/{id}          issuing_authorization.get             read  low

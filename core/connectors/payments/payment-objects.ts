@@ -1,4 +1,4 @@
-/** Sources, payment methods, balances, records, reviews. */
+/** Catalogue rows for sources, payment methods, balances, records and reviews. */
 export const PAYMENT_OBJECTS = `
   GET    /v1/application_fees                                          application_fee.list                         read  low
   GET    /v1/application_fees/{id}                                     application_fee.get                          read  low

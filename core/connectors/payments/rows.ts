@@ -1,4 +1,6 @@
-/** Operations that move or may move money: charges, intents, refunds, transfers, payouts, disputes. */
+/**
+ * Catalogue rows for operations that move or may move money: charges, intents, refunds, transfers, payouts, disputes.
+ */
 const MONEY = `
   POST   /v1/charges                                   charge.create             write high   amount,currency,customer,source,description +financial_impact
   GET    /v1/charges                                   charge.list               read  low
@@ -54,7 +56,7 @@ const MONEY = `
   POST   /v1/disputes/{id}/close                       dispute.close             write high   +financial_impact +irreversible
 `
 
-/** Customers, products, prices and subscriptions. */
+/** Catalogue rows for customers, products, prices and subscriptions. */
 const CUSTOMERS = `
   POST   /v1/customers                                 customer.create           write low    email,name
   GET    /v1/customers                                 customer.list             read  low

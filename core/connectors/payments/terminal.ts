@@ -1,4 +1,4 @@
-/** Card readers. */
+/** Catalogue rows for card readers. */
 export const TERMINAL = `
   GET    /v1/terminal/configurations                      terminal_configuration.list            read  low
   POST   /v1/terminal/configurations                      terminal_configuration.create          write medium

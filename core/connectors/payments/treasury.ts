@@ -1,4 +1,4 @@
-/** Money held and moved at the provider, in both generations of its API. */
+/** Catalogue rows for money held and moved at the provider, in both generations of its API. */
 export const TREASURY = `
   GET    /v1/treasury/credit_reversals                                           treasury_credit_reversal.list                read  low
   POST   /v1/treasury/credit_reversals                                           treasury_credit_reversal.create              write high   received_credit +financial_impact

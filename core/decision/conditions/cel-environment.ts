@@ -38,8 +38,8 @@ export const COMPILER_FUNCTIONS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The CEL dialect of policies: the standard library, `matches` on a linear-time engine, and arithmetic between int and
- * double (facts come from JSON, where 2 and 2.0 are the same number).
+ * Creates the CEL dialect of policies: the standard library, `matches` on a linear-time engine, and arithmetic between
+ * int and double (facts come from JSON, where 2 and 2.0 are the same number).
  */
 export function createCelEnvironment(): Environment {
   const cel = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })

@@ -32,7 +32,7 @@ export function shownEnvironment(input: DecisionInput): string {
   return input.action.resource.environment ?? installedEnvironment(input)
 }
 
-/** The connector's environment, else the gateway's, else the agent's. */
+/** Returns the environment of the connector, else that of the gateway, else that of the agent. */
 function installedEnvironment({ agent, connector, gateway }: DecisionInput): string {
   return connector?.environment ?? gateway?.environment ?? agent.environment
 }

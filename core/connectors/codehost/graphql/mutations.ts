@@ -39,7 +39,10 @@ function rowAction(row: MutationRow, input: Input, { known, config }: Given): Ac
   return build({ type, effect, risk, hints, input, renamed: row.parameters }, config)
 }
 
-/** Action of a field without a REST equivalent: named after the field, high risk unless `MILD` lists it. */
+/**
+ * Returns the action of a field without a REST equivalent. It has the name of the field, and high risk unless `MILD`
+ * lists it.
+ */
 function ownAction(field: string, input: Input, config: ConnectorConfig): Action {
   const risk = MILD.get(field) ?? 'high'
   return build(
@@ -57,7 +60,9 @@ type Parts = {
   readonly renamed: ReadonlyMap<string, string>
 }
 
-/** Copies all input fields to the parameters: under the REST name if there is one, else unchanged. */
+/**
+ * Builds an action whose parameters are the input fields: under the REST name if there is one, else under their own.
+ */
 function build({ type, effect, risk, hints, input, renamed }: Parts, config: ConnectorConfig): Action {
   const parameters = Object.fromEntries(
     Object.entries(input)

@@ -1,4 +1,4 @@
-/** Apps, their installations and tokens, the marketplace. */
+/** Catalogue rows for apps, their installations and tokens, and the marketplace. */
 export const APPS = `
   GET    /app                                                               app.get_self                  read  low
   POST   /app-manifests/{code}/conversions                                  app.create_from_manifest      write high

@@ -1,4 +1,4 @@
-/** Rows for codespaces, the cloud development environments of GitHub. */
+/** Catalogue rows for codespaces, the cloud development environments of GitHub. */
 export const CODESPACES = `
   GET    /orgs/{org}/codespaces                                              codespace.list                        read  low
   PUT    /orgs/{org}/codespaces/access                                       org_codespaces_access.set             write high   visibility

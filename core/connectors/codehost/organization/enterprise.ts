@@ -1,4 +1,4 @@
-/** Enterprises: their teams, policies and code security. */
+/** Catalogue rows for enterprises: their teams, policies and code security. */
 export const ENTERPRISE = `
   GET    /enterprises/{enterprise}/actions/cache/retention-limit                      enterprise_actions_cache.get_retention_limit read  low
   PUT    /enterprises/{enterprise}/actions/cache/retention-limit                      enterprise_actions_cache.set_retention_limit write medium

@@ -1,4 +1,4 @@
-/** Import and export of repositories. */
+/** Catalogue rows for the import and export of repositories. */
 export const MIGRATIONS = `
   GET    /orgs/{org}/migrations                                       migration.list             read  low
   POST   /orgs/{org}/migrations                                       migration.start            write high   repositories

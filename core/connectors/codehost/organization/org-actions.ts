@@ -1,4 +1,4 @@
-/** Workflows of an organization: runners, permissions, caches. */
+/** Catalogue rows for the workflows of an organization: runners, permissions, caches. */
 export const ORG_ACTIONS = `
   GET    /organizations/{org}/actions/cache/retention-limit                           org_actions_cache.get_retention_limit        read  low
   PUT    /organizations/{org}/actions/cache/retention-limit                           org_actions_cache.set_retention_limit        write medium

@@ -1,4 +1,4 @@
-/** Secrets and variables of an organization, for workflows, agents, codespaces and updates. */
+/** Catalogue rows for secrets and variables of an organization: for workflows, agents, codespaces and updates. */
 export const ORG_SECRETS = `
   GET    /orgs/{org}/actions/secrets                                               org_actions_secret.list              read  low
   GET    /orgs/{org}/actions/secrets/public-key                                    org_actions_secret.get_public_key    read  low

@@ -1,4 +1,4 @@
-/** Members, roles, hooks, tokens, billing and settings of an organization. */
+/** Catalogue rows for members, roles, hooks, tokens, billing and settings of an organization. */
 export const ORGANIZATION = `
   GET    /organizations/{org}/settings/billing/ai_credit/usage                    org_billing.get_ai_credit_usage       read  low
   GET    /organizations/{org}/settings/billing/budgets                            org_budget.list                       read  low

@@ -1,4 +1,4 @@
-/** Organizations, teams, users, search, gists and notifications. */
+/** Catalogue rows for organizations, teams, users, search, gists and notifications. */
 export const USERS = `
   GET    /                                                             meta.get_root              read  low
   GET    /meta                                                         meta.get                   read  low

@@ -1,4 +1,4 @@
-/** Files, branches, commits and the git database. */
+/** Catalogue rows for files, branches, commits and the git database. */
 export const CONTENTS = `
   GET    /repos/{owner}/{repo}/contents                                file.get                   read  low    ref
   GET    /repos/{owner}/{repo}/contents/                               file.get                   read  low    ref

@@ -1,4 +1,4 @@
-/** Environments, deployments, pages. */
+/** Catalogue rows for environments, deployments and pages. */
 export const DELIVERY = `
   GET    /repos/{owner}/{repo}/deployments/{deployment_id}/statuses/{status_id}       deployment_status.get                read  low
   GET    /repos/{owner}/{repo}/environments                                           environment.list                     read  low

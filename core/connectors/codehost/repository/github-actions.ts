@@ -1,4 +1,4 @@
-/** Workflows, their runs, and the secrets and variables they use. */
+/** Catalogue rows for workflows, their runs, and the secrets and variables that they use. */
 export const GITHUB_ACTIONS = `
   GET    /repos/{owner}/{repo}/actions/workflows                       workflow.list              read  low
   GET    /repos/{owner}/{repo}/actions/workflows/{workflow_id}         workflow.get               read  low

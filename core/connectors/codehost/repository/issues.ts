@@ -1,4 +1,4 @@
-/** Issues, their comments, labels, milestones and reactions. */
+/** Catalogue rows for issues, their comments, labels, milestones and reactions. */
 export const ISSUES = `
   GET    /issues                                                       issue.list_assigned        read  low
   GET    /user/issues                                                  issue.list_assigned        read  low

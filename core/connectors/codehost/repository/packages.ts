@@ -1,4 +1,4 @@
-/** Packages and their versions. */
+/** Catalogue rows for packages and their versions. */
 export const PACKAGES = `
   GET    /orgs/{org}/docker/conflicts                                                 package.list_docker_conflicts read  low
   GET    /orgs/{org}/packages                                                         package.list                  read  low

@@ -1,4 +1,4 @@
-/** Project boards. */
+/** Catalogue rows for project boards. */
 export const PROJECTS = `
   GET    /orgs/{org}/projectsV2                                                  project.list              read  low
   GET    /orgs/{org}/projectsV2/{project_number}                                 project.get               read  low

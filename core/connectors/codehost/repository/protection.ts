@@ -1,4 +1,4 @@
-/** Protection of branches and conversations: protection rules, rulesets, limits. */
+/** Catalogue rows for the protection of branches and conversations: protection rules, rulesets, limits. */
 export const PROTECTION = `
   GET    /orgs/{org}/interaction-limits                                               org_interaction_limit.get                    read  low
   PUT    /orgs/{org}/interaction-limits                                               org_interaction_limit.set                    write high   limit,expiry

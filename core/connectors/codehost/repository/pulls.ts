@@ -1,4 +1,4 @@
-/** Pull requests, their reviews and review comments. */
+/** Catalogue rows for pull requests, their reviews and review comments. */
 export const PULLS = `
   GET    /repos/{owner}/{repo}/pulls                                   pr.list                    read  low
   POST   /repos/{owner}/{repo}/pulls                                   pr.create                  write low    title,head,base,body,draft

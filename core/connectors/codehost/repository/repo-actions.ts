@@ -1,4 +1,4 @@
-/** Runners, caches, permissions and secrets of the workflows of one repository. */
+/** Catalogue rows for runners, caches, permissions and secrets of the workflows of one repository. */
 export const REPO_ACTIONS = `
   GET    /repos/{owner}/{repo}/actions/cache/retention-limit                        actions_cache.get_retention_limit            read  low
   PUT    /repos/{owner}/{repo}/actions/cache/retention-limit                        actions_cache.set_retention_limit            write medium

@@ -1,4 +1,4 @@
-/** Rows of a repository that belong to no other table. */
+/** Catalogue rows for operations of a repository that belong to no other table. */
 export const REPO_MISC = `
   GET    /repos/{owner}/{repo}/activity                                               repo.list_activity                 read  low
   GET    /repos/{owner}/{repo}/assignees                                              assignee.list                      read  low

@@ -1,4 +1,4 @@
-/** Repositories, their collaborators, hooks, keys and releases. */
+/** Catalogue rows for repositories, their collaborators, hooks, keys and releases. */
 export const REPOS = `
   GET    /repos/{owner}/{repo}                                         repo.get                   read  low
   PATCH  /repos/{owner}/{repo}                                         repo.update                write low    name,description,visibility,private,archived,default_branch,security_and_analysis

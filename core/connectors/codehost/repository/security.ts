@@ -1,4 +1,4 @@
-/** Alerts, advisories, scanning and its configuration, supply chain. */
+/** Catalogue rows for alerts, advisories, scanning and its configuration, and the supply chain. */
 export const SECURITY = `
   GET    /advisories                                                                  advisory.list                                read  low
   GET    /advisories/{ghsa_id}                                                        advisory.get                                 read  low
