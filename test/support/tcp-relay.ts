@@ -39,7 +39,8 @@ export async function startTcpRelay(target: string): Promise<TcpRelay> {
       })
       from.on('end', () => void (pair.isDead || to.end()))
       from.on('error', () => void (pair.isDead || to.destroy()))
-      from.on('close', () => pairs.delete(pair))
+      // A pair that is dead keeps one side open when the other one closes: `endAll` has to find it.
+      from.on('close', () => void (to.destroyed && pairs.delete(pair)))
     }
     pass(near, far)
     pass(far, near)
