@@ -41,11 +41,11 @@ export const RULE_SETTER = {
 /** Paths of the kubelet's probes on `POD_PORTS.health`. */
 export const HEALTH_PATHS = {
   /**
-   * 200 once the listeners accept, the capture is proven, the trust folder is written, and a first snapshot is in force
-   * or 30 s have passed. The agent's containers start after that.
+   * Startup probe: answers 200 once the listeners accept, the capture is proven, the trust folder is written, and a
+   * first snapshot is in force or 30 s have passed. The agent's containers start after that.
    */
   started: '/started',
-  /** 200 while the gateway can decide requests and the capture is in force. */
+  /** Readiness probe: answers 200 while the gateway can decide requests and the capture is in force. */
   ready: '/ready',
 } as const
 

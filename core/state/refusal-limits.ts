@@ -17,7 +17,7 @@ export const REFUSAL_LIMITS = {
   actionReserve: 100,
   /** Part of `judgedRows` reserved for action types without a record in this window. */
   newActionReserve: 100,
-  /** Part of `newActionReserve` for one connector type: the agent invents names of MCP tools. */
+  /** Maximum part of `newActionReserve` that one connector type takes, because agents invent names of MCP tools. */
   newActionsOfConnector: 25,
   /** Action types of one connector type that a row counts separately (`countedOfConnector`), and of all types. */
   countedOfConnector: 32,

@@ -25,7 +25,9 @@ function unknownHints(root: CelNode): readonly string[] {
 
 const EQUALITY = new Set(['==', '!=', 'in'])
 
-/** Returns texts that are compared with a fact of known names and equal none of them. */
+/**
+ * Returns warnings about texts that a condition compares with an action name or a connector type, and that equal none.
+ */
 function comparedNames(node: CelNode): readonly string[] {
   const children = childrenOf(node.args)
   const isBeginning = calledName(node) === 'startsWith'

@@ -42,9 +42,9 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * Returns the same protection for connectors of other types at hosts of the chat. Their requests have no channel
- * fields, so all are denied; of MCP only calls that name the channel or cannot be compared with it. Incoming webhooks
- * pass.
+ * Returns the policy that keeps agents out of the approvers' channel over connectors of other types at hosts of the
+ * chat. Their requests have no channel fields, so all are denied; of MCP only calls that name the channel or cannot be
+ * compared with it. Incoming webhooks pass.
  */
 export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
@@ -56,8 +56,8 @@ export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
 const NAMES_OF_ONE_RULE = 60
 
 /**
- * Returns the same protection for the connectors with these names, whose base URL, upstream or credential leads to the
- * chat.
+ * Returns the policy that keeps agents out of the approvers' channel over the connectors with these names, whose base
+ * URL, upstream or credential leads to the chat.
  */
 export function approvalsChannelConnectorsPolicy(channel: string, names: readonly string[]): PolicyEntry {
   const parts = Array.from({ length: Math.ceil(names.length / NAMES_OF_ONE_RULE) }, (_, at) =>

@@ -9,8 +9,8 @@ export type PolicyIndex = {
   /** All policies in order of priority, highest first; equal priorities by id. */
   readonly all: readonly CompiledPolicy[]
   /**
-   * Returns the policies whose patterns cover the action, in the same order. The cost depends on the number of matches,
-   * not of policies.
+   * Returns the policies whose patterns cover the action, in order of priority. The cost depends on the number of
+   * matches, not of policies.
    */
   matching(actionType: string): readonly CompiledPolicy[]
   /** Returns the policies whose patterns cover the action, and how they cover it. */
