@@ -39,7 +39,9 @@ test('the README lists exactly the existing commands', async () => {
 
 test('the README gives a reason for exactly the existing dependencies', () => {
   // Optional ones are of one scope, of which each machine installs the package for its platform.
-  const optional = new Set(Object.keys(project.optionalDependencies).map((name) => name.replace(/\/.*/, '/*')))
+  const optional = new Set(
+    Object.keys(project.optionalDependencies).map((name) => name.replace(/\/.*/, '/*')),
+  )
   expect(quoted(firstCells('Dependencies, and why each')).sort()).toEqual(
     [...Object.keys(project.dependencies), ...optional].sort(),
   )
