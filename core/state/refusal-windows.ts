@@ -23,7 +23,10 @@ export type RefusalTally = {
   readonly targets: readonly string[]
   /** Number of refusals by reason. */
   readonly reasons: Readonly<Record<string, number>>
-  /** Number of refusals by action type; `mcp.*` counts further types of a connector, `*` all others. */
+  /**
+   * Number of refusals by action type. Beyond `REFUSAL_LIMITS.countedOfConnector` types of one connector, a key such as
+   * `mcp.*` counts its further types; beyond `countedActions` types in total, `*` counts all others.
+   */
   readonly actions: Readonly<Record<string, number>>
 }
 

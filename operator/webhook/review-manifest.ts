@@ -59,7 +59,10 @@ function isTenant({ namespace }: AdmissionRequest, rules: FloorRules | undefined
   return rules !== undefined && !rules.platformNamespaces.has(namespace)
 }
 
-/** Refuses new values below a floor. For values that were below before, the floor is in force instead. */
+/**
+ * Refuses a new value below its floor. An unchanged value that was below the floor before is admitted with a warning,
+ * and the floor is in force instead.
+ */
 function judgeGateway(
   { namespace, oldObject }: AdmissionRequest,
   spec: GatewaySpec,

@@ -19,7 +19,7 @@ export type AgentRow = {
   readonly gatewayId: string | null
   readonly source: Source
   readonly managedBy: string | null
-  /** Origin of the row; null for a row of a manifest. */
+  /** Where the agent was created; null for an agent that was created for the ServiceAccount of a pod. */
   readonly origin: RowOrigin | null
   readonly lastSeenAt: Date | null
   readonly createdAt: Date

@@ -107,9 +107,10 @@ export const policyApplier: Applier<'Policy'> = {
 }
 
 /**
- * Binds a policy. Without references, it applies to the gateways of its namespace. A policy of a folder (which has one
- * owner) or of the platform team then applies to the whole installation, API v1 included. No Gateway has to admit a
- * policy of the platform team.
+ * Binds a policy to Gateways. `gatewayRefs` names them; the platform team can select them by `namespaceSelector`.
+ * Without either, the policy of a tenant applies to the Gateways of its namespace. A policy of the platform team or of
+ * a folder (which has one owner) applies to all Gateways and to API v1. The platform team needs no admission by
+ * `allowedNamespaces`.
  */
 async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
   const { q, reads } = context

@@ -24,7 +24,7 @@ export type EffectivePermissionsDeps = {
 
 /**
  * Returns the effective decision for every action of one connector type, by the permissions, policies and level of the
- * agent's gateway. Default agent: the first one. Throws `not_found` for an unknown agent.
+ * agent's gateway. Without `agent`, uses the first agent by name. Throws `not_found` for an unknown or revoked agent.
  */
 export type EffectivePermissions = (
   namespaces: Namespaces,

@@ -86,9 +86,9 @@ function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
   const action = actionFromSpec(test.action, known)
   return {
     action,
-    // A test states its environment. The default environment of the agent is visible only to scopes; otherwise every
-    // test without an environment would be one of production.
     environment: fold(action.resource.environment ?? environment),
+    // Excludes the environment of the agent, whose default is `production`: otherwise every test without an environment
+    // would test a production action.
     isProduction: isProductionAction(action),
     agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
     ...(test.request === undefined ? {} : { request: requestOf(test.request) }),

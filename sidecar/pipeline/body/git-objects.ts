@@ -28,7 +28,7 @@ export function inflate(
 /** Minimum of zlib's `chunkSize` option. */
 const MIN_CHUNK_BYTES = 64
 
-/** Returns the git object id in hexadecimal. SHA-1 is the name that git uses; it protects nothing here. */
+/** Returns the git object id in hexadecimal. Git defines the id as SHA-1; the gateway cannot choose a stronger hash. */
 export function objectId(type: string, data: Uint8Array): string {
   return createHash('sha1').update(`${type} ${data.length}\0`).update(data).digest('hex')
 }

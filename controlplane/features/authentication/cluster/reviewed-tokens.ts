@@ -26,8 +26,8 @@ export type Reviewed<T> = { readonly subject: T | null; readonly ageMs: number }
  */
 export type ReviewedTokens<T = ReviewedPod> = {
   /**
-   * Returns the review of the token, cached or new. Rejects with `not_ready` when the cluster does not answer, and
-   * beyond the limits.
+   * Returns the review of the token, cached or new. Rejects with `not_ready` if the cluster does not answer or a limit
+   * for unknown tokens is exceeded.
    */
   of(presented: PresentedToken, use: ReviewUse): Promise<Reviewed<T>>
 }

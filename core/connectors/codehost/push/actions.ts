@@ -38,8 +38,8 @@ export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
 }
 
 /**
- * Returns the scan of an arriving push. Commands that move a reference need the commits after them; for other commands
- * the scan ends with the commands.
+ * Returns the scan of an arriving push (see `HeadReader.scan`). If a command updates an existing reference, the scan
+ * requests all bytes up to `maxBytes`, because the commits follow the commands. Otherwise it ends after the commands.
  */
 function scanPush(): (bytes: Uint8Array) => number {
   const commandsEnd = scanCommands()

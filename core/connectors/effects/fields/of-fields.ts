@@ -24,7 +24,7 @@ export function effectsOfFields({
   return rulesFor(type).flatMap(({ effects, applies }) => (applies(parameters) ? effects : []))
 }
 
-/** True if fields of the body can add effect classes to those of the name. */
+/** True if fields of the body can add effect classes to those that the action name implies. */
 export function hasFieldEffects(type: string): boolean {
   return rulesFor(type).length > 0
 }
