@@ -226,7 +226,7 @@ print(found)
   test('by a command, a shell or a debug container of somebody who may do so elsewhere', async () => {
     const inProxy = await kubectl(['exec', POD, '-n', AGENTS, '-c', 'chaperone-proxy', '--', 'id'])
     expect(inProxy.code).not.toBe(0)
-    expect(inProxy.stderr).toContain('nobody enters the sidecar')
+    expect(inProxy.stderr).toContain('the sidecar cannot be entered')
     const debug = await kubectl([
       'debug',
       POD,
