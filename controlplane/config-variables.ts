@@ -1,5 +1,4 @@
-/** One variable of the environment, for the README's table and for `readConfig`. */
-type Variable = { readonly fallback: string; readonly meaning: string }
+import type { Setting } from '../core/setting.ts'
 
 /** Environment variables of the control plane. `readConfig` accepts no other names. */
 export const CONFIG_VARIABLES = {
@@ -28,7 +27,7 @@ export const CONFIG_VARIABLES = {
     fallback: 'required',
     meaning: 'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it',
   },
-  MASTER_KEY: { fallback: '', meaning: 'The key itself, where a file is not possible' },
+  MASTER_KEY: { fallback: 'none', meaning: 'The key itself, where a file is not possible' },
   TLS_HOSTS: {
     fallback: 'plain HTTP',
     meaning:
@@ -134,7 +133,7 @@ export const CONFIG_VARIABLES = {
   OIDC_ISSUER: {
     fallback: 'sign-in by password only',
     meaning:
-      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([docs/people.md](docs/people.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
+      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([people.md](people.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
   },
   OIDC_CLIENT_ID: { fallback: 'required beside `OIDC_ISSUER`', meaning: 'The client at the provider' },
   OIDC_CLIENT_SECRET_FILE: {
@@ -167,14 +166,6 @@ export const CONFIG_VARIABLES = {
     fallback: '`info`',
     meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
   },
-} as const satisfies Readonly<Record<string, Variable>>
+} as const satisfies Readonly<Record<string, Setting>>
 
 export type ConfigVariable = keyof typeof CONFIG_VARIABLES
-
-/** Returns the variables as a Markdown table. */
-export function configTable(): string {
-  const rows = Object.entries(CONFIG_VARIABLES).map(
-    ([name, { fallback, meaning }]) => `| \`${name}\` | ${fallback || '-'} | ${meaning} |`,
-  )
-  return ['| Variable of the control plane | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
-}

@@ -12,11 +12,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildDashboard } from './build-dashboard.ts'
+import { writeDocs } from './docs/write-docs.ts'
 import { assembleImage } from './image/assemble-image.ts'
-import { assemblePostgresImage } from './image/assemble-postgres-image.ts'
 import { assembleSidecarProgram } from './image/sidecar-program.ts'
 
-/** Bundles the processes, the CLI and the dashboard into `dist/`, for the images (`dist/image`, `dist/postgres-image`) and the released CLI. */
+/** Bundles the processes, the CLI and the dashboard into `dist/`, for the image (`dist/image`) and the released CLI, and writes the documentation (`dist/docs`). */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
@@ -65,7 +65,7 @@ assembleSidecarProgram(root, bin)
 await buildDashboard(join(out, 'dashboard'))
 writeFileSync(join(out, 'package.json'), packageText())
 assembleImage(out)
-assemblePostgresImage(root, out)
+writeDocs(root, join(out, 'docs'))
 report()
 
 /** Returns the `package.json` of the npm package: the bundles, and PostgreSQL for installations on one machine. */

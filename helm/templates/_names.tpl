@@ -7,10 +7,6 @@
 {{- end -}}
 {{- end -}}
 
-{{- define "chaperone.postgresImage" -}}
-{{- .Values.postgres.image | default (printf "%s-postgres:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion)) -}}
-{{- end -}}
-
 {{/* Sidecars call the Services by these names, which the certificates contain. */}}
 {{- define "chaperone.controlPlaneHost" -}}
 chaperone-control-plane.{{ .Release.Namespace }}.svc

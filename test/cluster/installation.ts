@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node'
 import { startPostgres } from '../support/postgres.ts'
 import { type ClusterEnvironment, clusterEnvironment } from './environment.ts'
 import { apply, get, helm, kube, run } from './kubectl.ts'
+import { assemblePostgresImage } from './postgres/postgres-image.ts'
 
 export const SYSTEM = 'chaperone-system'
 /** Whose Secrets the operator may read; the tests' Gateways live there. */
@@ -74,9 +75,10 @@ async function loadImage({ imageLoader }: ClusterEnvironment, image: string): Pr
   try {
     const built = await run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
     if (built.code !== 0) throw new Error(`the image's folder was not built: ${built.stderr}`)
+    assemblePostgresImage(join(dist, 'postgres-image'))
     for (const [folder, name] of [
       ['image', image],
-      ['postgres-image', image.replace(':', '-postgres:')],
+      ['postgres-image', postgresImage(image)],
     ] as const) {
       const loaded = await run('sh', ['-c', imageLoader, 'loader', join(dist, folder), name], '')
       if (loaded.code !== 0) throw new Error(`CHAPERONE_IMAGE_LOADER: ${loaded.stderr}`)
@@ -84,6 +86,11 @@ async function loadImage({ imageLoader }: ClusterEnvironment, image: string): Pr
   } finally {
     rmSync(dist, { recursive: true, force: true })
   }
+}
+
+/** Takes the place of the official image, which the cluster may not be able to pull. */
+function postgresImage(image: string): string {
+  return image.replace(':', '-postgres:')
 }
 
 /** Chaperone's own pods have to do with what PodSecurity leaves them. */
@@ -100,6 +107,7 @@ async function chartValues(image: string, databasePort: string): Promise<readonl
     'image.repository': repository,
     'image.tag': tag,
     'image.pullPolicy': 'Never',
+    'postgres.image': postgresImage(image),
     'database.urlSecret.name': 'database',
     'secretNamespaces[0]': AGENTS,
     'networkPolicy.apiServerPorts[0]': '443',

@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { readConfig } from '../../controlplane/config.ts'
 import { TOKEN_AUDIENCE, TOKEN_TTL_S } from '../../core/capture/pod-contract.ts'
 import { guardNames } from '../../operator/tasks/uninstall.ts'
@@ -15,6 +17,7 @@ import {
   type Resource,
   type Rule,
   resources,
+  resourcesOf,
   template,
 } from './chart.ts'
 
@@ -130,17 +133,32 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect((await ofControlPlane()).path).toBeUndefined()
   })
 
-  test('contains every generated CRD, with the keep annotation', async () => {
-    const found = (await resources(...LEAST)).filter(({ kind }) => kind === 'CustomResourceDefinition')
-    expect(found.map(({ metadata }) => metadata.name)).toEqual(
-      KINDS.map(({ plural }) => `${plural}.chaperone.dev`).sort(),
+  test('contains every generated CRD with the keep annotation, from the checkout and from the package', async () => {
+    const generated = KINDS.map(({ plural }) =>
+      parse(readFileSync(join(CHART, `../crds/chaperone.dev_${plural}.yaml`), 'utf8')),
     )
-    for (const { metadata } of found) expect(metadata.annotations?.['helm.sh/resource-policy']).toBe('keep')
-    for (const { plural } of KINDS) {
-      const name = `chaperone.dev_${plural}.yaml`
-      expect(readFileSync(join(CHART, 'files/crds', name), 'utf8')).toBe(
-        readFileSync(join(CHART, '../crds', name), 'utf8'),
-      )
+    const folder = mkdtempSync(join(tmpdir(), 'chaperone-chart-'))
+    try {
+      // A clone has the symbolic link of the chart to `crds`.
+      cpSync(CHART, join(folder, 'helm'), { recursive: true, verbatimSymlinks: true })
+      cpSync(join(CHART, '../crds'), join(folder, 'crds'), { recursive: true })
+      await helm('package', join(folder, 'helm'), '--destination', folder)
+      const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
+      rmSync(join(folder, 'crds'), { recursive: true })
+      for (const chart of [CHART, join(folder, archive)]) {
+        const found = (await resourcesOf(chart, ...LEAST)).filter(
+          ({ kind }) => kind === 'CustomResourceDefinition',
+        )
+        expect(found.map(({ metadata }) => metadata.name)).toEqual(
+          KINDS.map(({ plural }) => `${plural}.chaperone.dev`).sort(),
+        )
+        for (const { metadata, spec } of found) {
+          expect(metadata.annotations?.['helm.sh/resource-policy']).toBe('keep')
+          expect(spec).toEqual(generated.find((crd) => crd.metadata.name === metadata.name)?.spec)
+        }
+      }
+    } finally {
+      rmSync(folder, { recursive: true })
     }
   })
 
@@ -169,7 +187,10 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(all.filter(({ kind }) => kind === 'Secret')).toEqual([])
     const variables = podsOf(all).flatMap(({ spec }) => spec.containers.flatMap(({ env = [] }) => env))
     const given = variables.filter(
-      ({ name, value }) => /SECRET|PASSWORD|TOKEN$|KEY$|DATABASE_URL/.test(name) && value !== undefined,
+      ({ name, value }) =>
+        /SECRET|PASSWORD|TOKEN$|KEY$|DATABASE_URL/.test(name) &&
+        !name.endsWith('_FILE') &&
+        value !== undefined,
     )
     expect(given).toEqual([])
     for (const file of ['_names.tpl', 'setup/job.yaml']) {

@@ -63,11 +63,20 @@ export async function helm(...args: readonly string[]): Promise<string> {
 }
 
 export function template(...args: readonly string[]): Promise<string> {
-  return helm('template', 'chaperone', CHART, '--namespace', 'chaperone-system', ...args)
+  return templateOf(CHART, ...args)
 }
 
-export async function resources(...args: readonly string[]): Promise<readonly Resource[]> {
-  const text = await template(...args)
+export function resources(...args: readonly string[]): Promise<readonly Resource[]> {
+  return resourcesOf(CHART, ...args)
+}
+
+function templateOf(chart: string, ...args: readonly string[]): Promise<string> {
+  return helm('template', 'chaperone', chart, '--namespace', 'chaperone-system', ...args)
+}
+
+/** The resources that a chart makes: a folder, or a package. */
+export async function resourcesOf(chart: string, ...args: readonly string[]): Promise<readonly Resource[]> {
+  const text = await templateOf(chart, ...args)
   return parseAllDocuments(text)
     .map((document) => document.toJS() as Resource | null)
     .filter((resource) => resource !== null)

@@ -1,5 +1,6 @@
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import type { CatalogueRow } from '../../../core/connectors/connector.ts'
+import { effectsOf } from '../../../core/connectors/effects/effects.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { usageError } from '../arguments.ts'
@@ -16,16 +17,21 @@ export const catalogue: Command = {
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
     connector: { type: 'string', value: 'TYPE', help: 'connector type, for example codehost, payments, mcp' },
-    search: { type: 'string', value: 'TEXT', help: 'words that occur in action, method or path' },
+    search: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'words that occur in action, effect classes, method or path',
+    },
   },
   examples: [
     ['chaperone catalogue --connector payments', 'list every operation of the payment provider'],
     ['chaperone catalogue --search "delete branch"', 'find the action that deletes branches'],
+    ['chaperone catalogue --search money_out', 'list every operation of an effect class'],
   ],
   run,
 }
 
-type Listed = CatalogueRow & { readonly connector: string }
+type Listed = CatalogueRow & { readonly connector: string; readonly effects: readonly string[] }
 
 async function run(invocation: Invocation): Promise<number> {
   if (invocation.positionals.length > 0) {
@@ -40,8 +46,16 @@ async function run(invocation: Invocation): Promise<number> {
     terminal.print(JSON.stringify(rows))
     return EXIT.ok
   }
-  const cells = rows.map(({ type, effect, risk, method, template }) => [type, effect, risk, method, template])
-  for (const line of table(['ACTION', 'EFFECT', 'RISK', 'METHOD', 'PATH'], cells)) terminal.print(line)
+  const cells = rows.map(({ type, effect, effects, risk, method, template }) => [
+    type,
+    effect,
+    effects.join(','),
+    risk,
+    method,
+    template,
+  ])
+  const columns = ['ACTION', 'EFFECT', 'CLASSES', 'RISK', 'METHOD', 'PATH']
+  for (const line of table(columns, cells)) terminal.print(line)
   const names = new Set(rows.map(({ type }) => type)).size
   terminal.warn(`${names} actions, ${rows.length} operations`)
   return EXIT.ok
@@ -58,12 +72,16 @@ function find(connector: string | undefined, search: string): readonly Listed[] 
     .filter((word) => word !== '')
   return known.connectors
     .filter((name) => connector === undefined || name === connector)
-    .flatMap((name) => known.rows(name).map((row) => ({ connector: name, ...row })))
-    .filter(({ type, method = '', template = '' }) => {
-      const line = `${type} ${method} ${template}`.toLowerCase()
+    .flatMap((name) => known.rows(name).map((row) => listed(name, row)))
+    .filter(({ type, effects, method = '', template = '' }) => {
+      const line = `${type} ${effects.join(' ')} ${method} ${template}`.toLowerCase()
       return words.every((word) => line.includes(word))
     })
     .toSorted((a, b) => (a.type < b.type ? -1 : a.type > b.type ? 1 : 0))
+}
+
+function listed(connector: string, row: CatalogueRow): Listed {
+  return { connector, ...row, effects: effectsOf({ type: row.type, connector, effect: row.effect }) ?? [] }
 }
 
 function unknownConnector(given: string, known: readonly string[]): ChaperoneError {

@@ -19,8 +19,20 @@ test('the catalogue command finds an action by the words of its name and path', 
   const { code, out } = await cli('catalogue', '--search', 'branch delete')
   expect(code).toBe(0)
   expect(out).toMatch(
-    /^codehost\.branch\.delete +write +high +DELETE +\/repos\/\{owner\}\/\{repo\}\/git\/refs\//m,
+    /^codehost\.branch\.delete +write +delete +high +DELETE +\/repos\/\{owner\}\/\{repo\}\/git\/refs\//m,
   )
+})
+
+test('the catalogue command finds actions by their effect class', async () => {
+  const { out } = await cli('catalogue', '--connector', 'codehost', '--search', 'rewrite_history')
+  const actions = new Set(
+    out
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(/ +/)[0]),
+  )
+  expect([...actions]).toEqual(expect.arrayContaining(['codehost.git.force_push', 'codehost.import.set_lfs']))
+  for (const line of out.split('\n').slice(1)) expect(line).toContain('rewrite_history')
 })
 
 test('the catalogue command lists every row of every connector that is compiled in', async () => {

@@ -1,13 +1,13 @@
 import type { CatalogueRow, Connector } from '../../core/connectors/connector.ts'
 
-/** Generates `docs/actions/<connector>.md`: the action name of every operation, for authors of permissions. */
-export function referencePage({ name, catalogue = [] }: Connector): string {
+/** Returns the page of a connector type: the action name of every operation, for authors of permissions. */
+export function actionsPage({ name, catalogue = [] }: Connector): string {
   const groups = Map.groupBy(catalogue, resourceOf)
   const names = new Set(catalogue.map((row) => row.type)).size
   const sections = [...groups].sort(byName).map(([resource, rows]) => section(name, resource, rows))
   return [
     `# Actions of \`${name}\``,
-    'Generated from the catalogue by `npm run generate`; the command line shows the same: `chaperone catalogue`.',
+    'The command line shows the same: `chaperone catalogue`.',
     `${names} actions, ${catalogue.length} operations. What none of them describes is \`${name}.unmapped.<method>\`: high risk for writes, medium for reads, allowed by \`${name}.*\` or by its own name only. On a path of known operations a method without a row may also be any of them but the reads: all must be allowed.`,
     'Parameters in braces and the fields named behind the path are what conditions of a policy see as `parameters`.',
     RISK_RULES,
@@ -16,8 +16,8 @@ export function referencePage({ name, catalogue = [] }: Connector): string {
   ].join('\n\n')
 }
 
-/** Generates the overview of all connectors. */
-export function referenceIndex(connectors: readonly Connector[]): string {
+/** Returns the overview of all connector types. */
+export function actionsIndex(connectors: readonly Connector[]): string {
   const lines = connectors.map(({ name, catalogue = [] }) => {
     const names = new Set(catalogue.map((row) => row.type)).size
     return `| [\`${name}\`](${name}.md) | ${names} | ${catalogue.length} |`
@@ -26,9 +26,7 @@ export function referenceIndex(connectors: readonly Connector[]): string {
     '# Actions by connector',
     'Permissions, policies and records all speak of these names. An operation has the same name at every address.',
     ['| Connector | Actions | Operations |', '|---|---|---|', ...lines].join('\n'),
-    '[Effect classes](effects.md): one rule for all operations that merge, publish, run code or hand out secrets. [How they were classified](../effect-classification.md).',
-    '[What your model provider can do on your behalf](provider-side.md): tools, URLs, hosted agents and batches of model requests.',
-    '[Held requests](held-requests.md): what an approval is bound to, and what its card shows.',
+    'The tables of [effect classes](effects.md), of [model providers](provider-side.md) and of [held requests](held-requests.md).',
     '',
   ].join('\n\n')
 }

@@ -1,0 +1,85 @@
+import type { Setting } from '../core/setting.ts'
+
+/** Environment variables of the operator and of the manifests watcher. `readConfig` and `readInjection` read no other names. */
+export const CONFIG_VARIABLES = {
+  CONTROL_PLANE_URL: {
+    fallback: 'required',
+    meaning: 'Address of the control plane, `https`; plain `http` for addresses of this machine only',
+  },
+  OPERATOR_TOKEN_FILE: {
+    fallback: 'required',
+    meaning: 'File with the token of the operator, read on every call',
+  },
+  CONTROL_PLANE_CA_FILE: {
+    fallback: 'public roots',
+    meaning: 'Certificate authorities of the control plane (PEM)',
+  },
+  LOG_LEVEL: {
+    fallback: '`info`',
+    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+  },
+  MANIFESTS_DIR: {
+    fallback: 'none: custom resources of a cluster',
+    meaning: 'Folder of manifests on one machine; the variables below do not count then',
+  },
+  POD_NAMESPACE: {
+    fallback: 'required',
+    meaning: 'Namespace of the Lease and of the ConfigMap `chaperone-emergency`',
+  },
+  POD_NAME: { fallback: '`operator`', meaning: 'Identity in the Lease and in Events, with a random suffix' },
+  KUBECONFIG: { fallback: 'ServiceAccount of the pod', meaning: 'File with the access to the API server' },
+  KUBERNETES_SERVICE_HOST: { fallback: 'set by the kubelet', meaning: 'Host of the API server' },
+  KUBERNETES_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of the API server' },
+  CONTROL_PLANE_PEERS_HOST: {
+    fallback: 'none',
+    meaning: 'Host of a headless Service of all replicas of the control plane, which all get a kill switch',
+  },
+  CONTROL_PLANE_PEERS: {
+    fallback: 'none',
+    meaning: 'Addresses of these replicas, separated by commas, without a headless Service',
+  },
+  LEASE_NAME: { fallback: '`chaperone-operator`', meaning: 'Lease of the leader' },
+  HEALTH_HOST: { fallback: '`0.0.0.0`', meaning: 'Address of `/livez`, `/readyz` and `/metrics`' },
+  HEALTH_PORT: { fallback: '`8081`', meaning: 'Their port; `0` = any free one' },
+  GATEWAY_FLOORS: {
+    fallback: 'none',
+    meaning:
+      'Minimum strictness of Gateways outside of the platform namespaces, as JSON (`{"enforcementLevel": "full_enforce"}`)',
+  },
+  PLATFORM_NAMESPACES: {
+    fallback: 'none',
+    meaning: 'Namespaces of the platform team, separated by commas, whose Gateways have no floor',
+  },
+  INJECTION: { fallback: 'on', meaning: '`off`: no webhook; pods get their sidecars by other means' },
+  SIDECAR_IMAGE: { fallback: 'required, unless `INJECTION` is `off`', meaning: 'Image of the sidecar' },
+  RULES_IMAGE: {
+    fallback: '`SIDECAR_IMAGE`',
+    meaning: 'Image of the container that sets the rules of nftables',
+  },
+  SIDECAR_COMMAND: {
+    fallback: 'that of the released image',
+    meaning: 'Program of the sidecar and its arguments, separated by blanks',
+  },
+  SIDECAR_PULL_POLICY: { fallback: '`IfNotPresent`', meaning: '`Always`, `IfNotPresent` or `Never`' },
+  SIDECAR_CONTROL_PLANE_URL: {
+    fallback: '`CONTROL_PLANE_URL`',
+    meaning: 'Address of the control plane for sidecars',
+  },
+  SIDECAR_LOG_LEVEL: { fallback: '`info`', meaning: '`LOG_LEVEL` of sidecars' },
+  WEBHOOK_HOST: { fallback: '`0.0.0.0`', meaning: 'Address of the webhook' },
+  WEBHOOK_PORT: { fallback: '`8443`', meaning: 'Its port; `0` = any free one' },
+  WEBHOOK_SERVICE: { fallback: '`chaperone-webhook`', meaning: 'Service by which the API server calls it' },
+  WEBHOOK_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of that Service' },
+  WEBHOOK_ADDRESS: {
+    fallback: 'through the Service',
+    meaning: 'Host at which the API server calls the webhook without a Service',
+  },
+  OPERATOR_SERVICE_ACCOUNT: {
+    fallback: '`chaperone-operator`',
+    meaning: 'ServiceAccount of the operator, which the admission policies admit',
+  },
+  EVICT_UNGOVERNED: {
+    fallback: '`false`',
+    meaning: '`true`: pods that can bypass their Gateway are evicted, not only reported',
+  },
+} as const satisfies Readonly<Record<string, Setting>>

@@ -1,0 +1,90 @@
+import { PROVIDER_KINDS, type ProviderKind } from '../../core/connectors/provider-side/kinds.ts'
+import { type CompiledTable, compileTable, type FieldRow } from '../../core/connectors/provider-side/table.ts'
+import { LLM_A_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-a.ts'
+import { LLM_B_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-b.ts'
+import { LLM_C_PROVIDER_SIDE } from '../../core/connectors/provider-side/table-c.ts'
+import { handlesSection } from './handles-section.ts'
+import { hostedWorkSection } from './hosted-work-section.ts'
+
+/** Returns the page with the tables of model providers: actions, tools, fields, operations, handles, cancellations. */
+export function providerSidePage(): string {
+  const tables = [LLM_A_PROVIDER_SIDE, LLM_B_PROVIDER_SIDE, LLM_C_PROVIDER_SIDE].map(compileTable)
+  return [TITLE, kindsTable(), handlesSection(), hostedWorkSection(), ...tables.map(sectionOf), ''].join(
+    '\n\n',
+  )
+}
+
+const TITLE =
+  '# Model providers\n\nThe rules are in [what your model provider can do on your behalf](../provider-side.md).'
+
+function kindsTable(): string {
+  const rows = Object.entries(PROVIDER_KINDS).map(
+    ([kind, { risk, reachesOut, does }]) =>
+      `| \`${kind}\` | ${risk} | ${reachesOut ? 'unless listed' : 'no'} | The provider ${does}. |`,
+  )
+  return [
+    '## Actions',
+    ['| Action | Risk | Denied by default | Meaning |', '|---|---|---|---|', ...rows].join('\n'),
+  ].join('\n\n')
+}
+
+function sectionOf(table: CompiledTable): string {
+  const { connector, source, opaque } = table.table
+  return [
+    `## ${connector}`,
+    `From the ${source}.`,
+    toolTable(table),
+    fieldTable(table),
+    operationTable(table),
+    `Nothing is looked for in members with arbitrary JSON of the caller: ${opaque.map((name) => `\`${name}\``).join(', ')}.`,
+  ].join('\n\n')
+}
+
+function toolTable({ tools, toolPlaces }: CompiledTable): string {
+  const places = toolPlaces.map((place) => `\`${place.join('.')}\``).join(', ')
+  const rows = tools.map(
+    ({ type, isPrefix, kinds, unless }) =>
+      `| \`${type}${isPrefix ? '*' : ''}\` | ${kindsText(kinds)}${unless === null ? '' : `, unless \`${unless}\` is \`false\``} |`,
+  )
+  return [
+    `Tools, at any depth under ${places}:`,
+    ['| Tool | Action |', '|---|---|', ...rows, '| any other | `provider_tool.unknown` |'].join('\n'),
+  ].join('\n\n')
+}
+
+function kindsText(kinds: readonly ProviderKind[]): string {
+  return kinds.length === 0
+    ? 'none: it runs at the caller, or only computes'
+    : kinds.map((kind) => `\`${kind}\``).join(', ')
+}
+
+const TARGETS = {
+  host: 'host of the URL',
+  name: 'the host',
+  text: 'the value',
+  unread: 'the value; held, because it names what the gateway does not read',
+  none: '',
+} as const
+
+function fieldTable({ fields }: CompiledTable): string {
+  const rows = fields.map(
+    (row) => `| \`${row.end}\` | ${valueText(row)} | ${kindsText(row.kinds)} | ${TARGETS[row.target]} |`,
+  )
+  return [
+    'Fields, by the end of their path (`*` is an element of a list, `^` the root of the request):',
+    ['| Field | Value | Action | Target |', '|---|---|---|---|', ...rows].join('\n'),
+  ].join('\n\n')
+}
+
+function valueText({ value }: FieldRow): string {
+  if (value === null) return 'any'
+  return `${value.by === 'equals' ? '' : 'contains '}\`${value.text}\``
+}
+
+function operationTable({ operations }: CompiledTable): string {
+  const rows = [...operations].map(([type, kinds]) => `| \`${type}\` | ${kindsText(kinds)} |`)
+  return [
+    'Operations that start work which goes on after the request:',
+    ['| Request | Action beside it |', '|---|---|', ...rows].join('\n'),
+  ].join('\n\n')
+}
