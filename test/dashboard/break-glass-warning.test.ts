@@ -10,7 +10,7 @@ import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { startTestInstallation, type TestInstallation } from '../controlplane/routes/installation.ts'
 import { PASSWORD, register } from '../controlplane/routes/start.ts'
 import { createTestCa } from '../support/test-ca.ts'
-import { findBrowser, launch, visit } from './browser.ts'
+import { closeVisits, visit, workerBrowser } from './browser.ts'
 import { whySkipped } from './stage.ts'
 
 const OWNER = 'ada@example.com'
@@ -43,12 +43,12 @@ describe.skipIf(whySkipped !== null)('uses of the owner token of a cluster', { t
         KUBE_TOKEN_FILE: join(folder, 'token'),
         ADMIN_TOKEN_OBJECT: 'chaperone-system/chaperone-keys',
       }),
-      launch(findBrowser() ?? ''),
+      workerBrowser(),
     ])
     expect((await register(here.plane.call, OWNER)).status).toBe(200)
   }, 120_000)
   afterAll(async () => {
-    await browser?.close()
+    await closeVisits(browser)
     await here?.[Symbol.asyncDispose]()
     kube?.closeAllConnections()
     kube?.close()

@@ -16,8 +16,20 @@ export function findBrowser(): string | null {
   return null
 }
 
-export function launch(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, TMPDIR: databasesFolder() } })
+let shared: Promise<Browser> | undefined
+
+/** The browser of this test worker: each test file closes its own visits by `closeVisits`, and the browser ends with the worker. */
+export function workerBrowser(): Promise<Browser> {
+  shared ??= chromium.launch({
+    ...{ executablePath: findBrowser() ?? '', args: FLAGS },
+    env: { ...process.env, TMPDIR: databasesFolder() },
+  })
+  return shared
+}
+
+/** Closes all contexts of the browser, with their cookies, storage and pages. */
+export async function closeVisits(browser: Browser | undefined): Promise<void> {
+  await Promise.all(browser?.contexts().map((context) => context.close()) ?? [])
 }
 
 /** Time zone of the visitors: differs from UTC by a fraction of an hour. */

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { type OidcStage, startOidcStage } from '../controlplane/oidc/stage.ts'
-import { findBrowser, launch, VIEWS, violations, visit } from './browser.ts'
+import { closeVisits, VIEWS, violations, visit, workerBrowser } from './browser.ts'
 import { whySkipped } from './stage.ts'
 
 const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
@@ -15,16 +15,16 @@ describe.skipIf(whySkipped !== null)(
   { timeout: 90_000 },
   () => {
     let stage: OidcStage
-    let browser: Awaited<ReturnType<typeof launch>>
+    let browser: Browser
     let base: string
 
     beforeAll(async () => {
       await buildDashboard()
-      ;[stage, browser] = await Promise.all([startOidcStage(), launch(findBrowser() ?? '')])
+      ;[stage, browser] = await Promise.all([startOidcStage(), workerBrowser()])
       base = stage.here.plane.url
     }, 120_000)
     afterAll(async () => {
-      await browser?.close()
+      await closeVisits(browser)
       await stage?.[Symbol.asyncDispose]()
     }, 30_000)
 

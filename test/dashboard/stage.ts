@@ -3,12 +3,12 @@ import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
-import { findBrowser, launch, type View, type Visitor, visit } from './browser.ts'
+import { closeVisits, findBrowser, type View, type Visitor, visit, workerBrowser } from './browser.ts'
 
 export const PASSWORD = 'correct horse battery'
 export const OWNER = 'ada@example.com'
 
-/** Installation with mock providers and one browser. */
+/** Installation with mock providers, and the browser of the test worker. */
 export type Stage = AsyncDisposable & {
   readonly laptop: Laptop
   readonly vendors: Vendors
@@ -23,9 +23,8 @@ export type Stage = AsyncDisposable & {
   invite(email: string, role: string): Promise<string>
 }
 
-const browserPath = findBrowser()
 /** Why the browser tests are left out; null when they run. In CI a missing browser is a failure. */
-export const whySkipped = browserPath === null ? 'no chromium is installed' : null
+export const whySkipped = findBrowser() === null ? 'no chromium is installed' : null
 if (whySkipped !== null && process.env['CI'] !== undefined)
   throw new Error('the dashboard tests need a browser: install chromium')
 
@@ -40,7 +39,7 @@ export async function startStage(
   )
   const [laptop, browser] = await Promise.all([
     startLaptop({ database: 'worker', manifests: { 'vendors.yaml': manifests }, env: options.env ?? {} }),
-    launch(browserPath ?? ''),
+    workerBrowser(),
   ])
   const agent = testAgent(laptop)
   const base = laptop.ready.base_url
@@ -77,7 +76,7 @@ export async function startStage(
       return (made.body['user'] as { id: string }).id
     },
     async [Symbol.asyncDispose]() {
-      await browser.close()
+      await closeVisits(browser)
       await laptop.stop()
       await vendors.recorder.close()
     },

@@ -14,7 +14,8 @@ export function pythonEnvironment(...packages: readonly string[]): PythonEnviron
   const version = execFileSync('python3', ['--version'], { encoding: 'utf8' })
   const folder = madeOnce(`python-${digest(version + packages.join())}`, (draft) => {
     execFileSync('python3', ['-m', 'venv', draft])
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+    // Python compiles the modules that are imported, a fraction of them.
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile']
     execFileSync(join(draft, 'bin/python'), [...pip, ...packages], { stdio: 'ignore' })
   })
   const [lib = ''] = readdirSync(join(folder, 'lib'))

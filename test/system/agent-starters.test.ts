@@ -30,7 +30,7 @@ function firstSet(): Record<string, string> {
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: firstSet() })
+  laptop = await startLaptop({ database: 'worker', manifests: firstSet() })
   agent = testAgent(laptop)
   bin = mkdtempSync(join(tmpdir(), 'chaperone-bin-'))
   writeFileSync(join(bin, 'claude'), '#!/bin/sh\necho "$CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"\n')

@@ -8,7 +8,7 @@ import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { size } from '../support/proof.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
-const APPLIES = size(60, 200)
+const APPLIES = size(30, 200)
 const HEAD = 'apiVersion: chaperone.dev/v1alpha1'
 
 let vendors: Vendors

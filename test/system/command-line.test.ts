@@ -14,7 +14,7 @@ let laptop: Laptop
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
 }, 60_000)
 afterAll(async () => {
   await laptop?.stop()

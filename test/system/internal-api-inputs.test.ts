@@ -17,7 +17,7 @@ let token: string
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
   token = readFileSync(`${laptop.data}/gateway.token`, 'utf8').trim()
 }, 60_000)
 afterAll(async () => {

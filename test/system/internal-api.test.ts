@@ -41,6 +41,7 @@ beforeAll(async () => {
   // Without a manifest for the gateway its level is the API's to change.
   const [, ...withoutGateway] = vendors.manifests.split('---\n')
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'vendors.yaml': withoutGateway.join('---\n'), 'policy.yaml': POLICY },
   })
   agent = testAgent(laptop)

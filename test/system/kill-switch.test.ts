@@ -13,6 +13,7 @@ let agent: TestAgent
 beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'vendors.yaml': vendors.manifests, 'work.yaml': BACKGROUND_WORK },
   })
   agent = testAgent(laptop)

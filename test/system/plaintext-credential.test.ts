@@ -34,7 +34,7 @@ let agent: TestAgent
 
 beforeAll(async () => {
   upstream = await startRecorder()
-  laptop = await startLaptop({ manifests: { 'rules.yaml': RULES } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'rules.yaml': RULES } })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

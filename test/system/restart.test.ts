@@ -13,7 +13,7 @@ let agent: TestAgent
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

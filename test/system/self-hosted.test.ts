@@ -32,6 +32,7 @@ beforeAll(async () => {
   upstream = await startRecorder({ tls: ca.issue('localhost', '127.0.0.1') })
   baseUrl = `https://localhost:${upstream.port}`
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'rules.yaml': `${GATEWAY}---\n${PERMISSION}` },
     env: { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
   })

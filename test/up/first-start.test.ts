@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { workerPostgres } from '../support/worker-postgres.ts'
-import { CLI, untilNoProcess } from './installation-process.ts'
+import { untilNoProcess } from './installation-process.ts'
+
+const SOURCE = join(import.meta.dirname, '../../controlplane/cli/main.ts')
 
 let tree: string
 beforeEach(() => {
@@ -19,7 +21,7 @@ afterEach(async () => {
 test('the first start in a folder prints the data folder that it created, and no owner link to a log', async () => {
   const postgres = await workerPostgres()
   const { url } = await postgres.createDatabase()
-  const child = spawn(process.execPath, [CLI, 'up', '--here', '--port', '0', '--gateway-port', '0'], {
+  const child = spawn(process.execPath, [SOURCE, 'up', '--here', '--port', '0', '--gateway-port', '0'], {
     cwd: tree,
     env: { ...process.env, HOME: tree, XDG_STATE_HOME: join(tree, 'state'), DATABASE_URL: url },
     stdio: ['ignore', 'pipe', 'inherit'],

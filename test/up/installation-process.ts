@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { cliProgram } from '../support/cli-program.ts'
 
-export const CLI = join(import.meta.dirname, '../../controlplane/cli/main.ts')
+/** The bundle; `first-start.test.ts` starts the sources, as `npm start` does. */
+export const CLI = cliProgram()
 
 export type Started = {
   readonly child: ChildProcess
@@ -17,7 +18,6 @@ export type Started = {
     readonly owner_link: string | null
     readonly agents: ReadonlyArray<{ name: string; proxy_url: string }>
   }
-  readonly startedInMs: number
   stdout(): string
   stderr(): string
 }
@@ -30,7 +30,6 @@ export async function up(
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Started> {
-  const began = performance.now()
   const running = spawnUp(data, ['--port', '0', '--gateway-port', '0', ...args], env)
   const line = await running.firstLine
   const { child, out, err } = running
@@ -38,7 +37,6 @@ export async function up(
     child,
     pid: child.pid ?? -1,
     ready: JSON.parse(line),
-    startedInMs: performance.now() - began,
     stdout: () => out.join(''),
     stderr: () => err.join(''),
   }

@@ -174,6 +174,23 @@ describe('a running installation', { timeout: 60_000 }, () => {
     expect((await cli('kill', 'off')).code).toBe(0)
     expect((await cli('kill', 'status')).stdout).toContain('No kill switch is active')
   })
+
+  it('restarts a gateway that has exited, reports it, and keeps the port of the agent', async () => {
+    const [gateway] = processesOf(data).filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sidecar/main.'),
+    )
+    process.kill(gateway as number, 'SIGKILL')
+    const deadline = performance.now() + 30_000
+    while (!shared.stderr().includes('The gateway runs again')) {
+      if (performance.now() > deadline) throw new Error(`the gateway did not come back: ${shared.stderr()}`)
+      await delay(50)
+    }
+    expect(shared.stderr()).toMatch(/The gateway ended by SIGKILL/)
+    const line = tryCommand(shared.ready.agents[0]?.proxy_url ?? '', shared.ready.ca_file)
+    await expect
+      .poll(async () => (await run('sh', ['-c', line])).stdout, { timeout: 15_000 })
+      .toContain('codehost.repo.delete')
+  })
 })
 
 describe('chaperone up', { timeout: 90_000 }, () => {
@@ -184,8 +201,9 @@ describe('chaperone up', { timeout: 90_000 }, () => {
   })
   afterEach(removeFolder, 30_000)
 
-  it('resumes on a second start: same agent port, same certificate, same owner', async () => {
+  it('stops on SIGTERM and on SIGKILL without leaving a process, and resumes: same agent port, same certificate, same owner', async () => {
     const first = await start()
+    expect(processesOf(data).length).toBeGreaterThan(3)
     const before = { ca: readFileSync(first.ready.ca_file, 'utf8'), agents: first.ready.agents }
     const owner = { email: 'ada@example.com', password: 'correct horse battery', name: 'Ada' }
     const registered = await fetch(`${first.ready.base_url}/api/auth/register`, {
@@ -195,32 +213,19 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     })
     expect(registered.status).toBe(200)
     expect((await stop(first)).code).toBe(0)
+    expect(processesOf(data)).toEqual([])
+    expect([existsSync(join(data, 'run.json')), existsSync(join(data, 'lock'))]).toEqual([false, false])
+
     const second = await start()
-    console.log(
-      `first start ${Math.round(first.startedInMs)} ms, second start ${Math.round(second.startedInMs)} ms`,
-    )
     expect(second.ready.agents).toEqual(before.agents)
     expect(readFileSync(second.ready.ca_file, 'utf8')).toBe(before.ca)
     expect(second.ready.owner_link).toBeNull()
-  })
-
-  it('stops on SIGTERM and leaves no process and no run file', async () => {
-    const { child } = await start()
-    expect(processesOf(data).length).toBeGreaterThan(3)
-    const [only] = started.splice(0)
-    const { code } = await stop(only as Started)
-    expect(child.exitCode).toBe(0)
-    expect(code).toBe(0)
-    expect(processesOf(data)).toEqual([])
-    expect([existsSync(join(data, 'run.json')), existsSync(join(data, 'lock'))]).toEqual([false, false])
-  })
-
-  it('leaves no process when it is killed with SIGKILL, and starts again afterwards', async () => {
-    const first = await start()
-    await stop(first, 'SIGKILL')
+    await stop(second, 'SIGKILL')
     await untilNoProcess(data)
-    const second = await start()
-    expect(second.ready.agents).toEqual(first.ready.agents)
+
+    const third = await start()
+    expect(third.ready.agents).toEqual(before.agents)
+    expect(third.ready.owner_link).toBeNull()
   })
 
   it('reports a port that is in use and the option to change it, and leaves no process', async () => {
@@ -292,24 +297,6 @@ describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
     expect(stdout).toContain('403')
   })
 
-  it('restarts a gateway that has exited, reports it, and keeps the port of the agent', async () => {
-    const each = await start([], env)
-    const [gateway] = processesOf(data).filter((pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sidecar/main.'),
-    )
-    process.kill(gateway as number, 'SIGKILL')
-    const deadline = performance.now() + 30_000
-    while (!each.stderr().includes('The gateway runs again')) {
-      if (performance.now() > deadline) throw new Error(`the gateway did not come back: ${each.stderr()}`)
-      await delay(50)
-    }
-    expect(each.stderr()).toMatch(/The gateway ended by SIGKILL/)
-    const line = tryCommand(each.ready.agents[0]?.proxy_url ?? '', each.ready.ca_file)
-    await expect
-      .poll(async () => (await run('sh', ['-c', line])).stdout, { timeout: 15_000 })
-      .toContain('codehost.repo.delete')
-  })
-
   it.skipIf(ownAddress === undefined)(
     'serves on an address of the machine, and talks to itself over loopback',
     async () => {
@@ -353,26 +340,7 @@ describe('chaperone demo', { timeout: 90_000 }, () => {
   beforeEach(makeFolder)
   afterEach(removeFolder, 30_000)
 
-  it('ends on a Ctrl-C that npm repeats, and leaves no files or processes', async () => {
-    const child = spawn(process.execPath, [CLI, 'demo'], {
-      env: { ...process.env, TMPDIR: root },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let said = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += String(chunk)
-      if (!said.includes('Answer in the dashboard') || child.killed) return
-      child.kill('SIGINT')
-      setTimeout(() => child.kill('SIGINT'), 20)
-    })
-    const code = await new Promise((resolve) => child.once('close', resolve))
-    expect(code).toBe(1)
-    expect(said).toContain('Stopped.')
-    expect(readdirSync(root)).toEqual([])
-    await untilNoProcess(root)
-  })
-
-  it('creates a data folder that the printed command accepts, even with a umask that makes files group-writable', async () => {
+  it('creates a data folder that the printed command accepts, even with a umask that makes files group-writable; ends on a Ctrl-C that npm repeats, and leaves no files or processes', async () => {
     const child = spawn('sh', ['-c', 'umask 0002; exec "$0" "$@"', process.execPath, CLI, 'demo'], {
       env: { ...process.env, TMPDIR: root },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -389,8 +357,12 @@ describe('chaperone demo', { timeout: 90_000 }, () => {
     data = join(root, readdirSync(root).find((name) => name.startsWith('chaperone-demo-')) ?? '', 'data')
     const listed = await cli('approvals', 'ls')
     child.kill('SIGINT')
-    await ended
+    setTimeout(() => child.kill('SIGINT'), 20)
+    expect(await ended).toBe(1)
     expect([listed.code, listed.stderr]).toEqual([0, ''])
+    expect(said).toContain('Stopped.')
+    expect(readdirSync(root)).toEqual([])
+    await untilNoProcess(root)
   })
 
   it('runs the complete demo with --yes, and leaves no files or processes', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { IS_FULL } from '../../support/proof.ts'
 import type { Enrolled } from '../sync/harness.ts'
 import { useGuestGateways } from './guest-gateways.ts'
 
@@ -53,7 +54,13 @@ const OVERLAPS: ReadonlyArray<readonly [string, Spec, Spec]> = [
   ],
 ]
 
-describe.each(OVERLAPS)('%s', (_, first, second) => {
+/**
+ * Each overlap with one of the four orders in `npm test`, the first one with all: which object keeps a host does not depend on how
+ * the hosts overlap. All in the nightly run.
+ */
+const isTaken = (overlap: number, order: number) => IS_FULL || overlap === 0 || order === overlap % 4
+
+describe.each(OVERLAPS.map((each, index) => [...each, index] as const))('%s', (_, first, second, index) => {
   const cases = [
     { who: 'the namespace of the Gateway', namespace: 'host', winner: YOUNG, loser: OLD },
     { who: 'the older object', namespace: 'team-a', winner: OLD, loser: YOUNG },
@@ -63,29 +70,32 @@ describe.each(OVERLAPS)('%s', (_, first, second) => {
     { ...one, when: 'last' },
   ])
 
-  test.each(orders)('is kept by $who, when it comes $when', async ({ namespace, winner, loser, when }) => {
-    const { enrolled, refs, name } = await gateway()
-    const [keeper, guest] = [`${namespace}/keeps-${guests.count}`, `team-b/guest-${guests.count}`]
-    const keep = () => guests.manifests.apply('Connector', keeper, { ...first, ...refs }, null, winner)
-    const take = () => guests.manifests.apply('Connector', guest, { ...second, ...refs }, null, loser)
-    if (when === 'first') await keep()
-    const reply = await take()
-    expect(reply.accepted).toBe(when === 'last')
-    if (when === 'last') expect(await keep()).toMatchObject({ accepted: true, gateways: [name] })
-    expect(await serving(enrolled)).toEqual([keeper])
-    const outcome = await guests.manifests.outcome('Connector', guest)
-    expect(outcome).toMatchObject({ accepted: false, problem: 'Conflict', in_force: 'nothing' })
-    expect(outcome.reasons.join()).toContain(`to the connector ${keeper}`)
-    // Applied again, nothing is different.
-    await take()
-    expect(await serving(enrolled)).toEqual([keeper])
-    await guests.manifests.remove('Connector', keeper)
-    expect(await serving(enrolled)).toEqual([guest])
-    expect(await guests.manifests.outcome('Connector', guest)).toMatchObject({
-      accepted: true,
-      problem: null,
-    })
-  })
+  test.each(orders.filter((_order, at) => isTaken(index, at)))(
+    'is kept by $who, when it comes $when',
+    async ({ namespace, winner, loser, when }) => {
+      const { enrolled, refs, name } = await gateway()
+      const [keeper, guest] = [`${namespace}/keeps-${guests.count}`, `team-b/guest-${guests.count}`]
+      const keep = () => guests.manifests.apply('Connector', keeper, { ...first, ...refs }, null, winner)
+      const take = () => guests.manifests.apply('Connector', guest, { ...second, ...refs }, null, loser)
+      if (when === 'first') await keep()
+      const reply = await take()
+      expect(reply.accepted).toBe(when === 'last')
+      if (when === 'last') expect(await keep()).toMatchObject({ accepted: true, gateways: [name] })
+      expect(await serving(enrolled)).toEqual([keeper])
+      const outcome = await guests.manifests.outcome('Connector', guest)
+      expect(outcome).toMatchObject({ accepted: false, problem: 'Conflict', in_force: 'nothing' })
+      expect(outcome.reasons.join()).toContain(`to the connector ${keeper}`)
+      // Applied again, nothing is different.
+      await take()
+      expect(await serving(enrolled)).toEqual([keeper])
+      await guests.manifests.remove('Connector', keeper)
+      expect(await serving(enrolled)).toEqual([guest])
+      expect(await guests.manifests.outcome('Connector', guest)).toMatchObject({
+        accepted: true,
+        problem: null,
+      })
+    },
+  )
 })
 
 test.each([

@@ -36,7 +36,7 @@ const REFUSED: ReadonlyArray<readonly [name: string, text: string]> = [
   ['NUL', 'a\0b'],
   ['half a surrogate pair', 'a\ud800b'],
 ]
-/** Every text for every field in the nightly run, every fourth in `npm test`. */
+/** Every text for every field and parameter in the nightly run, every fourth in `npm test`. */
 const TEXT_STEP = size(4, 1)
 const HUGE: readonly [string, string] = ['a megabyte', 'x'.repeat(1_000_000)]
 
@@ -116,12 +116,14 @@ describe('hostile text', () => {
 
   test('in every parameter of every query and path is refused clearly or finds nothing', async () => {
     const problems: string[] = []
+    let fields = 0
     for (const operation of operations) {
       if (isSkipped(operation)) continue
       const call = await callOf(operation)
       for (const { name } of operation.parameters) {
+        const first = fields++
         for (const [kind, text] of [
-          ...TEXTS,
+          ...TEXTS.filter((_, turn) => (turn + first) % TEXT_STEP === 0),
           ['NUL', 'a\0b'] as const,
           ['long', 'x'.repeat(8_000)] as const,
         ]) {

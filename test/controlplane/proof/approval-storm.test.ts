@@ -4,7 +4,7 @@ import { type DurableInstallation, startDurableInstallation } from '../../suppor
 import { count, inLanes, size } from '../../support/proof.ts'
 import { RISKY } from '../v1/world.ts'
 
-const APPROVALS = size(80, 1_000)
+const APPROVALS = size(40, 1_000)
 const ANSWERS = 16
 /** The full proof is for a night, on a machine that may have other work. */
 vi.setConfig({ testTimeout: size(300_000, 1_800_000) })

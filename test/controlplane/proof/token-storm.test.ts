@@ -4,8 +4,8 @@ import { type DurableInstallation, startDurableInstallation } from '../../suppor
 import { count, inLanes, size } from '../../support/proof.ts'
 import { ALLOWED } from '../v1/world.ts'
 
-const TOKENS = size(160, 10_000)
-const USES = 32
+const TOKENS = size(80, 10_000)
+const USES = size(16, 32)
 const BATCH = 20
 /** Issued shortly before they are used: a token is good for five minutes, and on a busy machine all of them take longer. */
 const SLICE = Math.min(TOKENS, 1_000)

@@ -12,11 +12,14 @@ import { type Cluster, openCluster } from '../kube/cluster.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const GROUP = 'rbac.authorization.k8s.io'
+const EMERGENCY = 'chaperone-emergency'
 const NAMES = ['view', 'edit', 'approver', 'kill-switch', 'admin']
 const ALL = Object.keys(RIGHTS) as Right[]
 const upTo = (role: Role) => ALL.filter((right) => hasRole(role, RIGHTS[right].role))
 const KINDS = ['gateways', 'connectors', 'permissions', 'policies']
 const onKinds = (verb: string) => ALL.filter((right) => KINDS.some((kind) => right === `${kind}/${verb}`))
+
+type Asked = { group?: string; resource?: string; name?: string; namespace?: string; verb: string }
 
 const WANTED: ReadonlyArray<readonly [name: string, rights: readonly Right[]]> = [
   ['view', [...upTo('viewer'), ...onKinds('get')]],
@@ -58,18 +61,18 @@ describe.skipIf(kubeAssets() === null || helmProgram === null)(
       await server?.[Symbol.asyncDispose]()
     })
 
-    async function isAllowed(group: string, right: Right, namespace: string): Promise<boolean> {
-      const { resource, verb } = partsOfRight(right)
+    function isAllowed(group: string, right: Right, namespace: string): Promise<boolean> {
+      return isAnyAllowed(group, { namespace, group: 'chaperone.dev', ...partsOfRight(right) })
+    }
+
+    async function isAnyAllowed(group: string, resourceAttributes: Asked): Promise<boolean> {
       const { status } = await cluster.client.call<{ status: { allowed: boolean } }>({
         method: 'POST',
         path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
         body: {
           apiVersion: 'authorization.k8s.io/v1',
           kind: 'SubjectAccessReview',
-          spec: {
-            ...{ user: 'ann', groups: [group] },
-            resourceAttributes: { namespace, group: 'chaperone.dev', resource, verb },
-          },
+          spec: { user: 'ann', groups: [group], resourceAttributes },
         },
       })
       return status.allowed
@@ -87,5 +90,32 @@ describe.skipIf(kubeAssets() === null || helmProgram === null)(
         expect(await grantedIn(name, 'other')).toEqual([])
       },
     )
+
+    describe('the role of users who may activate the kill switch', () => {
+      const isPermitted = (asked: Asked) =>
+        isAnyAllowed('kill-switch', {
+          ...{ namespace: 'team', name: EMERGENCY, group: '', resource: 'configmaps' },
+          ...asked,
+        })
+
+      test.each(['get', 'patch'])('allows to %s the emergency ConfigMap of the namespace', async (verb) => {
+        expect(await isPermitted({ verb })).toBe(true)
+      })
+
+      test.each<Asked>([
+        ...['create', 'update', 'delete', 'list', 'watch', 'deletecollection'].map((verb) => ({ verb })),
+        { verb: 'patch', name: 'kube-root-ca.crt' },
+        { verb: 'patch', name: '' },
+        { verb: 'get', name: 'chaperone-control-plane-ca' },
+        { verb: 'patch', namespace: 'other' },
+        { verb: 'get', namespace: 'other' },
+        { verb: 'patch', resource: 'secrets' },
+        { verb: 'get', resource: 'secrets' },
+        ...KINDS.map((resource) => ({ verb: 'patch', group: 'chaperone.dev', resource })),
+        { verb: 'patch', resource: 'pods' },
+      ])('allows nothing else: %j', async (asked) => {
+        expect(await isPermitted(asked)).toBe(false)
+      })
+    })
   },
 )
